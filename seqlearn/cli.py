@@ -1,0 +1,196 @@
+"""The command line: seqlearn train | translate | evaluate | view."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .data.corpus import Corpus, Split
+
+app = typer.Typer(
+    help="Train a translator, translate with it, score it, look inside.", no_args_is_help=True, add_completion=False
+)
+
+Folder = Annotated[Path, typer.Argument(help="The folder of a translator that `seqlearn train` wrote.")]
+Text = Annotated[str, typer.Argument(help="The sentence.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda or mps. [default: the best there is]")]
+
+
+def sentence_for_errors(function: Callable) -> Callable:
+    """Show what the user can mend as one sentence, without a stack of frames."""
+
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except (ValueError, OSError) as error:  # ConnectionError and FileNotFoundError are OSErrors
+            typer.secho(f"seqlearn: {error}", fg="red", err=True)
+            raise typer.Exit(1) from None
+
+    return run
+
+
+def _use(device: str) -> None:
+    import os
+
+    from .devices import best_device
+
+    if device:
+        os.environ["SEQLEARN_DEVICE"] = device
+    best_device()  # an unknown name is answered here, before any work
+
+
+def _corpus(described: dict) -> Corpus:
+    """The corpus that these options name: the same now and when a trained translator is scored."""
+    from .data import corpus as corpora
+
+    name, languages = described["corpus"], tuple(described["languages"])
+    if described["source"]:
+        corpus = corpora.from_files(described["source"], described["target"], languages)
+    elif name == "builtin":
+        corpus = corpora.builtin(described["pairs"])
+    elif name == "fra-eng":
+        corpus = corpora.fra_eng(described["data"] or None)
+    else:
+        corpus = corpora.from_tsv(name, languages)
+    if described["limit"]:
+        corpus = corpus.limited(described["limit"])
+    return corpus.reversed() if described["reverse"] else corpus
+
+
+def _split(described: dict) -> tuple[Corpus, Split]:
+    corpus = _corpus(described)
+    split = corpus.split(described["held_out"], described["held_out"], described["seed"])
+    if not all(split):
+        raise ValueError(
+            f"{len(corpus)} pairs leave {len(split.train)} to train on, {len(split.valid)} to choose with and "
+            f"{len(split.test)} to score: give more pairs, or a larger --held-out"
+        )
+    return corpus, split
+
+
+@app.command()
+@sentence_for_errors
+def train(
+    out: Annotated[Path, typer.Option(help="The folder to write the translator to.")],
+    corpus: Annotated[str, typer.Option(help="builtin, fra-eng, or a file of source<TAB>target lines.")] = "builtin",
+    source: Annotated[str, typer.Option(help="A file with one source sentence a line (with --target).")] = "",
+    target: Annotated[str, typer.Option(help="A file with one target sentence a line (with --source).")] = "",
+    languages: Annotated[str, typer.Option(help="Of your own files, such as en-fr: how words are split.")] = "en-fr",
+    data: Annotated[str, typer.Option(help="The folder that holds fra-eng. [default: $SEQLEARN_DATA]")] = "",
+    reverse: Annotated[bool, typer.Option("--reverse", help="Translate in the other direction.")] = False,
+    pairs: Annotated[int, typer.Option(help="How many pairs the built-in corpus writes.")] = 30_000,
+    limit: Annotated[int, typer.Option(help="Use this many pairs, drawn at random. [default: all]")] = 0,
+    held_out: Annotated[float, typer.Option(help="The share of source sentences for each of valid and test.")] = 1 / 30,
+    model: Annotated[str, typer.Option(help="bahdanau.")] = "bahdanau",
+    embed_size: Annotated[int, typer.Option(min=1, help="Size of the embeddings.")] = 128,
+    hidden: Annotated[int, typer.Option(min=1, help="Size of each encoder direction.")] = 128,
+    layers: Annotated[int, typer.Option(min=1, help="Stacked recurrent layers.")] = 1,
+    dropout: Annotated[float, typer.Option(min=0, max=0.99, help="Share of activations dropped in training.")] = 0.1,
+    min_freq: Annotated[int, typer.Option(min=1, help="Rarer words become <unk>. [default: 1 builtin, else 2]")] = 0,
+    epochs: Annotated[int, typer.Option(min=1, help="Times through the training data.")] = 4,
+    lr: Annotated[float, typer.Option(min=0, help="Peak learning rate.")] = 3e-3,
+    batch_size: Annotated[int, typer.Option(min=1, help="Pairs in a batch.")] = 64,
+    seed: Annotated[int, typer.Option(help="Of split, weights and order.")] = 0,
+    device: Device = "",
+) -> None:
+    """Train a translator and write it to a folder. The test part is kept for `seqlearn evaluate`."""
+    if bool(source) != bool(target):
+        raise ValueError("--source and --target go together")
+    if languages.count("-") != 1:
+        raise ValueError(f"--languages is two codes with a hyphen, such as en-fr, not {languages!r}")
+    if out.is_file():
+        raise ValueError(f"{out} is a file, not a folder")
+    _use(device)
+    from .translator import Translator
+
+    corpus = corpus if corpus in ("builtin", "fra-eng") else str(Path(corpus).resolve())
+    described = {
+        "corpus": corpus,
+        "source": source and str(Path(source).resolve()),
+        "target": target and str(Path(target).resolve()),
+        "languages": languages.split("-"),
+        "data": data and str(Path(data).resolve()),
+        "reverse": reverse,
+        "pairs": pairs,
+        "limit": limit,
+        "held_out": held_out,
+        "seed": seed,
+    }
+    chosen, split = _split(described)
+    sizes = {"embed_size": embed_size, "num_hiddens": hidden, "num_layers": layers, "dropout": dropout}
+    sizes = {"embed_size": embed_size, "num_hiddens": hidden, "num_layers": layers, "dropout": dropout}
+    min_freq = min_freq or (1 if corpus == "builtin" and not source else 2)
+    translator = Translator.untrained(model, split, chosen.languages, min_freq=min_freq, seed=seed, **sizes)
+    counts = ", ".join(f"{len(part):,} {name}" for name, part in zip(split._fields, split, strict=True))
+    vocabs = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
+    typer.echo(f"{chosen.name}: pairs {counts}; {vocabs}; on {translator.device}")
+    history = translator.fit(split, epochs=epochs, lr=lr, batch_size=batch_size, seed=seed, after_epoch=[_report])
+    if history.interrupted and not history.epochs:
+        raise ValueError("stopped before the first epoch ended: nothing was written")
+    translator.config |= {"data": described, "epochs": history.epochs, "lr": lr, "batch_size": batch_size}
+    translator.save(out)
+    speed = sum(history.tokens) / max(sum(history.seconds), 1e-9)
+    typer.echo(f"{speed:,.0f} tokens/s; best epoch {history.best_epoch + 1}; written to {out}")
+
+
+def _report(model, history) -> None:
+    typer.echo(
+        f"epoch {history.epochs}: loss {history.train_losses[-1]:.3f}, "
+        f"validation {history.valid_losses[-1]:.3f}, {history.seconds[-1]:.0f} s"
+    )
+
+
+@app.command()
+@sentence_for_errors
+def translate(folder: Folder, text: Text, device: Device = "") -> None:
+    """Translate a sentence."""
+    translator = _load(folder, device)
+    unknown = translator.unknown(text)
+    if unknown:
+        typer.secho(f"not in the vocabulary, read as <unk>: {', '.join(unknown)}", fg="yellow", err=True)
+    typer.echo(translator.translate(text))
+
+
+@app.command()
+@sentence_for_errors
+def evaluate(folder: Folder, batch_size: Annotated[int, typer.Option(min=1)] = 256, device: Device = "") -> None:
+    """Score a translator on the test part of its corpus, which training never saw."""
+    translator = _load(folder, device)
+    if "data" not in translator.config:
+        raise ValueError(f"{folder} does not say what it was trained on")
+    corpus, split = _split(translator.config["data"])
+    typer.echo(f"{corpus.name}: {len(split.test):,} held-out pairs")
+    typer.echo(translator.evaluate(split.test, batch_size))
+
+
+@app.command()
+@sentence_for_errors
+def view(
+    folder: Folder,
+    text: Text,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The picture to write (.png, .svg, .pdf).")],
+    device: Device = "",
+) -> None:
+    """Draw where the model looks while it translates a sentence."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from .views.plots import heatmap
+
+    translator = _load(folder, device)
+    attention = translator.attend(text)
+    title = f"{text}\n{translator.target.tokenizer.detokenize(attention.query_tokens)}"
+    heatmap(attention, title=title).savefig(out, dpi=150)
+    typer.echo(f"written to {out}")
+
+
+def _load(folder: Path, device: str):
+    from .translator import Translator
+
+    _use(device)
+    return Translator.load(folder)

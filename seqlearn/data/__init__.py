@@ -1,0 +1,1 @@
+"""Lines to batches: pairs, tokens, vocabularies, corpora, batches."""

@@ -1,0 +1,62 @@
+"""How good is it? BLEU and chrF as everybody counts them (sacreBLEU), perplexity, alignment error rate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import sacrebleu
+from jaxtyping import Float
+from torch import Tensor
+
+from .data.pairs import Link
+
+
+class TextScore(NamedTuple):
+    """A score from 0 to 100, and the signature that says how it was counted."""
+
+    score: float
+    signature: str
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> TextScore:
+    """Corpus BLEU (Papineni et al., 2002) by sacreBLEU (Post, 2018), case-insensitive: our text is lower-cased."""
+    return _corpus_score(sacrebleu.BLEU(lowercase=True), hypotheses, references)
+
+
+def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> TextScore:
+    """Character n-gram F-score (Popovic, 2015) by sacreBLEU, case-insensitive."""
+    return _corpus_score(sacrebleu.CHRF(lowercase=True), hypotheses, references)
+
+
+def _corpus_score(metric, hypotheses: Sequence[str], references: Sequence[str]) -> TextScore:
+    if len(hypotheses) != len(references) or not references:
+        raise ValueError(f"{len(hypotheses)} hypotheses cannot be scored against {len(references)} references")
+    score = metric.corpus_score(list(hypotheses), [list(references)]).score
+    return TextScore(score, str(metric.get_signature()))
+
+
+def perplexity(loss: float) -> float:
+    """e to the mean loss of a token in nats: among how many equally likely tokens the model hesitates."""
+    return math.exp(loss)
+
+
+def argmax_links(weights: Float[Tensor, "queries keys"]) -> set[Link]:
+    """For each target token (query) the link `(source, target)` to the source token with the largest weight."""
+    return {(source, target) for target, source in enumerate(weights.argmax(-1).tolist())}
+
+
+def alignment_error_rate(predicted: Iterable[Iterable[Link]], gold: Iterable[Iterable[Link]]) -> float:
+    """1 - 2 |A and G| / (|A| + |G|) over all sentences: 0 is perfect, 1 means that no link is right.
+
+    Och and Ney (2003), section 5, with all gold links sure.
+    """
+    shared = total = 0
+    for links, truth in zip(predicted, gold, strict=True):
+        links, truth = set(links), set(truth)
+        shared += len(links & truth)
+        total += len(links) + len(truth)
+    if total == 0:
+        raise ValueError("no links to compare")
+    return 1 - 2 * shared / total

@@ -1,0 +1,1 @@
+"""Batches to logits: masks, attention, encoders and decoders."""

@@ -1,0 +1,139 @@
+"""Attention: each query takes a weighted average of the values, and the weights say where it looked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from .masking import Mask, masked_softmax
+
+
+class AdditiveAttention(nn.Module):
+    """Scores by a small network: score(q, k) = w_v^T tanh(W_q q + W_k k).
+
+    Bahdanau, Cho and Bengio (2015), section 3.1 and appendix A.1.2. Queries and keys may differ in size.
+
+    Args:
+        query_size, key_size: sizes of the last axis of queries and keys.
+        num_hiddens: size of the space in which they are compared.
+        dropout: probability with which a weight is dropped in training.
+    """
+
+    record: list[Tensor] | None = None  # set by record_attention, for the time of its block
+
+    def __init__(self, query_size: int, key_size: int, num_hiddens: int, dropout: float = 0.0):
+        super().__init__()
+        self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
+        self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
+        self.w_v = nn.Linear(num_hiddens, 1, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def project_keys(self, keys: Float[Tensor, "batch keys key_size"]) -> Float[Tensor, "batch keys hiddens"]:
+        """W_k k: it does not depend on the query, so a decoder needs it once for a sentence, not once for a step."""
+        return self.W_k(keys)
+
+    def forward(
+        self,
+        queries: Float[Tensor, "batch queries query_size"],
+        keys: Float[Tensor, "batch keys key_size"],
+        values: Float[Tensor, "batch keys value_size"],
+        mask: Mask | None = None,
+    ) -> Float[Tensor, "batch queries value_size"]:
+        """The context of each query. `mask`: see `seqlearn.nn.masking.as_mask`."""
+        return self.attend(queries, self.project_keys(keys), values, mask)
+
+    def attend(
+        self,
+        queries: Float[Tensor, "batch queries query_size"],
+        projected_keys: Float[Tensor, "batch keys hiddens"],
+        values: Float[Tensor, "batch keys value_size"],
+        mask: Mask | None = None,
+    ) -> Float[Tensor, "batch queries value_size"]:
+        """Like `forward`, with keys that went through `project_keys` already."""
+        features = self.W_q(queries).unsqueeze(2) + projected_keys.unsqueeze(1)  # batch, queries, keys, hiddens
+        scores = self.w_v(features.tanh_()).squeeze(-1)  # batch, queries, keys
+        weights = masked_softmax(scores, mask)
+        if self.record is not None:
+            self.record.append(weights.detach())
+        return self.dropout(weights) @ values
+
+
+@contextmanager
+def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
+    """Collect the attention weights (before dropout) of every attention layer while the block runs.
+
+    Yields a dictionary: the name of the layer -> one tensor `(batch, [heads,] queries, keys)` for each call. A layer
+    is whatever module has an attribute `record`. Nothing is kept on the modules afterwards.
+    """
+    layers = {name: module for name, module in model.named_modules() if hasattr(module, "record")}
+    before = {name: layer.record for name, layer in layers.items()}
+    record: dict[str, list[Tensor]] = {name: [] for name in layers}
+    for name, layer in layers.items():
+        layer.record = record[name]
+    try:
+        yield record
+    finally:
+        for name, layer in layers.items():
+            layer.record = before[name]
+
+
+KINDS = ("cross", "encoder", "causal", "kernel")
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionMap:
+    """The attention of one sentence, with its tokens: what plots and views take.
+
+    Args:
+        weights: `(layers, heads, queries, keys)`, padding cut off. Two axes fewer are filled in.
+        query_tokens, key_tokens: the rows and the columns, in reading order.
+        kind: "cross", "encoder", "causal" or "kernel".
+        mask: `(queries, keys)`, True = may be attended; None where everything may be.
+
+    Raises:
+        ValueError: shapes do not match the tokens, a weight is NaN, or a row sums neither to 1 nor is masked.
+    """
+
+    weights: Float[Tensor, "*axes queries keys"]
+    query_tokens: Sequence[str]
+    key_tokens: Sequence[str]
+    kind: str = "cross"
+    mask: Bool[Tensor, "queries keys"] | None = None
+
+    def __post_init__(self) -> None:
+        weights = self.weights.detach()
+        if not 2 <= weights.dim() <= 4:
+            raise ValueError(f"weights are (layers, heads, queries, keys), got {tuple(weights.shape)}")
+        weights = weights.reshape(*[1] * (4 - weights.dim()), *weights.shape).cpu()
+        shape = (len(self.query_tokens), len(self.key_tokens))
+        if self.kind not in KINDS:
+            raise ValueError(f"kind is one of {', '.join(KINDS)}, not {self.kind!r}")
+        if 0 in weights.shape or tuple(weights.shape[2:]) != shape:
+            raise ValueError(f"weights {tuple(weights.shape)} do not fit {shape[0]} query and {shape[1]} key tokens")
+        mask = torch.ones(shape, dtype=torch.bool) if self.mask is None else self.mask.cpu()
+        if tuple(mask.shape) != shape:
+            raise ValueError(f"mask {tuple(mask.shape)} does not fit {shape[0]} query and {shape[1]} key tokens")
+        if weights.isnan().any():
+            raise ValueError("weights hold NaN")
+        tolerance = 1e-2 if weights.dtype in (torch.float16, torch.bfloat16) else 1e-3
+        off = (weights.double().sum(-1) - mask.any(-1).double()).abs()  # layers, heads, queries
+        if off.max() > tolerance:
+            layer, head, query = (int(i) for i in torch.unravel_index(off.argmax(), off.shape))
+            total = float(weights[layer, head, query].double().sum())
+            raise ValueError(
+                f"a row of weights sums to 1, or to 0 where all is masked: layer {layer}, head {head}, "
+                f"query {query} ({self.query_tokens[query]!r}) sums to {total:.3f}"
+            )
+        object.__setattr__(self, "weights", weights.float())
+        object.__setattr__(self, "query_tokens", tuple(self.query_tokens))
+        object.__setattr__(self, "key_tokens", tuple(self.key_tokens))
+        object.__setattr__(self, "mask", None if self.mask is None else mask)
+
+    def __repr__(self) -> str:
+        layers, heads, queries, keys = self.weights.shape
+        return f"AttentionMap({self.kind}, {layers} layers, {heads} heads, {queries} queries, {keys} keys)"

@@ -1,0 +1,82 @@
+"""Masks: who may look at whom. `True` means "may be attended"."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+Mask = Bool[Tensor, "..."] | Int[Tensor, "..."]
+"""A bool tensor that broadcasts to the scores, or an integer tensor of valid lengths over the keys."""
+
+
+def sequence_mask(lengths: Int[Tensor, "*batch"], steps: int) -> Bool[Tensor, "*batch {steps}"]:
+    """True on the first `lengths` of `steps` positions.
+
+    >>> sequence_mask(torch.tensor([1, 3]), 3).tolist()
+    [[True, False, False], [True, True, True]]
+    """
+    return torch.arange(steps, device=lengths.device) < lengths.unsqueeze(-1)
+
+
+def padding_mask(ids: Int[Tensor, "batch keys"], pad: int) -> Bool[Tensor, "batch 1 keys"]:
+    """True where the key is a real token; the middle axis broadcasts over the queries."""
+    return (ids != pad).unsqueeze(1)
+
+
+def causal_mask(steps: int, past: int = 0, device: torch.device | str | None = None) -> Bool[Tensor, "{steps} keys"]:
+    """True where the key is not in the query's future. `past` keys before the first query may all be attended."""
+    return torch.ones(steps, past + steps, dtype=torch.bool, device=device).tril(past)
+
+
+def as_mask(mask: Tensor, scores: Float[Tensor, "batch *heads queries keys"]) -> Bool[Tensor, "..."]:
+    """The bool mask, ready to broadcast to the scores, that a mask or valid lengths stand for.
+
+    Args:
+        mask: bool, `(batch, queries, keys)` or whatever broadcasts to it; or integer valid lengths over the keys,
+            `(batch,)` or `(batch, queries)`.
+        scores: of any number of axes between batch and queries (heads); the mask gets them too.
+
+    Raises:
+        TypeError: the mask is neither bool nor integer: 0.0 and 1.0 would leave open which of them hides.
+        ValueError: the mask does not fit the scores.
+    """
+    if mask.dtype == torch.bool:
+        extra = scores.dim() - mask.dim() if mask.dim() > 2 else 0
+        fitted = mask.reshape(mask.shape[0], *[1] * extra, *mask.shape[1:]) if extra > 0 else mask
+    elif mask.dtype.is_floating_point or mask.dtype.is_complex:
+        raise TypeError(f"a mask is bool (True = may be attended) or integer (valid lengths), not {mask.dtype}")
+    elif mask.dim() not in (1, 2) or mask.shape[0] != scores.shape[0]:
+        raise ValueError(
+            f"valid lengths are (batch,) or (batch, queries); got {tuple(mask.shape)} for scores {tuple(scores.shape)}"
+        )
+    else:
+        over_keys = sequence_mask(mask, scores.shape[-1])
+        heads = [1] * (scores.dim() - (3 if mask.dim() == 2 else 2))
+        fitted = over_keys.reshape(mask.shape[0], *heads, *over_keys.shape[1:])
+    try:
+        fits = torch.broadcast_shapes(fitted.shape, scores.shape) == scores.shape
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise ValueError(f"mask {tuple(mask.shape)} does not fit scores {tuple(scores.shape)} (batch, ..., queries, keys)")
+    return fitted
+
+
+def masked_softmax(
+    scores: Float[Tensor, "*batch queries keys"], mask: Mask | None = None
+) -> Float[Tensor, "*batch queries keys"]:
+    """Softmax over the keys that may be attended; the others get exactly 0.
+
+    A row with nothing to attend to is all zeros, and so is its gradient. The scores are not written to.
+
+    Args:
+        scores: any float type, half precision too: no large negative constant takes part.
+        mask: see `as_mask`; None lets every key be attended.
+    """
+    if mask is None:
+        return scores.softmax(-1)
+    mask = as_mask(mask, scores)
+    # A softmax over nothing but -inf is 0/0. Such a row keeps its scores here and is emptied below.
+    hidden = ~mask & mask.any(-1, keepdim=True)
+    return scores.masked_fill(hidden, float("-inf")).softmax(-1).masked_fill(~mask, 0.0)

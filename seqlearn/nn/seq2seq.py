@@ -1,0 +1,218 @@
+"""Recurrent encoders and decoders, under the contract that training and search share.
+
+    memory = encoder(source, source_lens)         # opaque to search
+    state = decoder.init_state(memory)
+    logits, state = decoder(tokens, state)        # the 1..n tokens that follow those already in `state`
+    state = state.select(rows)                    # rows repeated, reordered or dropped
+
+Training gives the decoder all tokens at once, search gives it one at a time: the same method, the same numbers.
+A state is used once: the call that takes it may reuse its storage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from .attention import AdditiveAttention
+from .masking import sequence_mask
+
+
+class EncoderDecoder(nn.Module):
+    """An encoder and a decoder, trained together."""
+
+    def __init__(self, encoder: nn.Module, decoder: nn.Module):
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+
+    def forward(
+        self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"], tokens: Int[Tensor, "batch steps"]
+    ) -> Float[Tensor, "batch steps vocab"]:
+        """The logits of the token after each of `tokens`, all of which are given (teacher forcing)."""
+        state = self.decoder.init_state(self.encoder(source, source_lens))
+        return self.decoder(tokens, state)[0]
+
+
+class RNNMemory(NamedTuple):
+    """What a recurrent encoder knows of a source: an output for each step, the last state, and which steps are real."""
+
+    outputs: Float[Tensor, "batch source size"]
+    hidden: Float[Tensor, "layers batch size"]
+    mask: Bool[Tensor, "batch 1 source"]
+
+
+class Seq2SeqEncoder(nn.Module):
+    """A GRU over the source, read in both directions unless told otherwise.
+
+    Padding is never read: the last state is that of the last real token, in each direction.
+    Cho et al. (2014), section 2.2; both directions: Bahdanau et al. (2015), section 3.2.
+
+    Args:
+        vocab_size, embed_size: of the source tokens.
+        num_hiddens: of each direction; the memory is `output_size` wide, twice that with two directions.
+        num_layers: stacked GRUs, with `dropout` between them.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embed_size: int,
+        num_hiddens: int,
+        num_layers: int = 1,
+        dropout: float = 0.0,
+        bidirectional: bool = True,
+    ):
+        super().__init__()
+        self.output_size = num_hiddens * (2 if bidirectional else 1)
+        self.embedding = nn.Embedding(vocab_size, embed_size)
+        self.dropout = nn.Dropout(dropout)
+        between = dropout if num_layers > 1 else 0.0
+        self.rnn = nn.GRU(
+            embed_size, num_hiddens, num_layers, batch_first=True, dropout=between, bidirectional=bidirectional
+        )
+
+    def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> RNNMemory:
+        """Read each source up to its length (at least 1)."""
+        embedded = self.dropout(self.embedding(source))
+        packed = pack_padded_sequence(embedded, source_lens.cpu(), batch_first=True, enforce_sorted=False)
+        outputs, hidden = self.rnn(packed)
+        outputs, _ = pad_packed_sequence(outputs, batch_first=True, total_length=source.shape[1])
+        if self.rnn.bidirectional:  # layers * 2, batch, hiddens -> layers, batch, 2 * hiddens
+            hidden = torch.cat([hidden[0::2], hidden[1::2]], dim=-1)
+        real = sequence_mask(source_lens.to(source.device), source.shape[1])
+        return RNNMemory(outputs, hidden, real.unsqueeze(1))
+
+
+@dataclass(frozen=True)
+class AttentionState:
+    """Where an attention decoder stands: `beams` rows for each sentence, side by side.
+
+    Keys, values and mask are held once for each sentence, however many beams share them.
+    """
+
+    keys: Float[Tensor, "sentences source hiddens"]
+    values: Float[Tensor, "sentences source size"]
+    mask: Bool[Tensor, "sentences 1 source"]
+    hidden: Float[Tensor, "layers rows hiddens"]
+    beams: int = 1
+    length: int = 0
+
+    def select(self, rows: Int[Tensor, "chosen"]) -> AttentionState:
+        """The state of these rows, repeated, reordered or dropped. The memory is copied only where sentences end."""
+        sentences, counts = (rows // self.beams).unique_consecutive(return_counts=True)
+        beams = int(counts[0]) if len(counts) else 1
+        if (counts != beams).any():  # as many rows for each sentence no longer: a sentence for each row
+            sentences, beams = rows // self.beams, 1
+        chosen = replace(self, hidden=self.hidden[:, rows], beams=beams)
+        if torch.equal(sentences, torch.arange(len(self.keys), device=rows.device)):
+            return chosen
+        return replace(chosen, keys=self.keys[sentences], values=self.values[sentences], mask=self.mask[sentences])
+
+
+class Seq2SeqAttentionDecoder(nn.Module):
+    """A GRU that, before each step, looks at the source again through additive attention.
+
+    The state before the step is the query, the encoder's outputs are keys and values, and the context joins the token
+    as input: s_i = GRU(s_{i-1}, [E y_{i-1}; c_i]), c_i = sum_j alpha_ij h_j. Bahdanau et al. (2015), section 3.1.
+
+    Args:
+        vocab_size, embed_size: of the target tokens.
+        memory_size: the encoder's `output_size`.
+        num_hiddens, num_layers: of the GRU; `dropout` stands before and after it and between its layers.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embed_size: int,
+        memory_size: int,
+        num_hiddens: int,
+        num_layers: int = 1,
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, embed_size)
+        self.bridge = nn.Linear(memory_size, num_hiddens)
+        self.attention = AdditiveAttention(num_hiddens, memory_size, num_hiddens)
+        self.rnn = nn.GRU(embed_size + memory_size, num_hiddens, num_layers)
+        self.dense = nn.Linear(num_hiddens, vocab_size)
+        self.dropout = nn.Dropout(dropout)
+
+    def init_state(self, memory: RNNMemory) -> AttentionState:
+        """The state before the first token. Keys are projected here: once for a sentence, not once for a step."""
+        keys = self.attention.project_keys(memory.outputs)
+        hidden = torch.tanh(self.bridge(memory.hidden))
+        return AttentionState(keys, memory.outputs, memory.mask, hidden)
+
+    def forward(
+        self, tokens: Int[Tensor, "rows steps"], state: AttentionState
+    ) -> tuple[Float[Tensor, "rows steps vocab"], AttentionState]:
+        """The logits after each of these tokens, and the state after the last one."""
+        embed_size = self.embedding.embedding_dim
+        of_token, of_context = self.rnn.weight_ih_l0.split([embed_size, state.values.shape[-1]], dim=1)
+        embedded = self.dropout(self.embedding(tokens))
+        # The token's half of the input gates needs no state: one product for all steps.
+        token_gates = F.linear(embedded, of_token, self.rnn.bias_ih_l0).unbind(1)
+        hidden, outputs = list(state.hidden), []  # hidden: for each layer (rows, hiddens)
+        for gates in token_gates:
+            queries = hidden[-1].unflatten(0, (-1, state.beams))  # sentences, beams, hiddens
+            context = self.attention.attend(queries, state.keys, state.values, state.mask).flatten(0, 1)
+            hidden = self._step(gates + context @ of_context.T, hidden)
+            outputs.append(hidden[-1])
+        logits = self.dense(self.dropout(torch.stack(outputs, dim=1)))
+        return logits, replace(state, hidden=torch.stack(hidden), length=state.length + tokens.shape[1])
+
+    def _step(self, gates: Float[Tensor, "rows gates"], hidden: list[Tensor]) -> list[Tensor]:
+        """One step of the stacked GRU, given the input gates of its lowest layer."""
+        after = []
+        for layer, before in enumerate(hidden):
+            if layer > 0:
+                below = self.dropout(after[-1])
+                gates = F.linear(below, self._weight("ih", layer), self._weight("ih", layer, "bias"))
+            recurrent = F.linear(before, self._weight("hh", layer), self._weight("hh", layer, "bias"))
+            after.append(gru_cell(gates, recurrent, before))
+        return after
+
+    def _weight(self, kind: str, layer: int, name: str = "weight") -> Tensor:
+        return getattr(self.rnn, f"{name}_{kind}_l{layer}")
+
+
+def gru_cell(
+    gates: Float[Tensor, "rows gates"], recurrent: Float[Tensor, "rows gates"], hidden: Float[Tensor, "rows hiddens"]
+) -> Float[Tensor, "rows hiddens"]:
+    """The new hidden state of a GRU from W x + b, U h + c (reset, update and new gate side by side) and h.
+
+    Cho et al. (2014), section 2.3, with the reset gate applied after the product, as in `torch.nn.GRU`.
+    """
+    reset_x, update_x, new_x = gates.chunk(3, dim=-1)
+    reset_h, update_h, new_h = recurrent.chunk(3, dim=-1)
+    reset = torch.sigmoid(reset_x + reset_h)
+    update = torch.sigmoid(update_x + update_h)
+    new = torch.tanh(new_x + reset * new_h)
+    return torch.lerp(new, hidden, update)  # (1 - update) * new + update * hidden
+
+
+def bahdanau(
+    source_vocab_size: int,
+    target_vocab_size: int,
+    embed_size: int = 128,
+    num_hiddens: int = 128,
+    num_layers: int = 1,
+    dropout: float = 0.1,
+) -> EncoderDecoder:
+    """The model of Bahdanau et al. (2015): a bidirectional GRU encoder and a GRU decoder with additive attention.
+
+    `num_hiddens` is the size of each encoder direction; the decoder is twice as wide.
+    """
+    encoder = Seq2SeqEncoder(source_vocab_size, embed_size, num_hiddens, num_layers, dropout)
+    decoder = Seq2SeqAttentionDecoder(
+        target_vocab_size, embed_size, encoder.output_size, encoder.output_size, num_layers, dropout
+    )
+    return EncoderDecoder(encoder, decoder)

@@ -1,0 +1,221 @@
+"""A translator: a model and the two languages it was trained on, in one folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from .data.batches import Batches, pad
+from .data.corpus import Split
+from .data.pairs import Pair
+from .data.text import EOS, Language, normalize
+from .decoding import Hypothesis, greedy_search
+from .devices import best_device
+from .metrics import TextScore, alignment_error_rate, argmax_links, bleu, chrf, perplexity
+from .nn.attention import AttentionMap, record_attention
+from .nn.seq2seq import bahdanau
+from .training.checkpoints import load_weights, save_weights
+from .training.loop import History, fit, mean_loss
+
+MODELS = {"bahdanau": bahdanau}
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Quality on held-out pairs. `aer` is None where no gold alignment exists."""
+
+    pairs: int
+    bleu: TextScore
+    chrf: TextScore
+    perplexity: float
+    exact: float
+    aer: float | None = None
+
+    def __str__(self) -> str:
+        lines = [
+            f"BLEU = {self.bleu.score:.1f}  ({self.bleu.signature})",
+            f"chrF = {self.chrf.score:.1f}  ({self.chrf.signature})",
+            f"perplexity = {self.perplexity:.3f}",
+            f"word for word right = {self.exact:.1%} of {self.pairs:,}",
+        ]
+        return "\n".join(lines if self.aer is None else [*lines, f"alignment error rate = {self.aer:.3f}"])
+
+
+class Translator:
+    """Sentences in, sentences out.
+
+    Args:
+        model: under the encoder/decoder contract; it is moved to `device`.
+        source, target: the languages of both sides.
+        config: how the model was made (`name` and sizes) and trained; stored beside it.
+        device: default: `best_device()`.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        source: Language,
+        target: Language,
+        config: dict | None = None,
+        device: torch.device | str | None = None,
+    ):
+        self.device = best_device() if device is None else torch.device(device)
+        self.model = model.to(self.device)
+        self.source = source
+        self.target = target
+        self.config = config or {}
+
+    @classmethod
+    def new(cls, name: str, source: Language, target: Language, **sizes) -> Translator:
+        """An untrained translator with a model of this name ("bahdanau") and these sizes."""
+        if name not in MODELS:
+            raise ValueError(f"there is no model {name!r}; choose from {', '.join(MODELS)}")
+        model = MODELS[name](len(source.vocab), len(target.vocab), **sizes)
+        return cls(model, source, target, {"model": name, "sizes": sizes})
+
+    @classmethod
+    def untrained(
+        cls, name: str, split: Split, languages: tuple[str, str], *, min_freq: int = 1, seed: int = 0, **sizes
+    ) -> Translator:
+        """A translator with random weights, and vocabularies from the training part of `split` alone.
+
+        Args:
+            languages: codes of both sides, such as ("en", "fr").
+            min_freq: rarer words become <unk>.
+        """
+        source = Language.learn(languages[0], (pair.source for pair in split.train), min_freq)
+        target = Language.learn(languages[1], (pair.target for pair in split.train), min_freq)
+        torch.manual_seed(seed)
+        return cls.new(name, source, target, **sizes)
+
+    def fit(self, split: Split, *, batch_size: int = 64, seed: int = 0, **options) -> History:
+        """Train on `split.train`; `split.valid` chooses the epoch, `split.test` is not looked at.
+
+        Args:
+            options: of `seqlearn.training.loop.fit`; `epochs` and `lr` among them.
+        """
+        train = Batches(split.train, self.source, self.target, batch_size, seed)
+        valid = Batches(split.valid, self.source, self.target, batch_size)
+        return fit(self.model, train, valid, **options)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model, both languages and the configuration to a folder."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.source.save(folder / "source.json")
+        self.target.save(folder / "target.json")
+        save_weights(self.model, folder / "model.safetensors")
+        text = json.dumps({"format": FORMAT, **self.config}, indent=2, ensure_ascii=False)
+        (folder / "config.json").write_text(text + "\n", encoding="utf-8", newline="\n")
+
+    @classmethod
+    def load(cls, folder: str | Path, device: torch.device | str | None = None) -> Translator:
+        """Read what `save` wrote.
+
+        Raises:
+            FileNotFoundError: the folder holds no translator.
+            ValueError: it was written by a newer seqlearn, or is damaged.
+        """
+        folder = Path(folder)
+        if not (folder / "config.json").is_file():
+            raise FileNotFoundError(f"{folder} holds no translator: there is no config.json in it")
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        if config.pop("format", None) != FORMAT:
+            raise ValueError(f"{folder} was written by another version of seqlearn; this one reads format {FORMAT}")
+        source, target = Language.load(folder / "source.json"), Language.load(folder / "target.json")
+        translator = cls.new(config["model"], source, target, **config["sizes"])
+        load_weights(translator.model, folder / "model.safetensors")
+        return cls(translator.model, source, target, config, device)
+
+    def search(self, sentences: Iterable[str], batch_size: int = 64, max_length: int | None = None) -> list[Hypothesis]:
+        """The best hypothesis for each sentence, in the order given (long sentences are searched together)."""
+        ids = [self.source.encode(sentence) for sentence in sentences]
+        order = sorted(range(len(ids)), key=lambda index: len(ids[index]))
+        found: dict[int, Hypothesis] = {}
+        vocab = self.target.vocab
+        for rows in _chunks(order, batch_size):
+            source, source_lens = pad([ids[row] for row in rows], self.source.vocab.pad)
+            hypotheses = greedy_search(
+                self.model,
+                source.to(self.device),
+                source_lens,
+                bos=vocab.bos,
+                eos=vocab.eos,
+                forbidden=(vocab.pad, vocab.bos),
+                max_length=max_length,
+            )
+            found.update(zip(rows, hypotheses, strict=True))
+        return [found[index] for index in range(len(ids))]
+
+    def translate(self, sentences: str | Sequence[str], batch_size: int = 64) -> str | list[str]:
+        """The translation of a sentence, or of each of several."""
+        if isinstance(sentences, str):
+            return self.translate([sentences])[0]
+        return [self.target.decode(hypothesis.tokens) for hypothesis in self.search(sentences, batch_size)]
+
+    def unknown(self, sentence: str) -> list[str]:
+        """The tokens of a source sentence that the model never saw in training."""
+        return [token for token in self.source.tokenizer.tokenize(sentence) if token not in self.source.vocab]
+
+    def attend(self, source: str, target: str | None = None) -> AttentionMap:
+        """Where the model looks in `source` while it writes `target` (default: its own translation)."""
+        if target is None:
+            target = self.translate(source)
+        (weights,) = self._weights([(source, target)])
+        return AttentionMap(weights, _tokens(self.target, target), _tokens(self.source, source), "cross")
+
+    def evaluate(self, pairs: Sequence[Pair], batch_size: int = 64) -> Scores:
+        """Quality on pairs that the model was not trained on.
+
+        Translations are compared with the references after `normalize`, which both went through. Where the pairs have
+        gold links, each reference token is linked to the source token with the largest attention weight; <eos> takes
+        no part. That needs a model with a single cross-attention map.
+        """
+        translations = self.translate([pair.source for pair in pairs], batch_size)
+        references = [normalize(pair.target) for pair in pairs]
+        loss = mean_loss(self.model, Batches(pairs, self.source, self.target, batch_size), self.device)
+        tokens = [self.target.tokenizer.tokenize(text) for text in references]
+        exact = [self.target.tokenizer.tokenize(text) for text in translations]
+        return Scores(
+            pairs=len(pairs),
+            bleu=bleu(translations, references),
+            chrf=chrf(translations, references),
+            perplexity=perplexity(loss),
+            exact=sum(left == right for left, right in zip(tokens, exact, strict=True)) / len(pairs),
+            aer=self._aer([pair for pair in pairs if pair.alignment], batch_size),
+        )
+
+    def _aer(self, pairs: Sequence[Pair], batch_size: int) -> float | None:
+        if not pairs:
+            return None
+        maps = self._weights([(pair.source, pair.target) for pair in pairs], batch_size)
+        links = [argmax_links(weights[:-1, :-1]) for weights in maps]  # without <eos>
+        return alignment_error_rate(links, [pair.alignment for pair in pairs])
+
+    def _weights(self, pairs: Sequence[tuple[str, str]], batch_size: int = 64) -> Iterator[torch.Tensor]:
+        """The cross-attention `(queries, keys)` of each pair, in order, padding cut off, <eos> kept."""
+        for chunk in _chunks(pairs, batch_size):
+            source, source_lens = pad([self.source.encode(text) for text, _ in chunk], self.source.vocab.pad)
+            bos = self.target.vocab.bos
+            target, target_lens = pad([[bos, *self.target.encode(text)] for _, text in chunk], self.target.vocab.pad)
+            self.model.eval()
+            with torch.inference_mode(), record_attention(self.model) as record:
+                self.model(source.to(self.device), source_lens, target[:, :-1].to(self.device))
+            steps = record["decoder.attention"]
+            weights = torch.cat(steps, dim=1).cpu()  # batch, queries, keys
+            for row, (queries, keys) in enumerate(zip(target_lens - 1, source_lens, strict=True)):
+                yield weights[row, :queries, :keys]
+
+
+def _tokens(language: Language, text: str) -> list[str]:
+    return [*language.tokenizer.tokenize(text), EOS]
+
+
+def _chunks(items: Sequence, size: int) -> Iterator[Sequence]:
+    return (items[start : start + size] for start in range(0, len(items), size))

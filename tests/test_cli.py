@@ -1,0 +1,84 @@
+"""The command line, from training to a picture."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from seqlearn.cli import app
+
+run = CliRunner().invoke
+WORDS = "red green blue one two three four".split()
+LINES = [f"{a} {b}" for a in WORDS for b in WORDS]
+SMALL = ["--epochs", "2", "--embed-size", "8", "--hidden", "8", "--batch-size", "16", "--held-out", "0.1", "--device", "cpu"]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    tsv = folder / "pairs.tsv"
+    tsv.write_text("".join(f"{line}\t{line} !\n" for line in LINES), encoding="utf-8")
+    result = run(app, ["train", "--corpus", str(tsv), "--out", str(folder / "model"), *SMALL])
+    assert result.exit_code == 0, result.output
+    return folder / "model", result.output
+
+
+def test_train_says_what_it_does(trained):
+    folder, output = trained
+    assert "epoch 2: loss" in output and "tokens/s" in output and str(folder) in output
+    assert sorted(path.name for path in folder.iterdir()) == ["config.json", "model.safetensors", "source.json", "target.json"]
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    assert config["model"] == "bahdanau" and config["sizes"]["embed_size"] == 8
+
+
+def test_translate(trained):
+    result = run(app, ["translate", str(trained[0]), "red mystery"])
+    assert result.exit_code == 0 and "mystery" in result.stderr and "mystery" not in result.stdout
+
+
+def test_evaluate_scores_the_test_part_alone(trained):
+    result = run(app, ["evaluate", str(trained[0])])
+    assert result.exit_code == 0, result.output
+    assert "BLEU = " in result.output and "nrefs:1|case:lc" in result.output and "chrF = " in result.output
+    assert "perplexity = " in result.output and "alignment error rate" not in result.output  # no gold links here
+    config = json.loads((trained[0] / "config.json").read_text(encoding="utf-8"))["data"]
+    from seqlearn.cli import _split
+
+    corpus, split = _split(config)
+    assert f"{len(split.test)} held-out pairs" in result.output and 0 < len(split.test) < len(corpus) / 4
+
+
+def test_view_writes_a_picture(trained, tmp_path):
+    result = run(app, ["view", str(trained[0]), "red blue", "-o", str(tmp_path / "map.png")])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_two_files_reversed(tmp_path):
+    (tmp_path / "a.en").write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    (tmp_path / "a.fr").write_text("\n".join(line.replace("red", "rouge") for line in LINES) + "\n", encoding="utf-8")
+    files = ["--source", str(tmp_path / "a.en"), "--target", str(tmp_path / "a.fr"), "--reverse"]
+    result = run(app, ["train", *files, "--out", str(tmp_path / "model"), *SMALL])
+    assert result.exit_code == 0, result.output
+    assert "rouge" in json.loads((tmp_path / "model" / "source.json").read_text(encoding="utf-8"))["vocab"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "--corpus", "nowhere.tsv", "--out", "x"], "there is no file"),
+        (["train", "--source", "a", "--out", "x"], "go together"),
+        (["train", "--languages", "english", "--out", "x"], "english"),
+        (["train", "--device", "toaster", "--out", "x"], "toaster"),
+        (["train", "--corpus", "builtin", "--pairs", "3", "--out", "x"], "give more pairs"),
+        (["train", "--model", "mamba", "--out", "x", "--pairs", "500"], "mamba"),
+        (["translate", "nowhere", "hello"], "holds no translator"),
+        (["evaluate", "nowhere"], "holds no translator"),
+    ],
+)
+def test_bad_input_is_one_sentence(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run(app, arguments)
+    assert result.exit_code == 1 and message in result.stderr
+    assert result.stderr.startswith("seqlearn: ") and "Traceback" not in result.output
+    assert list(tmp_path.iterdir()) == [], "something was written all the same"

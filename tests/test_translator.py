@@ -1,0 +1,93 @@
+"""A translator that learnt to copy: translate, attend, evaluate, save, load."""
+
+import json
+
+import pytest
+import torch
+
+from seqlearn.data.corpus import Split
+from seqlearn.data.pairs import Pair
+from seqlearn.translator import Translator
+
+WORDS = "red green blue one two three".split()
+LINES = [f"{a} {b} {c}" for a in WORDS for b in WORDS for c in WORDS if len({a, b, c}) == 3]
+LINES += [f"{a} {b}" for a in WORDS for b in WORDS if a != b]
+PAIRS = [Pair(line, line, alignment=tuple((i, i) for i in range(len(line.split())))) for line in LINES]
+SPLIT = Split(PAIRS[10:], PAIRS[:5], PAIRS[5:10])
+
+
+@pytest.fixture(scope="module")
+def translator():
+    trained = Translator.untrained("bahdanau", SPLIT, ("", ""), embed_size=16, num_hiddens=16, dropout=0.0)
+    trained.fit(SPLIT, epochs=40, lr=0.02, batch_size=32, progress=False)
+    return trained
+
+
+def test_translates_what_it_never_saw(translator):
+    sources = [pair.source for pair in SPLIT.test]
+    assert translator.translate(sources) == sources
+    assert translator.translate(sources[0]) == sources[0]
+    assert translator.translate([]) == []
+    assert isinstance(translator.translate(""), str)
+
+
+def test_vocabulary_comes_from_training_data_only():
+    held_out = Pair("secret", "geheim")
+    split = Split(PAIRS[:50], [*PAIRS[50:55], held_out], [held_out])
+    trained = Translator.untrained("bahdanau", split, ("", ""), embed_size=4, num_hiddens=4)
+    trained.fit(split, epochs=1, lr=0.01, progress=False)
+    assert "secret" not in trained.source.vocab and "geheim" not in trained.target.vocab
+    assert trained.unknown("one secret") == ["secret"]
+
+
+def test_batch_size_and_order_change_nothing(translator):
+    translator = Translator(translator.model.double(), translator.source, translator.target)
+    sources = LINES[::7]
+    expected = translator.search(sources)
+    for size in (1, 3, 100):
+        for order in (1, -1):
+            found = translator.search(sources[::order], batch_size=size)[::order]
+            for left, right in zip(found, expected, strict=True):
+                assert left.tokens == right.tokens and left.score == pytest.approx(right.score, abs=1e-10)
+    translator.model.float()
+
+
+def test_attention_map(translator):
+    attention = translator.attend("one blue three")
+    assert attention.key_tokens == ("one", "blue", "three", "<eos>") and attention.query_tokens == attention.key_tokens
+    assert attention.weights.shape == (1, 1, 4, 4)
+    assert attention.weights[0, 0, :3, :3].argmax(-1).tolist() == [0, 1, 2], "a copy looks at what it copies"
+    given = translator.attend("one blue three", "two")
+    assert given.query_tokens == ("two", "<eos>")
+
+
+def test_scores(translator):
+    scores = translator.evaluate(SPLIT.test)
+    assert scores.pairs == 5 and scores.exact == 1 and scores.bleu.score == pytest.approx(100) and scores.aer == 0
+    assert scores.perplexity < 1.1
+    assert "BLEU = 100.0" in str(scores) and "alignment error rate = 0.000" in str(scores)
+    without = translator.evaluate([Pair(pair.source, pair.target) for pair in SPLIT.test])
+    assert without.aer is None and "alignment" not in str(without)
+    wrong = translator.evaluate([Pair("one two", "two one", ((0, 1), (1, 0)))])
+    assert wrong.exact == 0
+
+
+def test_save_and_load(translator, tmp_path):
+    translator.save(tmp_path / "new" / "folder")
+    loaded = Translator.load(tmp_path / "new" / "folder")
+    assert loaded.translate(LINES[:9]) == translator.translate(LINES[:9])
+    assert loaded.config == translator.config
+    for left, right in zip(loaded.model.parameters(), translator.model.parameters(), strict=True):
+        assert torch.equal(left, right)
+
+
+def test_what_is_no_translator_is_named(translator, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no config\.json"):
+        Translator.load(tmp_path)
+    translator.save(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "format": 99}))
+    with pytest.raises(ValueError, match="another version"):
+        Translator.load(tmp_path)
+    with pytest.raises(ValueError, match="no model 'mamba'; choose from bahdanau"):
+        Translator.new("mamba", translator.source, translator.target)

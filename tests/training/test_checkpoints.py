@@ -1,0 +1,46 @@
+"""Weights to a file and back."""
+
+import pytest
+import torch
+from torch import nn
+
+from seqlearn.training.checkpoints import load_weights, save_weights
+
+
+def test_round_trip(tmp_path):
+    model, other = nn.Linear(3, 2), nn.Linear(3, 2)
+    save_weights(model, tmp_path / "deep" / "model.safetensors")
+    load_weights(other, tmp_path / "deep" / "model.safetensors")
+    assert torch.equal(model.weight, other.weight)
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["model.safetensors"]
+
+
+def test_a_crash_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
+    model = nn.Linear(3, 2)
+    save_weights(model, tmp_path / "model.safetensors")
+    before = (tmp_path / "model.safetensors").read_bytes()
+
+    def crash(model, path):
+        with open(path, "wb") as file:
+            file.write(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr("seqlearn.training.checkpoints.save_model", crash)
+    with pytest.raises(OSError, match="disk full"):
+        save_weights(nn.Linear(3, 2), tmp_path / "model.safetensors")
+    assert (tmp_path / "model.safetensors").read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 1, "something half-written was left behind"
+
+
+def test_damaged_missing_and_foreign_files_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none\.safetensors"):
+        load_weights(nn.Linear(3, 2), tmp_path / "none.safetensors")
+    path = tmp_path / "model.safetensors"
+    save_weights(nn.Linear(3, 2), path)
+    with pytest.raises(ValueError, match=r"bias is \(2,\) there and \(4,\) here \(2 such weights\)"):
+        load_weights(nn.Linear(3, 4), path)
+    with pytest.raises(ValueError, match=r"0\.bias is missing there and \(2,\) here"):
+        load_weights(nn.Sequential(nn.Linear(3, 2)), path)
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(ValueError, match="not a whole safetensors file"):
+        load_weights(nn.Linear(3, 2), path)

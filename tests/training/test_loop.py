@@ -1,0 +1,136 @@
+"""The loop: real tokens only, clipping, the best epoch, hooks, Ctrl-C."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from seqlearn.data.batches import Batches
+from seqlearn.data.pairs import Pair
+from seqlearn.data.text import Language
+from seqlearn.nn.seq2seq import bahdanau
+from seqlearn.training.loop import batch_loss, fit, mean_loss, token_loss
+from seqlearn.training.schedules import constant, linear_decay
+
+LINES = [" ".join("abcdef"[(i + j) % 6] for j in range(1 + i % 4)) for i in range(48)]
+LANGUAGE = Language.learn("", LINES)
+PAIRS = [Pair(line, line[::-1]) for line in LINES]
+
+
+def make(seed=0, **options):
+    torch.manual_seed(seed)
+    return bahdanau(len(LANGUAGE.vocab), len(LANGUAGE.vocab), embed_size=8, num_hiddens=8, dropout=0.0, **options)
+
+
+def batches(pairs=PAIRS, size=16):
+    return Batches(pairs, LANGUAGE, LANGUAGE, size)
+
+
+def test_token_loss_by_hand_and_nothing_from_padding():
+    logits = torch.tensor([[[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 50.0], [9.0, -9.0, 3.0, 7.0]]], requires_grad=True)
+    loss = token_loss(logits, torch.tensor([[1, 3, 0]]), pad=0)
+    torch.testing.assert_close(loss, torch.log(torch.tensor(4.0)))
+    loss.backward()
+    assert (logits.grad[0, 2] == 0).all() and (logits.grad[0, 0] != 0).any()
+
+
+def test_the_loss_of_a_batch_is_that_of_its_sentences_alone():
+    """Catches padding in the sum, in the divisor, and in the attention."""
+    model = make().double().eval()
+    together = mean_loss(model, batches(size=48))
+    total = tokens = 0
+    for pair in PAIRS:
+        (single,) = batches([pair])
+        logits = model(single.source, single.source_lens, single.target[:, :-1])[0]
+        total += F.cross_entropy(logits, single.target[0, 1:], reduction="sum").item()
+        tokens += len(single.target[0]) - 1
+    assert together == pytest.approx(total / tokens, abs=1e-12)
+    assert mean_loss(model, batches(size=7)) == pytest.approx(together, abs=1e-12)
+
+
+def test_one_update_equals_plain_pytorch():
+    """Adam, summed loss over real tokens, clipping: written out once more."""
+    ours, plain = make(), make()
+    (batch,) = batches(size=48).epoch(0)
+    fit(ours, batches(size=48), batches(size=48), epochs=1, lr=0.01, schedule=constant, clip=0.1, progress=False)
+    optimizer = torch.optim.Adam(plain.parameters(), lr=0.01)
+    logits = plain(batch.source, batch.source_lens, batch.target[:, :-1])
+    real = batch.target[:, 1:] != 0
+    F.cross_entropy(logits[real], batch.target[:, 1:][real]).backward()
+    assert torch.nn.utils.clip_grad_norm_(plain.parameters(), 0.1) > 0.1, "nothing was clipped"
+    optimizer.step()
+    for (name, left), right in zip(ours.named_parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(left, right, msg=name)
+
+
+def test_learns_and_is_the_same_again():
+    histories = [
+        fit(make(), batches(), batches(), epochs=20, lr=0.02, progress=False).valid_losses for _ in range(2)
+    ]
+    assert histories[0] == histories[1]
+    assert histories[0][-1] < 0.5 < histories[0][0]
+
+
+def test_history_and_hooks():
+    seen = []
+    model = make()
+    history = fit(
+        model, batches(), batches(), epochs=3, lr=0.01, progress=False, after_epoch=[lambda *args: seen.append(args)]
+    )
+    assert [args[1].epochs for args in seen] == [3, 3, 3] and all(args[0] is model for args in seen)  # one history
+    assert len(history.batch_losses) == 9 and history.epochs == len(history.train_losses) == 3
+    assert history.tokens == [sum(len(target) - 1 for _, target in batches().examples)] * 3
+    assert not history.interrupted
+
+
+def test_the_best_epoch_is_what_remains():
+    """A rate so high that the validation loss rises again."""
+    model = make()
+    states = []
+    history = fit(
+        model,
+        batches(PAIRS[:8]),
+        batches(PAIRS[40:]),
+        epochs=12,
+        lr=0.1,
+        schedule=constant,
+        progress=False,
+        after_epoch=[lambda model, _: states.append({k: v.clone() for k, v in model.state_dict().items()})],
+    )
+    assert history.best_epoch < 11, "the last epoch was the best: the test shows nothing"
+    assert mean_loss(model, batches(PAIRS[40:])) == pytest.approx(min(history.valid_losses))
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(tensor, states[history.best_epoch][name])
+
+
+def test_ctrl_c_keeps_the_best_weights():
+    def interrupt(model, history):
+        if history.epochs == 2:
+            raise KeyboardInterrupt
+
+    model = make()
+    history = fit(model, batches(), batches(), epochs=9, lr=0.01, progress=False, after_epoch=[interrupt])
+    assert history.interrupted and history.epochs == 2
+    assert mean_loss(model, batches()) == pytest.approx(min(history.valid_losses))
+
+
+def test_a_loss_that_is_no_number_is_said():
+    model = make()
+    torch.nn.init.constant_(model.decoder.dense.bias, float("nan"))
+    with pytest.raises(ValueError, match="loss of epoch 1 is nan"):
+        fit(model, batches(), batches(), epochs=1, lr=0.01, progress=False)
+
+
+def test_dropout_only_in_training():
+    torch.manual_seed(0)
+    model = bahdanau(len(LANGUAGE.vocab), len(LANGUAGE.vocab), embed_size=8, num_hiddens=8, dropout=0.9)
+    (batch,) = batches(size=48)
+    model.train()
+    assert mean_loss(model, batches()) == mean_loss(model, batches())
+    assert model.training
+    first = batch_loss(model, batch, 0)
+    assert first != batch_loss(model, batch, 0)
+
+
+def test_schedules():
+    assert [linear_decay(share) for share in (0.0, 0.25, 1.0)] == [1.0, 0.75, 0.0]
+    assert constant(0.7) == 1.0
