@@ -84,14 +84,20 @@ def train(
     data: Annotated[str, typer.Option(help="The folder that holds fra-eng. [default: $SEQLEARN_DATA]")] = "",
     reverse: Annotated[bool, typer.Option("--reverse", help="Translate in the other direction.")] = False,
     pairs: Annotated[int, typer.Option(help="How many pairs the built-in corpus writes.")] = 30_000,
-    limit: Annotated[int, typer.Option(help="Use this many pairs, drawn at random. [default: all]")] = 0,
-    held_out: Annotated[float, typer.Option(help="The share of source sentences for each of valid and test.")] = 1 / 30,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Use this many pairs, drawn at random. [default: all]")
+    ] = None,
+    held_out: Annotated[
+        float, typer.Option(help="The share of source sentences for each of valid and test.", show_default="1/30")
+    ] = 1 / 30,
     model: Annotated[str, typer.Option(help="bahdanau.")] = "bahdanau",
     embed_size: Annotated[int, typer.Option(min=1, help="Size of the embeddings.")] = 128,
     hidden: Annotated[int, typer.Option(min=1, help="Size of each encoder direction.")] = 128,
     layers: Annotated[int, typer.Option(min=1, help="Stacked recurrent layers.")] = 1,
     dropout: Annotated[float, typer.Option(min=0, max=0.99, help="Share of activations dropped in training.")] = 0.1,
-    min_freq: Annotated[int, typer.Option(min=1, help="Rarer words become <unk>. [default: 1 builtin, else 2]")] = 0,
+    min_freq: Annotated[
+        int | None, typer.Option(min=1, help="Rarer words become <unk>. [default: builtin 1, else 2]")
+    ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="Times through the training data.")] = 4,
     lr: Annotated[float, typer.Option(min=0, help="Peak learning rate.")] = 3e-3,
     batch_size: Annotated[int, typer.Option(min=1, help="Pairs in a batch.")] = 64,
@@ -106,8 +112,10 @@ def train(
     if out.is_file():
         raise ValueError(f"{out} is a file, not a folder")
     _use(device)
-    from .translator import Translator
+    from .translator import MODELS, Translator
 
+    if model not in MODELS:
+        raise ValueError(f"there is no model {model!r}; choose from {', '.join(MODELS)}")
     corpus = corpus if corpus in ("builtin", "fra-eng") else str(Path(corpus).resolve())
     described = {
         "corpus": corpus,

@@ -126,9 +126,7 @@ def _find_fra_eng(folder: str | Path | None) -> Path:
 
 def _hub_entry() -> tuple[str, str]:
     """Where d2l keeps the archive, and its sha1."""
-    from . import d2l_compat  # noqa: F401  (makes the next line work)
-
-    from d2l import torch as d2l  # isort: skip
+    from .d2l_compat import d2l
 
     return d2l.DATA_HUB["fra-eng"]
 

@@ -59,7 +59,9 @@ def as_mask(mask: Tensor, scores: Float[Tensor, "batch *heads queries keys"]) ->
     except RuntimeError:
         fits = False
     if not fits:
-        raise ValueError(f"mask {tuple(mask.shape)} does not fit scores {tuple(scores.shape)} (batch, ..., queries, keys)")
+        raise ValueError(
+            f"mask {tuple(mask.shape)} does not fit scores {tuple(scores.shape)} (batch, ..., queries, keys)"
+        )
     return fitted
 
 

@@ -137,4 +137,6 @@ def _record(history: History, losses: Float[Tensor, "updates"], tokens: list[int
     history.train_losses.append(float(losses.sum()) / sum(tokens))
     history.batch_losses += (losses.cpu() / torch.tensor(tokens)).tolist()
     if not math.isfinite(history.train_losses[-1]):
-        raise ValueError(f"the loss of epoch {len(history.tokens)} is {history.train_losses[-1]}: try a lower learning rate")
+        raise ValueError(
+            f"the loss of epoch {len(history.tokens)} is {history.train_losses[-1]}: try a lower learning rate"
+        )

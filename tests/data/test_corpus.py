@@ -141,9 +141,7 @@ def hub(tmp_path, monkeypatch):
     with zipfile.ZipFile(served / "fra-eng.zip", "w") as archive:
         archive.writestr("fra-eng/fra.txt", "Go.\tVa !\n")
     handler = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *args: None})
-    server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), lambda *args: handler(*args, directory=str(served))
-    )
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), lambda *args: handler(*args, directory=str(served)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/fra-eng.zip"
     sha1 = hashlib.sha1((served / "fra-eng.zip").read_bytes()).hexdigest()
@@ -188,8 +186,8 @@ def test_the_hub_is_d2ls():
     assert url.endswith("fra-eng.zip") and sha1 == "94646ad1522d915e7b0f9296181140edcf86a4f5"
 
 
-def test_the_real_corpus(real_data):
-    corpus = fra_eng(real_data)
+def test_the_real_corpus(data_folder):
+    corpus = fra_eng(data_folder)
     assert len(corpus) == 167_130
     parts = corpus.split()
     train, held_out = distinct_sources(parts.train, "en"), distinct_sources([*parts.valid, *parts.test], "en")

@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-import seqlearn.data.d2l_compat  # noqa: F401
-from d2l import torch as d2l
+from seqlearn.data.d2l_compat import d2l
 from seqlearn.nn.attention import AdditiveAttention, AttentionMap, record_attention
 
 
@@ -27,7 +26,9 @@ def test_equals_the_formula_in_a_loop():
     for b in range(2):
         for q in range(4):
             scores = [
-                float(layer.w_v.weight[0] @ torch.tanh(layer.W_q.weight @ queries[b, q] + layer.W_k.weight @ keys[b, k]))
+                (
+                    layer.w_v.weight[0] @ torch.tanh(layer.W_q.weight @ queries[b, q] + layer.W_k.weight @ keys[b, k])
+                ).item()
                 for k in range(lengths[b])
             ]
             exps = torch.tensor(scores, dtype=torch.float64).exp()
@@ -112,7 +113,7 @@ def test_map_fills_in_layers_and_heads():
         ([[0.5, 0.5]], "cross", [[True]], "mask"),
     ],
 )
-def test_map_names_what_is_wrong(weights, kind, mask, message):
+def test_map_names_what_is_wrong(weights, kind, mask, message, as_a_user):
     with pytest.raises(ValueError, match=message):
         AttentionMap(torch.tensor(weights), ["q"], ["a", "b"], kind, None if mask is None else torch.tensor(mask))
 

@@ -15,7 +15,9 @@ TRUE, FALSE = True, False
 def slow_masked_softmax(scores, allowed):
     """Entry by entry, from the formula."""
     out = torch.zeros_like(scores)
-    for place in torch.cartesian_prod(*[torch.arange(size) for size in scores.shape[:-1]]).reshape(-1, scores.dim() - 1):
+    for place in torch.cartesian_prod(*[torch.arange(size) for size in scores.shape[:-1]]).reshape(
+        -1, scores.dim() - 1
+    ):
         row = tuple(place.tolist())
         keys = [key for key in range(scores.shape[-1]) if allowed[row][key]]
         if keys:
@@ -122,12 +124,12 @@ def test_very_low_scores_are_still_compared():
 
 
 @pytest.mark.parametrize("mask", [torch.ones(1, 1, 2), torch.ones(1, 1, 2, dtype=torch.complex64)])
-def test_a_mask_of_numbers_is_refused(mask):
+def test_a_mask_of_numbers_is_refused(mask, as_a_user):
     with pytest.raises(TypeError, match="bool"):
         as_mask(mask, torch.zeros(1, 1, 2))
 
 
 @pytest.mark.parametrize("mask", [torch.ones(1, 1, 3, dtype=torch.bool), torch.tensor([1, 2]), torch.tensor([[[1]]])])
-def test_a_mask_that_does_not_fit_is_refused(mask):
+def test_a_mask_that_does_not_fit_is_refused(mask, as_a_user):
     with pytest.raises(ValueError, match=r"\(1, 1, 2\)"):
         masked_softmax(torch.zeros(1, 1, 2), mask)

@@ -63,9 +63,7 @@ def test_one_update_equals_plain_pytorch():
 
 
 def test_learns_and_is_the_same_again():
-    histories = [
-        fit(make(), batches(), batches(), epochs=20, lr=0.02, progress=False).valid_losses for _ in range(2)
-    ]
+    histories = [fit(make(), batches(), batches(), epochs=20, lr=0.02, progress=False).valid_losses for _ in range(2)]
     assert histories[0] == histories[1]
     assert histories[0][-1] < 0.5 < histories[0][0]
 

@@ -68,7 +68,9 @@ def test_no_such_layer_or_head(layer, head):
 
 
 def history(epochs=2):
-    return History([4.0, 2.0, 1.0, 0.5][: 2 * epochs], [3.0, 0.75][:epochs], [2.5, 1.0][:epochs], [1.0] * epochs, [9] * epochs)
+    return History(
+        [4.0, 2.0, 1.0, 0.5][: 2 * epochs], [3.0, 0.75][:epochs], [2.5, 1.0][:epochs], [1.0] * epochs, [9] * epochs
+    )
 
 
 def test_loss_curves():
