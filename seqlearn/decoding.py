@@ -1,4 +1,4 @@
-"""Search: from a model that scores the next token to whole sentences. Knows the encoder/decoder contract, no model class."""
+"""Search: from scores of the next token to whole sentences. Knows the encoder/decoder contract, no model class."""
 
 from __future__ import annotations
 

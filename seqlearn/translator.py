@@ -133,6 +133,18 @@ class Translator:
         load_weights(translator.model, folder / "model.safetensors")
         return cls(translator.model, source, target, config, device)
 
+    @classmethod
+    def pretrained(cls, name: str, device: torch.device | str | None = None) -> Translator:
+        """A small translator that comes with the course, in its folder `assets/`.
+
+        Raises:
+            FileNotFoundError: there is none of this name, or only the package was installed, without the course.
+        """
+        folder = Path(__file__).parents[1] / "assets" / name
+        if not folder.is_dir():
+            raise FileNotFoundError(f"there is no trained model {name!r}: {folder} does not exist")
+        return cls.load(folder, device)
+
     def search(self, sentences: Iterable[str], batch_size: int = 64, max_length: int | None = None) -> list[Hypothesis]:
         """The best hypothesis for each sentence, in the order given (long sentences are searched together)."""
         ids = [self.source.encode(sentence) for sentence in sentences]

@@ -20,7 +20,7 @@ def test_bleu_and_chrf_are_sacrebleu():
 
 @pytest.mark.parametrize("references", [["a"], []])
 def test_scores_need_as_many_references(references):
-    with pytest.raises(ValueError, match="2 hypotheses|0 hypotheses"):
+    with pytest.raises(ValueError, match=r"2 hypotheses|0 hypotheses"):
         bleu(["a", "b"] if references else [], references)
 
 

@@ -172,7 +172,7 @@ def _fetch(url: str, path: Path) -> str:
 
 
 def from_tsv(path: str | Path, languages: tuple[str, str] = ("", "")) -> Corpus:
-    """A file with `source<TAB>target` on each line; a third column (attribution) is allowed. UTF-8, plain or gzip.
+    """A file with `source<TAB>target` on each line; a third column (attribution) may follow. UTF-8, plain or gzip.
 
     Raises:
         ValueError: a line is malformed; nothing is dropped silently. It names the file and the line.
@@ -220,11 +220,12 @@ def _lines(path: Path) -> Iterator[str]:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     opener = gzip.open if path.suffix == ".gz" else open
-    number = 0
+    number = 0  # lines read so far: a message about the next one has to name it
     try:
         # newline="\n": only a line feed ends a line, so that odd characters inside a sentence cannot split it.
         with opener(path, "rt", encoding="utf-8-sig", newline="\n") as file:
-            for number, line in enumerate(file, start=1):
+            for line in file:
+                number += 1
                 yield line.rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}, after line {number}: not UTF-8 ({error.reason})") from None

@@ -33,9 +33,9 @@ _CLOSE_UP = {"en": set(".,;:!?)…%"), "fr": set(".,)…"), "": set(".,;:!?)…%
 
 
 def normalize(text: str) -> str:
-    """One spelling for what a reader takes to be the same text: composed characters, plain spaces and quotes, lower case.
+    """One spelling for what a reader takes to be the same text: composed characters, plain spaces, lower case.
 
-    Every kind of space becomes one plain space, invisible characters vanish, curly quotes and guillemets become straight.
+    Every kind of space becomes one plain space, invisible characters vanish, curly quotes become straight.
     """
     text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text)).translate(_QUOTES)
     return " ".join(text.lower().split())
@@ -85,7 +85,7 @@ class WordTokenizer:
 
 
 class Vocab:
-    """Tokens to ids and back. Ids 0 to 3 are <pad>, <bos>, <eos> and <unk>; the rest are sorted by frequency, then by token.
+    """Tokens to ids and back. Ids 0 to 3 are <pad>, <bos>, <eos>, <unk>; the rest go by frequency, then by token.
 
     Args:
         sentences: token lists, of the training data only: a vocabulary that has seen held-out text leaks it.
@@ -94,7 +94,9 @@ class Vocab:
 
     def __init__(self, sentences: Iterable[Sequence[str]] = (), min_freq: int = 1):
         counts = Counter(token for sentence in sentences for token in sentence)
-        kept = sorted((token for token in counts if counts[token] >= min_freq), key=lambda token: (-counts[token], token))
+        kept = sorted(
+            (token for token in counts if counts[token] >= min_freq), key=lambda token: (-counts[token], token)
+        )
         self._set(kept)
 
     def _set(self, tokens: Iterable[str]) -> None:

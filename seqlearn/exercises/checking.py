@@ -22,18 +22,19 @@ def check(exercise: str, section: str) -> Callable:
     """Turn a function that tries an answer out into a check cell's function.
 
     The decorated function gets the learner's answer: a value, or a function that is called through here, so that None
-    counts as "not tried yet". It raises `Wrong` with a diagnosis, or returns.
+    counts as "not tried yet". It may get more from the lesson, such as the map that the answer is read from. It raises
+    `Wrong` with a diagnosis, or returns.
 
     Args:
         exercise: its number, such as "6.1".
         section: the part of the lesson to read again after three wrong tries.
     """
 
-    def decorate(examine: Callable[[Any], None]) -> Callable[[Any], None]:
+    def decorate(examine: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(examine)
-        def run(answer: Any) -> None:
+        def run(answer: Any, *context: Any) -> None:
             try:
-                examine(_tried(answer) if callable(answer) else _given(answer))
+                examine(_tried(answer) if callable(answer) else _given(answer), *context)
             except NotTried:
                 print(f"Exercise {exercise}: not tried yet.")
             except Wrong as diagnosis:
@@ -47,6 +48,19 @@ def check(exercise: str, section: str) -> Callable:
         return run
 
     return decorate
+
+
+def examine_row(answer: str, attention: Any, query: str) -> None:
+    """Is `answer` the key that the row `query` of an attention map looks at most? Raises `Wrong` if not."""
+    if not isinstance(answer, str):
+        raise Wrong(f"give the word in quotes; yours is of type {type(answer).__name__}.")
+    word, rows, columns = answer.strip().lower(), list(attention.query_tokens), list(attention.key_tokens)
+    weights = attention.weights[0, 0]
+    if word not in columns:
+        raise Wrong(f'"{word}" is no column of the map; its columns are {", ".join(columns)}.')
+    if word != columns[int(weights[rows.index(query)].argmax())]:
+        row = rows[int(weights[:, columns.index(word)].argmax())]
+        raise Wrong(f'"{word}" is brightest in the row "{row}"; you want the row "{query}".')
 
 
 def _given(answer: Any) -> Any:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .checking import Wrong, check
+from .checking import Wrong, check, examine_row
 
 
-@check("6.1", section="1. One look, by hand")
+@check("6.1", section="2. The same look, with vectors")
 def check_attention_step(attention_step: Callable[..., tuple[Tensor, Tensor]]) -> None:
     """Try out `attention_step(query, keys, values, W_q, W_k, w_v, length)` -> (weights, context)."""
     generator = torch.Generator().manual_seed(6)
@@ -60,9 +60,7 @@ def _diagnose_weights(weights, expected, scores, query, keys, W_q, W_k, w_v, len
         return "these are the scores: a softmax turns them into weights."
     if abs(total - 1) > 1e-3:
         return f"the weights sum to {total:.2f}, not to 1: take the softmax of the scores over the keys."
-    without_tanh = [
-        float(w_v @ (W_q @ query + W_k @ key)) for key in keys[:length]
-    ]
+    without_tanh = [float(w_v @ (W_q @ query + W_k @ key)) for key in keys[:length]]
     if _close(weights[:length], _softmax(without_tanh)):
         return "this is what comes out without the tanh."
     scaled = [score / math.sqrt(W_q.shape[0]) for score in scores[:length]]
@@ -95,7 +93,7 @@ def _close(tensor: Tensor, numbers: list[float]) -> bool:
     return torch.allclose(tensor.detach().double().cpu(), torch.tensor(numbers, dtype=torch.float64), atol=1e-4)
 
 
-@check("6.2", section="6. Links, and how many of them are right")
+@check("6.2", section="8. Links, and how many of them are right")
 def check_links(links: Callable[[Tensor, list[str], list[str]], list[tuple[str, str]]]) -> None:
     """Try out `links(weights, target_tokens, source_tokens)` -> [(target word, source word), ...]."""
     weights = torch.tensor([[0.1, 0.2, 0.1, 0.6], [0.3, 0.5, 0.1, 0.1], [0.05, 0.1, 0.8, 0.05], [0.0, 0.1, 0.2, 0.7]])
@@ -111,7 +109,7 @@ def check_links(links: Callable[[Tensor, list[str], list[str]], list[tuple[str, 
         raise Wrong("<eos> is no word: leave its row out.")
     if ("la", "<eos>") in answer:
         raise Wrong(
-            'you linked "la" to <eos>: <eos> is no word, so leave its column out *before* you look for the largest weight.'
+            'you linked "la" to <eos>: that is no word, so leave its column out *before* you look for the largest weight.'
         )
     if [pair[::-1] for pair in answer] == right:
         raise Wrong("the pairs are the wrong way round: the target word comes first.")
@@ -121,3 +119,9 @@ def check_links(links: Callable[[Tensor, list[str], list[str]], list[tuple[str, 
     if sorted(answer) == sorted(columns):
         raise Wrong("you took the largest weight of each column; each *target* word (a row) chooses its source word.")
     raise Wrong(f"the links of the example should be {right}; yours: {answer}.")
+
+
+@check("6.3", section="7. See where it looked")
+def check_looked_at(looked_at: str, attention) -> None:
+    """Compare the word read off the picture with the row "pomme" of the learner's own map."""
+    examine_row(looked_at, attention, "pomme")

@@ -209,10 +209,10 @@ def bahdanau(
 ) -> EncoderDecoder:
     """The model of Bahdanau et al. (2015): a bidirectional GRU encoder and a GRU decoder with additive attention.
 
-    `num_hiddens` is the size of each encoder direction; the decoder is twice as wide.
+    `num_hiddens` is the size of each encoder direction and of the decoder.
     """
     encoder = Seq2SeqEncoder(source_vocab_size, embed_size, num_hiddens, num_layers, dropout)
     decoder = Seq2SeqAttentionDecoder(
-        target_vocab_size, embed_size, encoder.output_size, encoder.output_size, num_layers, dropout
+        target_vocab_size, embed_size, encoder.output_size, num_hiddens, num_layers, dropout
     )
     return EncoderDecoder(encoder, decoder)

@@ -50,7 +50,7 @@ def token_loss(
 
 
 def batch_loss(model: nn.Module, batch: Batch, pad: int) -> Float[Tensor, ""]:
-    """The summed loss of a batch under teacher forcing: the decoder sees the true tokens before each one it predicts."""
+    """The summed loss of a batch with teacher forcing: the decoder sees the true tokens before each it predicts."""
     logits = model(batch.source, batch.source_lens, batch.target[:, :-1])
     return token_loss(logits, batch.target[:, 1:], pad)
 

@@ -1,7 +1,8 @@
-"""Pictures that stay: heat maps of attention, loss curves. They take tensors and tokens, and return a matplotlib figure."""
+"""Pictures that stay: heat maps of attention, loss curves, tables. They take tensors and tokens, and return figures."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -107,8 +108,29 @@ def _running_mean(values: Sequence[float], keep: float = 0.95) -> list[float]:
     return means
 
 
+def text_table(rows: Sequence[Sequence[str]], columns: Sequence[str], width: int = 130) -> Figure:
+    """Text in columns, as a picture: for what a trained model says, which may differ in a word on another machine."""
+    shares = [max(len(row[column]) for row in [columns, *rows]) for column in range(len(columns))]
+    wrapped = [
+        [textwrap.fill(cell, max(8, width * share // sum(shares))) for cell, share in zip(row, shares, strict=True)]
+        for row in rows
+    ]
+    heights = [1.3] + [1.3 * max(cell.count("\n") + 1 for cell in row) for row in wrapped]
+    figure, ax = plt.subplots(figsize=(width / 11, 0.24 * sum(heights)), layout="constrained")
+    ax.axis("off")
+    table = ax.table(wrapped, colLabels=columns, colWidths=shares, cellLoc="left", loc="center")
+    table.auto_set_font_size(False)
+    table.set_fontsize(11)
+    for (row, column), cell in table.get_celld().items():
+        cell.PAD = 0.03
+        cell.set(height=heights[row] / sum(heights), width=shares[column] / sum(shares), edgecolor="#cccccc")
+        if row == 0:
+            cell.set(facecolor="#eeeeee")
+    return figure
+
+
 class LivePlot:
-    """A figure that grows while `fit` trains: the loss curves and, beside them, some translations as they get better.
+    """A figure that grows while `fit` trains: the loss curves and, beside them, translations that get better.
 
     Pass it to `fit(..., after_epoch=[LivePlot(...)])`. It updates one output, so that one picture stays in the notebook.
 

@@ -13,7 +13,10 @@ from seqlearn.data.text import Language
 
 
 def make(count=100, batch_size=8, seed=0):
-    pairs = [Pair(" ".join("abcdefg"[: 1 + i % 7]) + f" {i}", " ".join("tuvwxyz"[: 1 + i % 5]) + f" {i}") for i in range(count)]
+    pairs = [
+        Pair(" ".join("abcdefg"[: 1 + i % 7]) + f" {i}", " ".join("tuvwxyz"[: 1 + i % 5]) + f" {i}")
+        for i in range(count)
+    ]
     source, target = (Language.learn("", texts) for texts in ([p.source for p in pairs], [p.target for p in pairs]))
     return Batches(pairs, source, target, batch_size, seed), pairs, source, target
 

@@ -30,7 +30,11 @@ def test_normalize(text, expected):
         ("en", "I'll go, it's 3.5!", ["i", "'ll", "go", ",", "it", "'s", "3.5", "!"]),
         ("en", "o'clock, well-known", ["o'clock", ",", "well-known"]),
         ("fr", "L'homme mange-t-il ?", ["l'", "homme", "mange", "-t-il", "?"]),
-        ("fr", "Aujourd'hui, qu'est-ce que c'est ?", ["aujourd'hui", ",", "qu'", "est", "-ce", "que", "c'", "est", "?"]),
+        (
+            "fr",
+            "Aujourd'hui, qu'est-ce que c'est ?",
+            ["aujourd'hui", ",", "qu'", "est", "-ce", "que", "c'", "est", "?"],
+        ),
         ("fr", "La grand-mère l'a vu, peut-être.", ["la", "grand-mère", "l'", "a", "vu", ",", "peut-être", "."]),
         ("fr", "Donne-le-moi !", ["donne", "-le", "-moi", "!"]),
         ("", "It's 我很好。", ["it's", "我很好", "。"]),
@@ -43,7 +47,7 @@ def test_tokens(language, text, tokens):
 @pytest.mark.parametrize(
     ("language", "text"),
     [
-        ("en", 'the dog\'s bone (a big one) isn\'t "here", is it?'),
+        ("en", "the dog's bone (a big one) isn't \"here\", is it?"),
         ("fr", "l'homme qu'il a vu n'est pas là : où est-il ?"),
         ("fr", 'elle dit "non" !'),
     ],

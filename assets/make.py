@@ -1,0 +1,55 @@
+"""Trains and scores the small models that come with the course: python assets/make.py [bahdanau]
+
+Each is a folder beside this file. `scores.json` holds its scores on the test part of the built-in corpus; a test loads
+the model and scores it again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+
+os.environ["SEQLEARN_DEVICE"] = "cpu"  # so that everybody makes the same model
+
+import torch
+
+from seqlearn.data import corpus
+from seqlearn.translator import Translator
+
+HERE = Path(__file__).parent
+RECIPES = {"bahdanau": {"epochs": 4, "lr": 3e-3, "batch_size": 64, "seed": 0}}
+
+
+def make(name: str) -> None:
+    """Train a model by its recipe, score it once on the test part, and write it."""
+    recipe = RECIPES[name]
+    pairs = corpus.builtin()
+    split = pairs.split()
+    translator = Translator.untrained(name, split, pairs.languages, seed=recipe["seed"])
+    history = translator.fit(split, **recipe)
+    translator.config |= {"corpus": "builtin", "training": recipe}
+    translator.save(HERE / name)
+    scores = translator.evaluate(split.test)
+    stored = {
+        "pairs": scores.pairs,
+        "bleu": round(scores.bleu.score, 1),
+        "bleu_signature": scores.bleu.signature,
+        "chrf": round(scores.chrf.score, 1),
+        "chrf_signature": scores.chrf.signature,
+        "perplexity": round(scores.perplexity, 3),
+        "exact": round(scores.exact, 3),
+        "aer": round(scores.aer, 3),
+        "training_seconds": round(sum(history.seconds)),
+        "parameters": sum(weight.numel() for weight in translator.model.parameters()),
+        "made_with": f"torch {torch.__version__.partition('+')[0]}, Python {platform.python_version()}, CPU",
+    }
+    (HERE / name / "scores.json").write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8", newline="\n")
+    print(scores)
+
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or RECIPES:
+        make(wanted)

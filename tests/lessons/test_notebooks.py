@@ -1,0 +1,229 @@
+"""Guards of the stored lessons: each was run from top to bottom, in order, and holds nothing of the machine it ran on.
+
+nbval compares what a cell prints with what is stored, and a lesson whose outputs were cleared passes it: hence these.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from refresh import normalise, text_of
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = ROOT / "notebooks"
+LESSONS = sorted(NOTEBOOKS.glob("*.ipynb"))
+
+# Cells tagged nbval-ignore-output, and why what they print cannot be compared. A new one has to argue its way in.
+IGNORED: dict[tuple[str, str], str] = {}
+
+LINES = 20
+MACHINE = re.compile(r"(?<![\w.])/(?:home|root|Users|tmp|var|mnt|opt|srv|work)/[\w.-]|\b[A-Z]:\\+Users\b|site-packages")
+PICTURE = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<file>[^)\s]+)[^)]*\)|<img\b(?P<tag>[^>]*)>")
+FORBIDDEN = {"nbval-skip", "raises-exception", "nbval-raises-exception", "skip"}
+
+
+def faults(notebook: nbformat.NotebookNode, name: str) -> list[str]:
+    """What is wrong with a stored lesson, one sentence for each fault."""
+    found = (
+        [] if re.fullmatch(r"\d\d-[a-z0-9]+(-[a-z0-9]+)*\.ipynb", name) else [f"{name} is no name like 04-some-words"]
+    )
+    if notebook.metadata.get("kernelspec", {}).get("name") != "python3":
+        found.append("the kernel is not python3")
+    if "widgets" in notebook.metadata:
+        found.append("metadata.widgets is stored")
+    count = 0
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            count += 1
+            found += [f"code cell {count} ({cell.id}): {fault}" for fault in code_faults(cell, count, name)]
+        else:
+            found += [f"text cell {cell.id}: {fault}" for fault in text_faults(cell.source)]
+    return found
+
+
+def code_faults(cell: nbformat.NotebookNode, count: int, name: str) -> list[str]:
+    """What is wrong with the code cell that should have been run as number `count`."""
+    found = (
+        [] if cell.execution_count == count else [f"its number is {cell.execution_count}: run the lesson from the top"]
+    )
+    if not cell.source.strip():
+        found.append("it is empty")
+    if len(cell.source.splitlines()) > LINES:
+        found.append(f"{len(cell.source.splitlines())} lines are more than {LINES}")
+    if MACHINE.search(cell.source):
+        found.append(f"a path of this machine in the code: {MACHINE.search(cell.source).group()}")
+    tags = set(cell.metadata.get("tags", []))
+    if tags & FORBIDDEN or re.search(r"#\s*(PYTEST_VALIDATE_IGNORE_OUTPUT|NBVAL_)", cell.source):
+        found.append("it must run and be compared: use no nbval marker but the tag nbval-ignore-output")
+    if "nbval-ignore-output" in tags and (name, cell.id) not in IGNORED:
+        found.append("its output is ignored without a reason in IGNORED")
+    for output in cell.outputs:
+        if output.output_type == "error":
+            found.append(f"it stored an error: {output.ename}")
+        shown = {key: value for key, value in output.get("data", {}).items() if key.startswith("text/")}
+        if strange := {key for key in output.get("data", {}) if key != "image/png"} - set(shown):
+            found.append(f"it stored {', '.join(sorted(strange))}")
+        text = json.dumps([shown, output.get("text", "")], ensure_ascii=False)
+        if MACHINE.search(text):
+            found.append(f"a path of this machine in the output: {MACHINE.search(text).group()}")
+    return found
+
+
+def text_faults(source: str) -> list[str]:
+    """What is wrong with the pictures and the paths in a Markdown cell."""
+    found = ["a path of this machine"] if MACHINE.search(source) else []
+    for picture in PICTURE.finditer(source):
+        alt, file = picture["alt"], picture["file"]
+        if picture["tag"] is not None:
+            alt, file = (re.search(rf'{key}="([^"]*)"', picture["tag"]) for key in ("alt", "src"))
+            alt, file = alt and alt[1], file and file[1]
+        if not (alt or "").strip():
+            found.append(f"the picture {file} has no alternative text")
+        if not file or ":" in file or not (NOTEBOOKS / file).is_file():
+            found.append(f"the picture {file} is not in this repository")
+    return found
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name)
+def test_lesson_is_stored_as_it_was_run(path):
+    assert faults(nbformat.read(path, as_version=4), path.name) == []
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name)
+def test_lesson_is_stored_in_normal_form(path):
+    stored = path.read_bytes().decode("utf-8")
+    assert stored == text_of(normalise(nbformat.reads(stored, as_version=4))), "python3 course.py refresh stores it so"
+
+
+def test_no_two_lessons_share_a_number():
+    assert len({path.name[:2] for path in LESSONS}) == len(LESSONS)
+
+
+def test_the_list_of_ignored_cells_names_cells_that_are():
+    tagged = {
+        (path.name, cell.id)
+        for path in LESSONS
+        for cell in nbformat.read(path, as_version=4).cells
+        if "nbval-ignore-output" in cell.metadata.get("tags", [])
+    }
+    assert set(IGNORED) == tagged and all(IGNORED.values())
+
+
+# The guards themselves: a good lesson has no fault, and each way of spoiling it is found.
+
+
+def a_lesson() -> nbformat.NotebookNode:
+    """A small lesson without a fault."""
+    result = new_output("execute_result", {"text/plain": "2", "image/png": "iVBO"}, execution_count=2)
+    cells = [
+        new_markdown_cell("# Title"),
+        new_code_cell("print(1)", execution_count=1, outputs=[new_output("stream", name="stdout", text="1\n")]),
+        new_code_cell("1 + 1", execution_count=2, outputs=[result]),
+    ]
+    return normalise(new_notebook(cells=cells))
+
+
+def spoil(change: str) -> nbformat.NotebookNode:
+    """The small lesson after `change`, which may name `book`, `text`, `first` and `second`."""
+    book = a_lesson()
+    text, first, second = book.cells
+    exec(change, {"book": book, "text": text, "first": first, "second": second, "new_output": new_output})
+    return book
+
+
+def test_a_good_lesson_has_no_fault():
+    assert faults(a_lesson(), "04-some-words.ipynb") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ("second.execution_count = None", "number is None"),
+        ("second.execution_count = 3", "number is 3"),
+        ("book.cells = [text, second, first]", "number is 2"),
+        ("first.source = ' '", "empty"),
+        ("first.source = 'x = 1\\n' * 21", "21 lines"),
+        ("first.source = 'open(\"/home/ada/notes.txt\")'", "path of this machine in the code"),
+        ("first.outputs[0].text = 'C:\\\\Users\\\\ada'", "path of this machine in the output"),
+        ("first.source = '# NBVAL_SKIP'", "must run and be compared"),
+        ("first.metadata.tags = ['raises-exception']", "must run and be compared"),
+        ("first.metadata.tags = ['nbval-ignore-output']", "without a reason"),
+        ("first.outputs = [new_output('error', ename='ValueError', evalue='', traceback=[])]", "ValueError"),
+        ("second.outputs[0].data['application/vnd.jupyter.widget-view+json'] = {}", "widget-view"),
+        ("second.outputs[0].data['image/svg+xml'] = '<svg/>'", "image/svg"),
+        ("book.metadata.widgets = {}", "metadata.widgets"),
+        ("book.metadata.kernelspec.name = 'mine'", "kernel"),
+        ("text.source = '![](../assets/map.svg)'", "alternative text"),
+        ("text.source = '<img src=\"../assets/map.svg\">'", "alternative text"),
+        ("text.source = '![a map](../assets/no-such-map.svg)'", "not in this repository"),
+        ("text.source = '![a map](https://example.org/map.svg)'", "not in this repository"),
+        ("text.source = 'see /home/ada/notes.txt'", "path of this machine"),
+    ],
+)
+def test_each_fault_is_found(change, fault):
+    assert fault in "\n".join(faults(spoil(change), "04-some-words.ipynb"))
+
+
+@pytest.mark.parametrize("name", ["4-words.ipynb", "04-Words.ipynb", "04 words.ipynb", "Untitled.ipynb"])
+def test_a_bad_name_is_found(name):
+    assert "is no name like" in faults(a_lesson(), name)[0]
+
+
+def refresh(path: Path) -> subprocess.CompletedProcess:
+    """What `course.py refresh` runs, on one lesson."""
+    command = [sys.executable, str(ROOT / "tests" / "refresh.py"), str(path)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_refresh_stores_what_a_reader_without_a_kernel_can_see(tmp_path):
+    cells = [
+        new_markdown_cell("# Un été"),
+        new_code_cell("import os, sys\nprint(os.environ['SEQLEARN_DEVICE'], end=' ')\nprint('é')"),
+        new_code_cell("from ipywidgets import IntSlider\nIntSlider()"),
+        new_code_cell("import matplotlib.pyplot as plt\nplt.plot([1, 2]);"),
+    ]
+    path = tmp_path / "04-a-lesson.ipynb"
+    path.write_text(nbformat.writes(new_notebook(cells=cells)), encoding="utf-8")
+    done = refresh(path)
+    assert done.returncode == 0 and "changed" in done.stdout, done.stdout + done.stderr
+    stored = path.read_bytes()
+    book = nbformat.read(path, as_version=4)
+    assert faults(book, path.name) == [] and b"\r" not in stored and "é".encode() in stored
+    _, printed, slider, plot = book.cells
+    assert printed.outputs == [{"name": "stdout", "output_type": "stream", "text": "cpu é\n"}]
+    assert list(slider.outputs[0].data) == ["text/plain"] and "version" not in book.metadata.language_info
+    assert set(plot.outputs[0].data) == {"image/png", "text/plain"} and len(plot.outputs) == 1
+    assert "the same" in refresh(path).stdout and path.read_bytes() == stored
+
+
+def test_refresh_leaves_a_lesson_that_fails_as_it_was(tmp_path):
+    path = tmp_path / "04-a-lesson.ipynb"
+    path.write_text(nbformat.writes(new_notebook(cells=[new_code_cell("1 / 0")])), encoding="utf-8")
+    before = path.read_bytes()
+    done = refresh(path)
+    assert done.returncode == 1 and "ZeroDivisionError" in done.stdout and path.read_bytes() == before
+
+
+def test_nbval_runs_lessons_strictly_and_on_the_cpu(tmp_path):
+    """A trailing semicolon hides the value, addresses do not matter, and any other difference fails."""
+    sources = {
+        "1 + 1;": [],
+        "object()": [new_output("execute_result", {"text/plain": "<object at 0x7f0123456789>"}, execution_count=2)],
+        "import os; print(os.environ['SEQLEARN_DEVICE'])": [new_output("stream", name="stdout", text="cpu\n")],
+        "1 + 2": [new_output("execute_result", {"text/plain": "4"}, execution_count=4)],
+    }
+    cells = [new_code_cell(source, execution_count=1, outputs=outputs) for source, outputs in sources.items()]
+    nbformat.write(normalise(new_notebook(cells=cells)), tmp_path / "04-a-lesson.ipynb")
+    shutil.copy(NOTEBOOKS / "conftest.py", tmp_path)
+    options = ["--nbval", "--nbval-current-env", f"--nbval-sanitize-with={ROOT / 'tests' / 'nbval.cfg'}"]
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options, "04-a-lesson.ipynb"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    outcomes = re.findall(r"::Cell (\d) (PASSED|FAILED)", done.stdout)
+    assert outcomes == [("0", "PASSED"), ("1", "PASSED"), ("2", "PASSED"), ("3", "FAILED")], done.stdout

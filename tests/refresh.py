@@ -1,0 +1,85 @@
+"""Run lessons on the CPU and store what they show, in one normal form: `python3 course.py refresh 04`.
+
+The normal form is the same from every machine and every run: text and PNG, cells counted from 1, and nothing of the
+front end, the widgets or the versions. So a diff of a lesson shows what changed for its reader.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbformat import NotebookNode
+
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+
+
+def normalise(notebook: NotebookNode) -> NotebookNode:
+    """Bring a notebook that was run into the form in which it is stored; it is changed in place, and returned."""
+    language = {"name": "python"} | notebook.metadata.get("language_info", {})
+    language.pop("version", None)
+    notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": language})
+    for count, cell in enumerate((cell for cell in notebook.cells if cell.cell_type == "code"), start=1):
+        cell.execution_count = count
+        cell.metadata.pop("execution", None)
+        outputs = []
+        for output in cell.outputs:
+            if output.output_type == "execute_result":
+                output.execution_count = count
+            if "data" in output:
+                output.data = NotebookNode((key, value) for key, value in output.data.items() if kept(key))
+            before = outputs[-1] if outputs else {}
+            if output.output_type == before.get("output_type") == "stream" and output.name == before.name:
+                before.text += output.text
+            elif output.get("data", True):  # an output may have nothing but what was dropped
+                outputs.append(output)
+        cell.outputs = outputs
+    return notebook
+
+
+def kept(mime: str) -> bool:
+    """Whether an output of this kind is stored: what a reader without a kernel can see."""
+    return mime == "image/png" or mime.startswith("text/")
+
+
+def text_of(notebook: NotebookNode) -> str:
+    """The file that holds the notebook."""
+    nbformat.validate(notebook)
+    return nbformat.writes(notebook) + "\n"
+
+
+def refresh(path: Path) -> bool:
+    """Run one lesson from the top and store its outputs; whether the file changed.
+
+    Raises:
+        CellExecutionError: a cell raised an exception; the file is left as it was.
+    """
+    old = path.read_text(encoding="utf-8")
+    notebook = nbformat.reads(old, as_version=4)
+    client = NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": path.parent}})
+    new = text_of(normalise(client.execute()))
+    path.write_text(new, encoding="utf-8", newline="\n")
+    return new != old
+
+
+def main(paths: list[Path]) -> int:
+    """Refresh these lessons; the exit status is the number of those that failed."""
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="ipython-", ignore_cleanup_errors=True) as fresh:
+        os.environ.update(SEQLEARN_DEVICE="cpu", CUDA_VISIBLE_DEVICES="", IPYTHONDIR=fresh)
+        for path in paths:
+            start = time.monotonic()
+            try:
+                outcome = "changed" if refresh(path) else "the same"
+            except CellExecutionError as error:
+                outcome, failed = f"left as it was\n{error}", failed + 1
+            print(f"{path.name}: {outcome}, {time.monotonic() - start:.0f} s", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main([Path(name) for name in sys.argv[1:]]))

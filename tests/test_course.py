@@ -1,0 +1,317 @@
+"""course.py: its sentences, its repairs, and what it does with a learner's work; nothing here installs a package."""
+
+import ast
+import os
+import subprocess
+import sys
+import time
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+import course
+
+ROOT = Path(__file__).parents[1]
+Usage = namedtuple("Usage", "total used free")
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A course in a folder of its own, whose name has a space and an accent, with two lessons."""
+    root = tmp_path / "un été à part"
+    (root / "notebooks").mkdir(parents=True)
+    for name in ("00-start-here", "04-scores"):
+        (root / "notebooks" / f"{name}.ipynb").write_text(f"original {name}")
+    (root / "pyproject.toml").write_text('[project]\nname = "seqlearn"\n')
+    (root / "constraints.txt").write_text("torch==2.13.0\n")
+    for name, path in {"ROOT": "", "NOTEBOOKS": "notebooks", "MINE": "my-lessons", "VENV": ".venv"}.items():
+        monkeypatch.setattr(course, name, root / path)
+    monkeypatch.setattr(course, "PYTHON", root / ".venv" / "bin" / "python")
+    return root
+
+
+@pytest.fixture
+def steps(place, monkeypatch):
+    """The steps of a set-up, recorded instead of run; the first one makes what `python -m venv` would."""
+    taken = []
+
+    def step(lock, *command):
+        taken.append(" ".join(map(str, command)))
+        course.PYTHON.parent.mkdir(exist_ok=True)
+        course.PYTHON.touch()
+
+    monkeypatch.setattr(course, "step", step)
+    return taken
+
+
+@pytest.fixture(autouse=True)
+def started(monkeypatch):
+    """What would be run, instead of running it: on POSIX, running it would end the tests."""
+    calls = []
+    monkeypatch.setattr(
+        course, "run", lambda *command, **settings: calls.append((list(map(str, command)), settings)) or 0
+    )
+    return calls
+
+
+def sentence(capsys) -> str:
+    """What was said on stderr: one line, and no traceback."""
+    said = capsys.readouterr().err.strip()
+    assert "\n" not in said and "Traceback" not in said
+    return said
+
+
+def test_it_is_short_and_needs_nothing():
+    source = (ROOT / "course.py").read_text(encoding="utf-8")
+    tree = ast.parse(source, feature_version=(3, 8))  # an old Python must read it, to say that it is too old
+    modules = {
+        alias.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
+    }
+    modules |= {node.module.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert modules <= sys.stdlib_module_names
+    assert sum(bool(line.strip()) for line in source.splitlines()) < 200
+
+
+@pytest.mark.parametrize("version", [(3, 8, 18), (3, 10, 13), (3, 14, 0), (4, 0, 0)])
+def test_an_unsuitable_python(version, place, steps, monkeypatch, capsys):
+    monkeypatch.setattr(course.check_python, "__defaults__", (version,))
+    assert course.main(["test"]) == 1
+    said = sentence(capsys)
+    assert said.startswith("This is Python " + ".".join(map(str, version))) and "3.11, 3.12 or 3.13" in said
+    assert "python3.13 course.py lab" in said and steps == []
+
+
+@pytest.mark.parametrize("version", [(3, 11, 0), (3, 12, 9), (3, 13, 1)])
+def test_a_suitable_python(version):
+    course.check_python(version)
+
+
+@pytest.mark.parametrize("missing", ["venv", "ensurepip"])
+def test_no_venv_module(missing, place, steps, monkeypatch, capsys):
+    monkeypatch.setattr(course.importlib.util, "find_spec", lambda name: None if name == missing else "there")
+    assert course.main(["lab"]) == 1
+    assert "sudo apt install python3-venv" in sentence(capsys)
+    assert not course.VENV.exists()
+
+
+def test_a_full_disk(place, steps, monkeypatch, capsys):
+    monkeypatch.setattr(course.shutil, "disk_usage", lambda path: Usage(10**12, 10**12, 1.9e9))
+    assert course.main(["lab"]) == 1
+    assert "disk is full" in sentence(capsys) and not course.VENV.exists()
+
+
+def test_a_path_too_long_for_windows(place, steps, monkeypatch, capsys):
+    monkeypatch.setattr(course, "WINDOWS", True)
+    monkeypatch.setattr(course, "VENV", Path("C:/" + "x" * (259 - course.LONGEST - 3)))
+    course.check_room()
+    monkeypatch.setattr(course, "VENV", Path("C:/" + "x" * (260 - course.LONGEST - 3)))
+    assert course.main(["lab"]) == 1
+    assert "too long for Windows" in sentence(capsys)
+
+
+@pytest.mark.skipif(not (ROOT / ".venv" / "stamp").exists(), reason="no .venv of course.py's making")
+def test_no_file_is_longer_than_that():
+    site = next((ROOT / ".venv").glob("lib/python*/site-packages"), ROOT / ".venv" / "Lib" / "site-packages")
+    longest = max(len(str(path.relative_to(site))) for path in site.rglob("*") if path.is_file())
+    assert len("/Lib/site-packages/") + longest <= course.LONGEST
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="for root every folder can be written")
+def test_a_folder_that_cannot_be_written_for_real(place, capsys):
+    place.chmod(0o500)
+    assert course.main(["lab"]) == 1
+    assert "cannot be written" in sentence(capsys)
+
+
+def test_a_folder_that_cannot_be_written(place, monkeypatch, capsys):
+    monkeypatch.setattr(
+        "builtins.open", lambda *path, **mode: (_ for _ in ()).throw(PermissionError(13, "Permission denied"))
+    )
+    assert course.main(["lab"]) == 1
+    assert "cannot be written" in sentence(capsys)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "disk is full"),
+        ("OSError: [WinError 112] There is not enough space on the disk", "disk is full"),
+        (
+            "urllib3.exceptions.NameResolutionError: [...]\nERROR: No matching distribution found for torch",
+            "No network",
+        ),
+        ("Max retries exceeded with url: /simple/torch/", "No network"),
+        ("TimeoutError: The read operation timed out", "No network"),
+        ("ERROR: No matching distribution found for torch==2.13.0", "There is no torch==2.13.0 for this computer"),
+        ("The virtual environment was not created successfully because ensurepip is not available.", "python3-venv"),
+        ("[WinError 206] The filename or extension is too long", "too long for Windows"),
+        ("[WinError 5] Access is denied: 'torch_cpu.dll'", "close every JupyterLab"),
+        ("[Errno 30] Read-only file system: '.venv.lock'", "cannot be written"),
+        ("[Errno 36] Resource deadlock avoided", "Another course.py"),
+        ("Successfully installed torch-2.13.0", None),
+    ],
+)
+def test_what_pip_says_in_one_sentence(text, word):
+    found = course.reason(text)
+    assert found is None if word is None else word in found
+
+
+def test_no_network_for_real(place, monkeypatch, capsys):
+    """A real virtual environment, and a real pip whose index is a port of this machine that nobody listens on."""
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", "1")
+    monkeypatch.setattr(course, "PYTHON", place / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
+    assert course.main(["lab"]) == 1
+    said = sentence(capsys)
+    log = course.VENV / "install.log"
+    assert said.startswith("No network") and said.endswith(f"The log is {log}")
+    assert "127.0.0.1" in log.read_text(encoding="utf-8") and not (course.VENV / "stamp").exists()
+
+
+def test_set_up_once_and_again_only_for_new_pins(steps, started):
+    assert course.main(["lab"]) == 0 and len(steps) == 3 and "-c constraints.txt -e .[test]" in steps[1]
+    assert course.main(["lab"]) == 0 and len(steps) == 3
+    (course.ROOT / "constraints.txt").write_text("torch==2.14.0\n")
+    assert course.main(["lab"]) == 0 and len(steps) == 6
+    (course.ROOT / "pyproject.toml").write_text('[project]\nname = "seqlearn"\n[tool.ruff]\nline-length = 99\n')
+    assert course.main(["lab"]) == 0 and len(steps) == 6, "how we lint does not change what is installed"
+    (course.ROOT / "pyproject.toml").write_text('[project]\nname = "seqlearn"\ndependencies = ["torch"]\n')
+    assert course.main(["lab"]) == 0 and len(steps) == 9
+    course.PYTHON.unlink()  # the Python that it was made from was removed
+    assert course.main(["lab"]) == 0 and len(steps) == 12
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_an_interrupt_is_said_and_repaired(at, steps, started, monkeypatch, capsys):
+    step = course.step
+    course.VENV.mkdir()
+    (course.VENV / "stamp").write_text("other pins")
+
+    def interrupted(lock, *command):
+        step(lock, *command)
+        (course.VENV / "half.py").touch()
+        if len(steps) == at + 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(course, "step", interrupted)
+    assert course.main(["lab"]) == 130 and started == []
+    assert "Interrupted" in sentence(capsys) and not course.is_whole()
+    monkeypatch.setattr(course, "step", step)
+    assert course.main(["lab"]) == 0 and len(started) == 1
+    assert course.is_whole() and not (course.VENV / "half.py").exists()
+
+
+def test_a_deletion_cut_short_does_not_look_whole(steps, started, monkeypatch):
+    assert course.main(["lab"]) == 0
+    (course.ROOT / "constraints.txt").write_text("torch==2.14.0\n")
+    monkeypatch.setattr(course.shutil, "rmtree", lambda path: (_ for _ in ()).throw(KeyboardInterrupt))
+    assert course.main(["lab"]) == 130
+    (course.ROOT / "constraints.txt").write_text("torch==2.13.0\n")
+    assert not course.is_whole()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there the second call says so, and ends")
+def test_a_second_call_waits_for_the_first(steps, started):
+    holder = """
+import fcntl, sys, time
+file = open(sys.argv[1], "a")
+fcntl.flock(file, fcntl.LOCK_EX)
+print("held", flush=True)
+time.sleep(0.7)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", holder, str(course.ROOT / ".venv.lock")], stdout=subprocess.PIPE
+    ) as other:
+        other.stdout.readline()
+        start = time.monotonic()
+        assert course.main(["lab"]) == 0
+        assert time.monotonic() - start > 0.4 and len(steps) == 3
+
+
+def test_a_step_that_fails_leaves_its_output_in_the_log(place):
+    course.VENV.mkdir()
+    with open(place / "lock", "w") as lock:
+        course.step(lock, sys.executable, "-c", "print('Collecting é')")
+        with pytest.raises(course.Stop, match="disk is full"):
+            course.step(lock, sys.executable, "-c", "raise SystemExit('No space left on device')")
+        with pytest.raises(course.Stop, match=r"The set-up failed\. The log is .*install\.log"):
+            course.step(lock, sys.executable, "-c", "raise SystemExit('something new')")
+    assert "something new" in (course.VENV / "install.log").read_text(encoding="utf-8")
+
+
+def test_my_lessons_are_never_overwritten(place):
+    course.my_lessons()
+    assert (course.MINE / "04-scores.ipynb").read_text() == "original 04-scores"
+    (course.MINE / "04-scores.ipynb").write_text("my work")
+    (place / "notebooks" / "04-scores.ipynb").write_text("a newer original")
+    (place / "notebooks" / "06-new.ipynb").write_text("a new lesson")
+    course.my_lessons()
+    assert (course.MINE / "04-scores.ipynb").read_text() == "my work"
+    assert (course.MINE / "06-new.ipynb").read_text() == "a new lesson"
+    assert len(list(course.MINE.iterdir())) == 3
+
+
+def test_reset_restores_one_lesson_and_loses_nothing(place, started, monkeypatch, capsys):
+    monkeypatch.setattr(course, "is_whole", lambda: True)
+    for work in ("first try", "second try"):
+        course.my_lessons()
+        (course.MINE / "04-scores.ipynb").write_text(work)
+        (course.MINE / "00-start-here.ipynb").write_text("mine")
+        assert course.main(["lab", "--reset", "4", "--no-browser"]) == 0
+        assert (course.MINE / "04-scores.ipynb").read_text() == "original 04-scores"
+    assert (course.MINE / "04-scores.old1.ipynb").read_text() == "first try"
+    assert (course.MINE / "04-scores.old2.ipynb").read_text() == "second try"
+    assert (course.MINE / "00-start-here.ipynb").read_text() == "mine"
+    assert "04-scores.old2.ipynb" in capsys.readouterr().out
+    assert "/lab/tree/my-lessons/04-scores.ipynb" in " ".join(started[-1][0]) and started[-1][0][-1] == "--no-browser"
+
+
+def test_a_lesson_that_is_not_there(place, monkeypatch, capsys):
+    monkeypatch.setattr(course, "is_whole", lambda: True)
+    assert course.main(["lab", "--reset", "07"]) == 1
+    assert "no lesson 07" in (said := sentence(capsys)) and "00, 04" in said
+    for lesson in course.NOTEBOOKS.iterdir():
+        lesson.unlink()
+    for command in (["lab"], ["refresh"], ["test", "--second-cpu"]):
+        assert course.main(command) == 1
+        assert "no lesson 00" in sentence(capsys)
+
+
+def test_what_each_command_runs(place, started, monkeypatch):
+    monkeypatch.setattr(course, "is_whole", lambda: True)
+    assert course.main(["lab", "--originals", "--port", "9999"]) == 0
+    command, _ = started.pop()
+    assert command[:3] == [str(course.PYTHON), "-m", "jupyterlab"] and command[-2:] == ["--port", "9999"]
+    assert f"--ServerApp.root_dir={place}" in command and not course.MINE.exists()
+    assert "--LabApp.default_url=/lab/tree/notebooks/00-start-here.ipynb" in command
+    assert course.main(["test", "-x", "-k", "heads", "--", "--lf", "tests/nn"]) == 0
+    command, settings = started.pop()
+    assert command[1:4] == ["-m", "pytest", "--nbval"] and "--nbval-current-env" in command and settings == {}
+    assert command[-5:] == ["-x", "-k", "heads", "--lf", "tests/nn"]
+    assert course.main(["test", "--second-cpu"]) == 0
+    command, settings = started.pop()
+    assert [Path(name).name for name in command[-2:]] == ["00-start-here.ipynb", "04-scores.ipynb"]
+    assert settings == {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
+    assert course.main(["refresh", "4"]) == 0
+    assert started.pop()[0][1:] == ["tests/refresh.py", str(place / "notebooks" / "04-scores.ipynb")]
+
+
+def test_run_starts_it_in_the_folder_of_the_course_from_anywhere(tmp_path):
+    """The whole way, in a process of its own: --here, another working folder, options, the exit status."""
+    command = [sys.executable, str(ROOT / "course.py"), "test", "--here", "--co", "-q", "--", "tests/test_packaging.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "test_no_pin_is_left_over" in done.stdout, done.stdout + done.stderr
+    command[-1] = "no/such/test.py"
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 4
+
+
+def test_here_says_what_is_missing(place, started, monkeypatch, capsys):
+    assert course.main(["lab", "--here"]) == 0 and started.pop()[0][0] == sys.executable
+    with pytest.raises(course.Stop, match=r"No module named 'no_such_module'.* -m pip install -e .*\[test\]"):
+        course.check_here("os, no_such_module")
+    assert not course.VENV.exists()
