@@ -13,7 +13,9 @@ own = tempfile.TemporaryDirectory(prefix="ipython-", ignore_cleanup_errors=True)
 
 def start_on_cpu(file):
     """Start the kernel as the stored outputs were made: on the CPU, and with none of the user's IPython settings."""
-    with mock.patch.dict(os.environ, SEQLEARN_DEVICE="cpu", CUDA_VISIBLE_DEVICES="", IPYTHONDIR=own.name):
+    with mock.patch.dict(
+        os.environ, SEQLEARN_DEVICE="cpu", CUDA_VISIBLE_DEVICES="", TQDM_DISABLE="1", IPYTHONDIR=own.name
+    ):
         start(file)
 
 

@@ -70,7 +70,7 @@ def main(paths: list[Path]) -> int:
     """Refresh these lessons; the exit status is the number of those that failed."""
     failed = 0
     with tempfile.TemporaryDirectory(prefix="ipython-", ignore_cleanup_errors=True) as fresh:
-        os.environ.update(SEQLEARN_DEVICE="cpu", CUDA_VISIBLE_DEVICES="", IPYTHONDIR=fresh)
+        os.environ.update(SEQLEARN_DEVICE="cpu", CUDA_VISIBLE_DEVICES="", TQDM_DISABLE="1", IPYTHONDIR=fresh)
         for path in paths:
             start = time.monotonic()
             try:

@@ -165,14 +165,14 @@ def _fetch(url: str, path: Path) -> str:
                     bar.update(len(block))
     except requests.RequestException as error:
         raise ConnectionError(
-            f"fra-eng could not be downloaded from {url} ({type(error).__name__}). The built-in corpus needs no network "
-            "(--corpus builtin); or set SEQLEARN_DATA to a folder that holds fra-eng/fra.txt"
+            f"fra-eng could not be downloaded from {url} ({type(error).__name__}). The built-in corpus needs no "
+            "network (--corpus builtin); or set SEQLEARN_DATA to a folder that holds fra-eng/fra.txt"
         ) from None
     return digest.hexdigest()
 
 
 def from_tsv(path: str | Path, languages: tuple[str, str] = ("", "")) -> Corpus:
-    """A file with `source<TAB>target` on each line; a third column (attribution) may follow. UTF-8, plain or gzip.
+    """A file with `source<TAB>target` on each line; a third (attribution) may follow. UTF-8, plain or gzip.
 
     Raises:
         ValueError: a line is malformed; nothing is dropped silently. It names the file and the line.

@@ -109,7 +109,7 @@ def check_links(links: Callable[[Tensor, list[str], list[str]], list[tuple[str, 
         raise Wrong("<eos> is no word: leave its row out.")
     if ("la", "<eos>") in answer:
         raise Wrong(
-            'you linked "la" to <eos>: that is no word, so leave its column out *before* you look for the largest weight.'
+            'you linked "la" to <eos>: that is no word, so leave its column out *before* you seek the largest weight.'
         )
     if [pair[::-1] for pair in answer] == right:
         raise Wrong("the pairs are the wrong way round: the target word comes first.")

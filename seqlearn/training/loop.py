@@ -13,7 +13,7 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from ..data.batches import Batch, Batches
 from ..devices import best_device
@@ -99,7 +99,8 @@ def fit(
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)
     model, optimizer = accelerator.prepare(model, optimizer)
     history, best, updates = History(), None, epochs * len(train)
-    bar = tqdm(total=updates, unit="batch", leave=False, disable=not progress)
+    shown = {} if progress else {"disable": True}  # left out, so that TQDM_DISABLE counts: see notebooks/conftest.py
+    bar = tqdm(total=updates, unit="batch", leave=False, **shown)
     try:
         for epoch in range(epochs):
             start, losses, tokens = time.perf_counter(), [], []

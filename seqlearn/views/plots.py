@@ -109,7 +109,7 @@ def _running_mean(values: Sequence[float], keep: float = 0.95) -> list[float]:
 
 
 def text_table(rows: Sequence[Sequence[str]], columns: Sequence[str], width: int = 130) -> Figure:
-    """Text in columns, as a picture: for what a trained model says, which may differ in a word on another machine."""
+    """Text in columns, as a picture: for what a trained model says, which may differ on another machine."""
     shares = [max(len(row[column]) for row in [columns, *rows]) for column in range(len(columns))]
     wrapped = [
         [textwrap.fill(cell, max(8, width * share // sum(shares))) for cell, share in zip(row, shares, strict=True)]
@@ -132,7 +132,7 @@ def text_table(rows: Sequence[Sequence[str]], columns: Sequence[str], width: int
 class LivePlot:
     """A figure that grows while `fit` trains: the loss curves and, beside them, translations that get better.
 
-    Pass it to `fit(..., after_epoch=[LivePlot(...)])`. It updates one output, so that one picture stays in the notebook.
+    Pass it to `fit(..., after_epoch=[LivePlot(...)])`. It updates one output, so one picture stays in the notebook.
 
     Args:
         samples: takes the model and returns pairs (source sentence, translation); called after each epoch.

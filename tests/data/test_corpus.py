@@ -115,7 +115,7 @@ def test_parallel_files(tmp_path):
     target.write_text("un\ndeux\n", encoding="utf-8")
     assert [(p.source, p.target) for p in from_files(source, target).pairs] == [("one", "un"), ("two", "deux")]
     target.write_text("un\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="2 lines and .* has 1"):
+    with pytest.raises(ValueError, match=r"2 lines and .* has 1"):
         from_files(source, target)
     target.write_text("un\n \n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"a\.fr, line 2"):
