@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .draft import FIRST, THIRD, Draft, Phrase
+from .draft import THIRD, Draft, Phrase
 from .lexicon import (
     ATTRIBUTES,
     GRADABLE,
@@ -30,7 +30,7 @@ FEW = tuple(NUMBERS)[:5]
 
 _DOG, _BONE = (next(noun for noun in NOUNS if noun.english[0] == word) for word in ("dog", "bone"))
 _BELONGINGS = {"handy", "thing", "pet", "vehicle"}
-# What I, you and we do: each verb here has three more forms to learn.
+# What I, you and we do: each verb has three more forms to learn, and "je suis" (follow, am) is not among them.
 SPOKEN = "eat drink see look-for find buy read write wash take hide watch love sleep run sing dance work go give bring"
 SPOKEN = tuple(lemma.replace("-", " ") for lemma in SPOKEN.split())
 _COLOURS = "red white black green blue grey yellow".split()
@@ -174,10 +174,8 @@ def choose_verb(draft: Draft, verbs: Sequence[Verb], subject: Phrase, past: bool
         verb = draft.pick(verbs)
         base, _, before = verb.english
         unclear = base == before and affirmed and subject.person != THIRD  # they read: now or then?
-        unclear = unclear or (base == "follow" and subject.person == FIRST and not past)  # je suis: am or follow?
         rare = subject.noun is None and subject.person != THIRD and verb.lemma not in SPOKEN
-        unknown = past and verb.auxiliary == "être" and not subject.gender  # je suis parti or partie?
-        if not (unclear or rare or unknown or (past and before == "-")) and any(kind in verb.doers for kind in kinds):
+        if not (unclear or rare or (past and before == "-")) and any(kind in verb.doers for kind in kinds):
             return verb
 
 
@@ -250,7 +248,7 @@ def say_deed(draft: Draft, subject: Phrase, past: bool, negation: str = "", more
 
 def say_move(draft: Draft, subject: Phrase, past: bool, negation: str = "", more: bool = True) -> None:
     """Append a verb without object and, with `more`, where or when."""
-    still = draft.chance(0.55) or (past and not subject.gender)
+    still = draft.chance(0.55) or (past and not subject.gender)  # je suis allé or allée?
     verb = choose_verb(draft, INTRANSITIVE if still else MOVING, subject, past, negation != "not")
     draft.combine(verb, subject, subject=True)
     sudden = verb.lemma in ("arrive", "leave", "fall")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -99,8 +100,8 @@ def fit(
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)
     model, optimizer = accelerator.prepare(model, optimizer)
     history, best, updates = History(), None, epochs * len(train)
-    shown = {} if progress else {"disable": True}  # left out, so that TQDM_DISABLE counts: see notebooks/conftest.py
-    bar = tqdm(total=updates, unit="batch", leave=False, **shown)
+    hidden = not progress or bool(os.environ.get("TQDM_DISABLE"))  # tqdm's own switch, which its notebook bar overlooks
+    bar = tqdm(total=updates, unit="batch", leave=False, disable=hidden)
     try:
         for epoch in range(epochs):
             start, losses, tokens = time.perf_counter(), [], []
