@@ -50,7 +50,7 @@ def check(exercise: str, section: str) -> Callable:
     return decorate
 
 
-def examine_row(answer: str, attention: Any, query: str) -> None:
+def examine_row(answer: object, attention: Any, query: str) -> None:
     """Is `answer` the key that the row `query` of an attention map looks at most? Raises `Wrong` if not."""
     if not isinstance(answer, str):
         raise Wrong(f"give the word in quotes; yours is of type {type(answer).__name__}.")
