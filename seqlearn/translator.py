@@ -65,11 +65,15 @@ class Translator:
         config: dict | None = None,
         device: torch.device | str | None = None,
     ):
-        self.device = best_device() if device is None else torch.device(device)
-        self.model = model.to(self.device)
+        self.model = model.to(best_device() if device is None else device)
         self.source = source
         self.target = target
         self.config = config or {}
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is: training may have moved it."""
+        return next(self.model.parameters()).device
 
     @classmethod
     def new(cls, name: str, source: Language, target: Language, **sizes) -> Translator:

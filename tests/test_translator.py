@@ -1,6 +1,7 @@
 """A translator that learnt to copy: translate, attend, evaluate, save, load."""
 
 import json
+from itertools import product
 
 import pytest
 import torch
@@ -10,17 +11,16 @@ from seqlearn.data.pairs import Pair
 from seqlearn.nn.attention import record_attention
 from seqlearn.translator import Translator
 
-WORDS = "red green blue one two three".split()
-LINES = [f"{a} {b} {c} {a}" for a in WORDS for b in WORDS for c in WORDS if len({a, b, c}) == 3]
-LINES += [f"{a} {b}" for a in WORDS for b in WORDS if a != b]
+WORDS = "red blue one three".split()
+LINES = [" ".join(words) for length in (4, 3, 2) for words in product(WORDS, repeat=length)]
 PAIRS = [Pair(line, line, alignment=tuple((i, i) for i in range(len(line.split())))) for line in LINES]
-SPLIT = Split(PAIRS[10:], PAIRS[:5], PAIRS[5:10])
+SPLIT = Split([pair for i, pair in enumerate(PAIRS) if i % 20 > 1], PAIRS[::20], PAIRS[1::20])
 
 
 @pytest.fixture(scope="module")
 def translator():
-    trained = Translator.untrained("bahdanau", SPLIT, ("", ""), embed_size=24, num_hiddens=24, dropout=0.0)
-    trained.fit(SPLIT, epochs=60, lr=0.02, batch_size=32, progress=False)
+    trained = Translator.untrained("bahdanau", SPLIT, ("", ""), embed_size=32, num_hiddens=32, dropout=0.0)
+    trained.fit(SPLIT, epochs=30, lr=0.01, batch_size=16, progress=False)
     return trained
 
 
@@ -63,13 +63,13 @@ def test_attention_map(translator):
         translator.model(source, torch.tensor([4]), target)
     steps = torch.cat(record["decoder.attention"], 1)
     torch.testing.assert_close(attention.weights[0], steps)
-    given = translator.attend("one blue three", "two")
-    assert given.query_tokens == ("two", "<eos>")
+    given = translator.attend("one blue three", "red")
+    assert given.query_tokens == ("red", "<eos>")
 
 
 def test_scores(translator):
     scores = translator.evaluate(SPLIT.test)
-    assert scores.pairs == 5 and scores.exact == 1 and scores.bleu.score == pytest.approx(100)
+    assert scores.pairs == len(SPLIT.test) and scores.exact == 1 and scores.bleu.score == pytest.approx(100)
     assert scores.perplexity < 1.1
     right = total = 0
     for pair in SPLIT.test:
@@ -80,7 +80,7 @@ def test_scores(translator):
     assert "BLEU = 100.0" in str(scores) and f"alignment error rate = {scores.aer:.3f}" in str(scores)
     without = translator.evaluate([Pair(pair.source, pair.target) for pair in SPLIT.test])
     assert without.aer is None and "alignment" not in str(without)
-    wrong = translator.evaluate([Pair("one two", "two one", ((0, 1), (1, 0)))])
+    wrong = translator.evaluate([Pair("one red", "red one", ((0, 1), (1, 0)))])
     assert wrong.exact == 0
 
 

@@ -97,6 +97,8 @@ def fit(
     """
     AcceleratorState._reset_state(reset_partial_state=True)
     accelerator = Accelerator(cpu=best_device().type == "cpu")
+    if accelerator.num_processes > 1:
+        raise ValueError(f"fit trains in one process, and was started in {accelerator.num_processes}")
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)
     model, optimizer = accelerator.prepare(model, optimizer)
     history, best, updates = History(), None, epochs * len(train)
