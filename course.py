@@ -120,6 +120,7 @@ def set_up():
             VENV.mkdir()
             step(lock, getattr(sys, "_base_executable", sys.executable), "-m", "venv", VENV)
             step(lock, PYTHON, *PIP.split())
+            step(lock, PYTHON, *"-m jupyter labextension disable @jupyterlab/apputils-extension:announcements".split())
             step(lock, PYTHON, "-c", LAST)
             (VENV / "stamp").write_text(pins(), "utf-8")  # last
     print(f" {time.monotonic() - start:.0f} s", flush=True)

@@ -173,19 +173,20 @@ def test_no_network_for_real(place, monkeypatch, capsys):
 
 
 def test_set_up_once_and_again_only_for_new_pins(steps, started):
-    assert course.main(["lab"]) == 0 and len(steps) == 3 and "-c constraints.txt -e .[test]" in steps[1]
-    assert course.main(["lab"]) == 0 and len(steps) == 3
+    assert course.main(["lab"]) == 0 and len(steps) == 4 and "-c constraints.txt -e .[test]" in steps[1]
+    assert "disable @jupyterlab/apputils-extension:announcements" in steps[2], "JupyterLab would ask to go online"
+    assert course.main(["lab"]) == 0 and len(steps) == 4
     (course.ROOT / "constraints.txt").write_text("torch==2.14.0\n")
-    assert course.main(["lab"]) == 0 and len(steps) == 6
+    assert course.main(["lab"]) == 0 and len(steps) == 8
     (course.ROOT / "pyproject.toml").write_text('[project]\nname = "seqlearn"\n[tool.ruff]\nline-length = 99\n')
-    assert course.main(["lab"]) == 0 and len(steps) == 6, "how we lint does not change what is installed"
+    assert course.main(["lab"]) == 0 and len(steps) == 8, "how we lint does not change what is installed"
     (course.ROOT / "pyproject.toml").write_text('[project]\nname = "seqlearn"\ndependencies = ["torch"]\n')
-    assert course.main(["lab"]) == 0 and len(steps) == 9
-    course.PYTHON.unlink()  # the Python that it was made from was removed
     assert course.main(["lab"]) == 0 and len(steps) == 12
+    course.PYTHON.unlink()  # the Python that it was made from was removed
+    assert course.main(["lab"]) == 0 and len(steps) == 16
 
 
-@pytest.mark.parametrize("at", [0, 1, 2])
+@pytest.mark.parametrize("at", [0, 1, 2, 3])
 def test_an_interrupt_is_said_and_repaired(at, steps, started, monkeypatch, capsys):
     step = course.step
     course.VENV.mkdir()
@@ -229,7 +230,7 @@ time.sleep(0.7)
         other.stdout.readline()
         start = time.monotonic()
         assert course.main(["lab"]) == 0
-        assert time.monotonic() - start > 0.4 and len(steps) == 3
+        assert time.monotonic() - start > 0.4 and len(steps) == 4
 
 
 def test_a_step_that_fails_leaves_its_output_in_the_log(place):

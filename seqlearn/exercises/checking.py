@@ -56,6 +56,8 @@ def examine_row(answer: object, attention: Any, query: str) -> None:
         raise Wrong(f"give the word in quotes; yours is of type {type(answer).__name__}.")
     word, rows, columns = answer.strip().lower(), list(attention.query_tokens), list(attention.key_tokens)
     weights = attention.weights[0, 0]
+    if query not in rows:
+        raise Wrong(f'your map has no row "{query}": run the cells of the lesson with their own sentence again.')
     if word not in columns:
         raise Wrong(f'"{word}" is no column of the map; its columns are {", ".join(columns)}.')
     if word != columns[int(weights[rows.index(query)].argmax())]:

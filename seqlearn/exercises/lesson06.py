@@ -123,5 +123,5 @@ def check_links(links: Callable[[Tensor, list[str], list[str]], list[tuple[str, 
 
 @check("6.3", section="7. See where it looked")
 def check_looked_at(looked_at: object, attention) -> None:
-    """Compare the word read off the picture with the row "pomme" of the learner's own map."""
-    examine_row(looked_at, attention, "pomme")
+    """Compare the word read off the picture with the row "lave" of the learner's own map."""
+    examine_row(looked_at, attention, "lave")

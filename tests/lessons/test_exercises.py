@@ -4,6 +4,7 @@ The solution is read from the lesson, where a learner reads it.
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -136,6 +137,11 @@ def test_wrong_readings(check, answer, diagnosis, attention, capsys):
     check(answer, attention)
     said = capsys.readouterr().out
     assert "not yet." in said and diagnosis in said
+
+
+def test_a_map_of_another_sentence_is_said(attention, capsys):
+    lesson06.check_looked_at("girl", replace(attention, query_tokens=["x"] * len(attention.query_tokens)))
+    assert 'your map has no row "lave"' in capsys.readouterr().out
 
 
 def test_after_three_wrong_tries_the_section_is_named_and_right_starts_anew(capsys):
