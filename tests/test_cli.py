@@ -6,6 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from seqlearn.cli import app
+from seqlearn.data.corpus import distinct_sources, from_tsv
+from seqlearn.translator import Translator
 
 run = CliRunner().invoke
 WORDS = "red green blue one two three four".split()
@@ -46,16 +48,25 @@ def test_translate(trained):
     assert result.exit_code == 0 and "mystery" in result.stderr and "mystery" not in result.stdout
 
 
-def test_evaluate_scores_the_test_part_alone(trained):
+def test_evaluate(trained):
     result = run(app, ["evaluate", str(trained[0])])
     assert result.exit_code == 0, result.output
     assert "BLEU = " in result.output and "nrefs:1|case:lc" in result.output and "chrF = " in result.output
     assert "perplexity = " in result.output and "alignment error rate" not in result.output  # no gold links here
-    config = json.loads((trained[0] / "config.json").read_text(encoding="utf-8"))["data"]
-    from seqlearn.cli import _split
 
-    corpus, split = _split(config)
-    assert f"{len(split.test)} held-out pairs" in result.output and 0 < len(split.test) < len(corpus) / 4
+
+def test_evaluate_scores_the_test_part_alone(trained, monkeypatch):
+    scored = []
+    evaluate = Translator.evaluate
+    monkeypatch.setattr(
+        Translator,
+        "evaluate",
+        lambda self, pairs, batch_size: scored.extend(pairs) or evaluate(self, pairs, batch_size),
+    )
+    result = run(app, ["evaluate", str(trained[0])])
+    parts = from_tsv(trained[0].parent / "pairs.tsv", ("en", "fr")).split(0.1, 0.1, seed=0)
+    assert scored == parts.test and f"{len(scored)} held-out pairs" in result.output
+    assert not distinct_sources(scored) & distinct_sources([*parts.train, *parts.valid])
 
 
 def test_view_writes_a_picture(trained, tmp_path):
