@@ -51,8 +51,8 @@ def test_the_loss_of_a_batch_is_that_of_its_sentences_alone():
 def test_updates_equal_plain_pytorch(size, clip):
     """Adam on the mean loss of the real tokens, clipped: written out once more.
 
-    One update that is clipped; and three that are not, on batches with different shares of padding: Adam takes no notice
-    of a factor that stays the same, so only these show what the loss is divided by.
+    One update that is clipped; and three that are not, on batches with different shares of padding. Adam takes no note
+    of a factor that stays the same, so only these show by what the loss is divided.
     """
     ours, plain = make(), make()
     fit(ours, batches(size=size), batches(size=48), epochs=1, lr=0.01, schedule=constant, clip=clip, progress=False)
@@ -67,7 +67,7 @@ def test_updates_equal_plain_pytorch(size, clip):
         norm = torch.nn.utils.clip_grad_norm_(plain.parameters(), clip)
         assert (norm > clip) == (clip < 1), "clipping does not do here what the test is about"
         optimizer.step()
-    assert len(shares) == -(-48 // size), "the shares of padding should differ"
+    assert clip < 1 or len(shares) > 1, "the shares of padding should differ"
     for (name, left), right in zip(ours.named_parameters(), plain.parameters(), strict=True):
         torch.testing.assert_close(left, right, msg=name)
 
