@@ -147,7 +147,9 @@ def train(
 
 
 def _report(model, history) -> None:
-    typer.echo(
+    from tqdm import tqdm
+
+    tqdm.write(  # a line above the progress bar, not in the middle of it
         f"epoch {history.epochs}: loss {history.train_losses[-1]:.3f}, "
         f"validation {history.valid_losses[-1]:.3f}, {history.seconds[-1]:.0f} s"
     )
