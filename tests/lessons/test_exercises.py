@@ -141,7 +141,7 @@ def test_wrong_readings(check, answer, diagnosis, attention, capsys):
 
 def test_a_map_of_another_sentence_is_said(attention, capsys):
     lesson06.check_looked_at("girl", replace(attention, query_tokens=["x"] * len(attention.query_tokens)))
-    assert 'your map has no row "lave"' in capsys.readouterr().out
+    assert 'Your map has no row "lave"' in capsys.readouterr().out
 
 
 def test_after_three_wrong_tries_the_section_is_named_and_right_starts_anew(capsys):
