@@ -119,4 +119,5 @@ def test_map_names_what_is_wrong(weights, kind, mask, message, as_a_user):
 
 
 def test_map_accepts_a_fully_masked_row():
-    AttentionMap(torch.zeros(1, 2), ["q"], ["a", "b"], mask=torch.zeros(1, 2, dtype=torch.bool))
+    hidden = AttentionMap(torch.zeros(1, 2), ["q"], ["a", "b"], mask=torch.zeros(1, 2, dtype=torch.bool))
+    assert hidden.weights.tolist() == [[[[0.0, 0.0]]]] and hidden.mask.tolist() == [[False, False]]
