@@ -130,6 +130,7 @@ def train(
         "seed": seed,
     }
     chosen, split = _split(described)
+    out.mkdir(parents=True, exist_ok=True)  # a folder that cannot be written is found now, not after training
     sizes = {"embed_size": embed_size, "num_hiddens": hidden, "num_layers": layers, "dropout": dropout}
     sizes = {"embed_size": embed_size, "num_hiddens": hidden, "num_layers": layers, "dropout": dropout}
     min_freq = min_freq or (1 if corpus == "builtin" and not source else 2)

@@ -103,3 +103,10 @@ def test_bad_input_is_one_sentence(arguments, message, tmp_path, monkeypatch):
     assert result.exit_code == 1 and message in result.stderr
     assert result.stderr.startswith("seqlearn: ") and "Traceback" not in result.output
     assert list(tmp_path.iterdir()) == [], "something was written all the same"
+
+
+def test_a_folder_that_cannot_be_made_is_found_before_training(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(Translator, "fit", lambda *args, **options: pytest.fail("trained for nothing"))
+    result = run(app, ["train", "--pairs", "300", "--out", str(tmp_path / "file" / "model"), *SMALL])
+    assert result.exit_code == 1 and result.stderr.startswith("seqlearn: ") and "file" in result.stderr

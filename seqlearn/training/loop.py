@@ -127,10 +127,10 @@ def fit(
                 function(model, history)
     except KeyboardInterrupt:
         history.interrupted = True
-    finally:
+    finally:  # after an error too: what was learned before it is not lost
         bar.close()
-    if best is not None:
-        model.load_state_dict(best)
+        if best is not None:
+            model.load_state_dict(best)
     return history
 
 

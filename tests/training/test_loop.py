@@ -128,6 +128,18 @@ def test_a_loss_that_is_no_number_is_said():
         fit(model, batches(), batches(), epochs=1, lr=0.01, progress=False)
 
 
+def test_an_error_in_a_later_epoch_leaves_the_best_weights_before_it():
+    def spoil(model, history):
+        if history.epochs == 2:
+            torch.nn.init.constant_(model.decoder.dense.bias, float("nan"))
+
+    model, losses = make(), []
+    hooks = [lambda model, history: losses.append(history.valid_losses[-1]), spoil]
+    with pytest.raises(ValueError, match="loss of epoch 3 is nan"):
+        fit(model, batches(), batches(), epochs=4, lr=0.01, progress=False, after_epoch=hooks)
+    assert len(losses) == 2 and mean_loss(model, batches()) == pytest.approx(min(losses))
+
+
 def test_dropout_only_in_training():
     torch.manual_seed(0)
     model = bahdanau(len(LANGUAGE.vocab), len(LANGUAGE.vocab), embed_size=8, num_hiddens=8, dropout=0.9)
