@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -26,12 +27,20 @@ def sentence_for_errors(function: Callable) -> Callable:
     @functools.wraps(function)
     def run(*args, **kwargs):
         try:
-            return function(*args, **kwargs)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                return function(*args, **kwargs)
         except (ValueError, OSError) as error:  # ConnectionError and FileNotFoundError are OSErrors
             typer.secho(f"seqlearn: {error}", fg="red", err=True)
             raise typer.Exit(1) from None
 
     return run
+
+
+def _show_warning(message, category, *args, **kwargs) -> None:
+    """A warning of ours as one sentence; those of libraries, which a user cannot mend, not at all."""
+    if category is UserWarning:
+        typer.secho(f"seqlearn: {message}", fg="yellow", err=True)
 
 
 def _use(device: str) -> None:
@@ -49,14 +58,15 @@ def _corpus(described: dict) -> Corpus:
     from .data import corpus as corpora
 
     name, languages = described["corpus"], tuple(described["languages"])
+    skip = described.get("skip_malformed", False)
     if described["source"]:
-        corpus = corpora.from_files(described["source"], described["target"], languages)
+        corpus = corpora.from_files(described["source"], described["target"], languages, skip)
     elif name == "builtin":
         corpus = corpora.builtin(described["pairs"])
     elif name == "fra-eng":
         corpus = corpora.fra_eng(described["data"] or None)
     else:
-        corpus = corpora.from_tsv(name, languages)
+        corpus = corpora.from_tsv(name, languages, skip)
     if described["limit"]:
         corpus = corpus.limited(described["limit"])
     return corpus.reversed() if described["reverse"] else corpus
@@ -82,6 +92,9 @@ def train(
     target: Annotated[str, typer.Option(help="A file with one target sentence a line (with --source).")] = "",
     languages: Annotated[str, typer.Option(help="Of your own files, such as en-fr: how words are split.")] = "en-fr",
     data: Annotated[str, typer.Option(help="The folder that holds fra-eng. [default: $SEQLEARN_DATA]")] = "",
+    skip_malformed: Annotated[
+        bool, typer.Option("--skip-malformed", help="Leave malformed lines of your files out, and count them.")
+    ] = False,
     reverse: Annotated[bool, typer.Option("--reverse", help="Translate in the other direction.")] = False,
     pairs: Annotated[int, typer.Option(help="How many pairs the built-in corpus writes.")] = 30_000,
     limit: Annotated[
@@ -95,6 +108,9 @@ def train(
     hidden: Annotated[int, typer.Option(min=1, help="Size of each encoder direction.")] = 128,
     layers: Annotated[int, typer.Option(min=1, help="Stacked recurrent layers.")] = 1,
     dropout: Annotated[float, typer.Option(min=0, max=0.99, help="Share of activations dropped in training.")] = 0.1,
+    tokens: Annotated[str, typer.Option(help="word, or bpe: pieces of words, for any script.")] = "word",
+    vocab_size: Annotated[int, typer.Option(min=10, help="The most tokens of each side, with --tokens bpe.")] = 8000,
+    max_length: Annotated[int, typer.Option(min=1, help="Leave out pairs with more tokens, and count them.")] = 256,
     min_freq: Annotated[
         int | None, typer.Option(min=1, help="Rarer words become <unk>. [default: builtin 1, else 2]")
     ] = None,
@@ -112,10 +128,13 @@ def train(
     if out.is_file():
         raise ValueError(f"{out} is a file, not a folder")
     _use(device)
+    from .data.text import TOKENS
     from .translator import MODELS, Translator
 
     if model not in MODELS:
         raise ValueError(f"there is no model {model!r}; choose from {', '.join(MODELS)}")
+    if tokens not in TOKENS:
+        raise ValueError(f"--tokens is one of {', '.join(TOKENS)}, not {tokens!r}")
     corpus = corpus if corpus in ("builtin", "fra-eng") else str(Path(corpus).resolve())
     described = {
         "corpus": corpus,
@@ -123,6 +142,7 @@ def train(
         "target": target and str(Path(target).resolve()),
         "languages": languages.split("-"),
         "data": data and str(Path(data).resolve()),
+        "skip_malformed": skip_malformed,
         "reverse": reverse,
         "pairs": pairs,
         "limit": limit,
@@ -132,16 +152,17 @@ def train(
     chosen, split = _split(described)
     out.mkdir(parents=True, exist_ok=True)  # a folder that cannot be written is found now, not after training
     sizes = {"embed_size": embed_size, "num_hiddens": hidden, "num_layers": layers, "dropout": dropout}
-    sizes = {"embed_size": embed_size, "num_hiddens": hidden, "num_layers": layers, "dropout": dropout}
     min_freq = min_freq or (1 if corpus == "builtin" and not source else 2)
-    translator = Translator.untrained(model, split, chosen.languages, min_freq=min_freq, seed=seed, **sizes)
+    vocabs = {"min_freq": min_freq, "tokens": tokens, "vocab_size": vocab_size}
+    translator = Translator.untrained(model, split, chosen.languages, **vocabs, seed=seed, **sizes)
     counts = ", ".join(f"{len(part):,} {name}" for name, part in zip(split._fields, split, strict=True))
     vocabs = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
     typer.echo(f"{chosen.name}: pairs {counts}; {vocabs}; on {translator.device}")
-    history = translator.fit(split, epochs=epochs, lr=lr, batch_size=batch_size, seed=seed, after_epoch=[_report])
+    options = {"epochs": epochs, "lr": lr, "batch_size": batch_size, "max_length": max_length, "seed": seed}
+    history = translator.fit(split, **options, after_epoch=[_report])
     if history.interrupted and not history.epochs:
         raise ValueError("stopped before the first epoch ended: nothing was written")
-    translator.config |= {"data": described, "epochs": history.epochs, "lr": lr, "batch_size": batch_size}
+    translator.config |= {"data": described, **options, "epochs": history.epochs}
     translator.save(out)
     speed = sum(history.tokens) / max(sum(history.seconds), 1e-9)
     typer.echo(f"{speed:,.0f} tokens/s; best epoch {history.best_epoch + 1}; written to {out}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,27 +86,48 @@ class Translator:
 
     @classmethod
     def untrained(
-        cls, name: str, split: Split, languages: tuple[str, str], *, min_freq: int = 1, seed: int = 0, **sizes
+        cls,
+        name: str,
+        split: Split,
+        languages: tuple[str, str],
+        *,
+        min_freq: int = 1,
+        tokens: str = "word",
+        vocab_size: int = 8000,
+        seed: int = 0,
+        **sizes,
     ) -> Translator:
         """A translator with random weights, and vocabularies from the training part of `split` alone.
 
         Args:
             languages: codes of both sides, such as ("en", "fr").
-            min_freq: rarer words become <unk>.
+            min_freq: rarer words become <unk> (tokens "word").
+            tokens: "word" or "bpe".
+            vocab_size: the most tokens of each side (tokens "bpe").
         """
-        source = Language.learn(languages[0], (pair.source for pair in split.train), min_freq)
-        target = Language.learn(languages[1], (pair.target for pair in split.train), min_freq)
+        source = Language.learn(languages[0], (pair.source for pair in split.train), min_freq, tokens, vocab_size)
+        target = Language.learn(languages[1], (pair.target for pair in split.train), min_freq, tokens, vocab_size)
         torch.manual_seed(seed)
         return cls.new(name, source, target, **sizes)
 
-    def fit(self, split: Split, *, batch_size: int = 64, seed: int = 0, **options) -> History:
+    def fit(
+        self, split: Split, *, batch_size: int = 64, seed: int = 0, max_length: int | None = 256, **options
+    ) -> History:
         """Train on `split.train`; `split.valid` chooses the epoch, `split.test` is not looked at.
 
         Args:
+            max_length: longer pairs, in tokens of either side, are left out, with a warning that counts them: a single
+                one would make a whole batch as wide. None: keep all.
             options: of `seqlearn.training.loop.fit`; `epochs` and `lr` among them.
         """
-        train = Batches(split.train, self.source, self.target, batch_size, seed)
-        valid = Batches(split.valid, self.source, self.target, batch_size)
+        languages = self.source, self.target
+        train = Batches(split.train, *languages, batch_size, seed, max_length=max_length)
+        valid = Batches(split.valid, *languages, batch_size, max_length=max_length)
+        if left_out := train.left_out + valid.left_out:
+            total = len(split.train) + len(split.valid)
+            warnings.warn(
+                f"{left_out:,} of {total:,} pairs have more than {max_length} tokens and are left out", stacklevel=2
+            )
         return fit(self.model, train, valid, **options)
 
     def save(self, folder: str | Path) -> None:
@@ -190,11 +212,11 @@ class Translator:
         """Quality on pairs that the model was not trained on.
 
         Translations are compared with the references after `normalize`, which both went through. Where the pairs have
-        gold links, each reference token is linked to the source token with the largest attention weight; <eos> takes
-        no part. That needs a model with a single cross-attention map.
+        gold links, which join words, and the tokens are words, each reference token is linked to the source token with
+        the largest attention weight; <eos> takes no part. That needs a model with a single cross-attention map.
         """
         translations = self.translate([pair.source for pair in pairs], batch_size)
-        references = [normalize(pair.target) for pair in pairs]
+        references = [normalize(pair.target, self.target.tokenizer.language) for pair in pairs]
         loss = mean_loss(self.model, Batches(pairs, self.source, self.target, batch_size), self.device)
         tokens = [self.target.tokenizer.tokenize(text) for text in references]
         exact = [self.target.tokenizer.tokenize(text) for text in translations]
@@ -208,7 +230,7 @@ class Translator:
         )
 
     def _aer(self, pairs: Sequence[Pair], batch_size: int) -> float | None:
-        if not pairs:
+        if not pairs or any(language.tokenizer.kind != "word" for language in (self.source, self.target)):
             return None
         maps = self._weights([(pair.source, pair.target) for pair in pairs], batch_size)
         links = [argmax_links(weights[:-1, :-1]) for weights in maps]  # without <eos>

@@ -65,7 +65,7 @@ def test_evaluate_scores_the_test_part_alone(trained, monkeypatch):
     )
     result = run(app, ["evaluate", str(trained[0])])
     parts = from_tsv(trained[0].parent / "pairs.tsv", ("en", "fr")).split(0.1, 0.1, seed=0)
-    assert scored == parts.test and f"{len(scored)} held-out pairs" in result.output
+    assert scored == list(parts.test) and f"{len(scored)} held-out pairs" in result.output
     assert not distinct_sources(scored) & distinct_sources([*parts.train, *parts.valid])
 
 

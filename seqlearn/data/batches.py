@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor
@@ -46,59 +49,142 @@ class Batch(NamedTuple):
         return Batch(self.source.to(device), self.source_lens, self.target.to(device), self.target_lens)
 
 
+class Sentences(Sequence[Sequence[int]]):
+    """Ids of many sentences, end to end in one array: four bytes for an id, and eight for a sentence."""
+
+    def __init__(self, sentences: Iterable[Sequence[int]] = ()):
+        self._ids = array("i")
+        self._ends = array("q", [0])
+        for sentence in sentences:
+            self.append(sentence)
+
+    def append(self, ids: Sequence[int]) -> None:
+        """Add a sentence."""
+        self._ids.extend(ids)
+        self._ends.append(len(self._ids))
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def __getitem__(self, index: int) -> Sequence[int]:
+        place = range(len(self))[index]
+        return self._ids[self._ends[place] : self._ends[place + 1]]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """How many ids each sentence has."""
+        return np.diff(np.frombuffer(self._ends, dtype=np.int64))
+
+
+BATCHINGS = ("fixed", "dynamic", "bucketed")
+
+
 class Batches:
-    """Pairs in batches of similar length. Their order is a pure function of (seed, epoch).
+    """Pairs in batches. Their order is a pure function of (seed, epoch).
 
     Args:
         pairs, source, target: the text, and the languages that turn it into ids.
         batch_size: pairs in a batch; the last one may be smaller.
         seed: of the order.
+        batching: "bucketed": pairs of similar length share a batch; "dynamic": any pairs do, and each batch is as wide
+            as its longest sentence; "fixed": any pairs do, and all batches are `steps` wide.
+        steps: the width of "fixed" batches; longer sentences are cut, and lose their <eos>. Default: the longest.
+        max_length: pairs with more tokens on a side, <bos> and <eos> not counted, are left out; `left_out` counts them.
     """
 
     POOL = 50  # batches that are sorted by length together: more waste less padding, fewer mix more
 
-    def __init__(self, pairs: Iterable[Pair], source: Language, target: Language, batch_size: int = 64, seed: int = 0):
+    def __init__(
+        self,
+        pairs: Iterable[Pair],
+        source: Language,
+        target: Language,
+        batch_size: int = 64,
+        seed: int = 0,
+        *,
+        batching: str = "bucketed",
+        steps: int | None = None,
+        max_length: int | None = None,
+    ):
+        if batching not in BATCHINGS:
+            raise ValueError(f"batching is one of {', '.join(BATCHINGS)}, not {batching!r}")
+        if (steps is not None) and (batching != "fixed" or steps < 1):
+            raise ValueError(f'steps is a width of at least 1, for batching "fixed"; got {steps} for {batching!r}')
         self.batch_size = batch_size
         self.seed = seed
+        self.batching = batching
         self.pad = target.vocab.pad
         self.source_pad = source.vocab.pad
+        self.sources, self.targets = Sentences(), Sentences()
+        self.left_out = 0
         bos = target.vocab.bos
-        self.examples = [(source.encode(pair.source), [bos, *target.encode(pair.target)]) for pair in pairs]
-        if not self.examples:
-            raise ValueError("no pairs to make batches of")
+        for pair in pairs:
+            ids = source.encode(pair.source), target.encode(pair.target)
+            if max_length is not None and max(map(len, ids)) > max_length + 1:
+                self.left_out += 1
+                continue
+            self.sources.append(ids[0])
+            self.targets.append([bos, *ids[1]])
+        if not self.sources:
+            left_out = f": all {self.left_out} are longer than {max_length} tokens" if self.left_out else ""
+            raise ValueError(f"no pairs to make batches of{left_out}")
+        self._lengths = np.stack([self.sources.lengths, self.targets.lengths])  # side, pair
+        self._steps = (None, None)
+        if batching == "fixed":
+            self._steps = tuple(int(longest) if steps is None else steps for longest in self._lengths.max(1))
 
     def __len__(self) -> int:
-        return -(-len(self.examples) // self.batch_size)
+        return -(-len(self.sources) // self.batch_size)
 
     def __iter__(self) -> Iterator[Batch]:
         """All pairs once, shortest first: for validation, where order means nothing and padding costs time."""
-        order = sorted(range(len(self.examples)), key=self._lengths)
-        return (self._batch(order[start : start + self.batch_size]) for start in self._starts(len(order)))
+        return map(self._batch, self._groups(self._by_length(np.arange(len(self.sources)))))
 
     def epoch(self, number: int) -> Iterator[Batch]:
-        """All pairs once, in the order of this epoch: shuffled, then grouped by length, then the groups shuffled."""
-        rng = random.Random(f"{self.seed} {number}")
-        order = _shuffled(range(len(self.examples)), rng)
+        """All pairs once, in the order of this epoch."""
+        return map(self._batch, self._plan(number))
+
+    def padding(self, epoch: int = 0) -> float:
+        """The share of an epoch's places, on both sides, that hold padding and not a token."""
+        real = places = 0
+        for group in self._plan(epoch):
+            for lengths, steps in zip(self._lengths[:, group], self._steps, strict=True):
+                width = int(lengths.max()) if steps is None else steps
+                real += int(lengths.clip(max=width).sum())
+                places += width * len(group)
+        return 1 - real / places
+
+    @property
+    def cut(self) -> int:
+        """How many pairs "fixed" batches cut on at least one side."""
+        if self.batching != "fixed":
+            return 0
+        return int((self._lengths > np.array(self._steps)[:, None]).any(0).sum())
+
+    def _plan(self, epoch: int) -> list[np.ndarray]:
+        """The pairs of each batch. Bucketed: shuffled, sorted by length within a pool, and the batches shuffled."""
+        rng = random.Random(f"{self.seed} {epoch}")
+        order = _shuffled(len(self.sources), rng)
+        if self.batching != "bucketed":
+            return self._groups(order)
         pool = self.POOL * self.batch_size
         groups = []
         for start in range(0, len(order), pool):
-            near = sorted(order[start : start + pool], key=self._lengths)
-            groups += [near[first : first + self.batch_size] for first in self._starts(len(near))]
-        return (self._batch(group) for group in _shuffled(groups, rng))
+            groups += self._groups(self._by_length(order[start : start + pool]))
+        return [groups[index] for index in _shuffled(len(groups), rng)]
 
-    def _starts(self, count: int) -> range:
-        return range(0, count, self.batch_size)
+    def _groups(self, order: np.ndarray) -> list[np.ndarray]:
+        return [order[start : start + self.batch_size] for start in range(0, len(order), self.batch_size)]
 
-    def _lengths(self, index: int) -> tuple[int, int]:
-        source, target = self.examples[index]
-        return len(target), len(source)
+    def _by_length(self, pairs: np.ndarray) -> np.ndarray:
+        return pairs[np.lexsort(self._lengths[:, pairs])]  # by target, then source
 
-    def _batch(self, indices: Sequence[int]) -> Batch:
-        sources, targets = zip(*(self.examples[index] for index in indices), strict=True)
-        return Batch(*pad(sources, self.source_pad), *pad(targets, self.pad))
+    def _batch(self, group: np.ndarray) -> Batch:
+        sides = zip((self.sources, self.targets), (self.source_pad, self.pad), self._steps, strict=True)
+        padded = (pad([side[pair] for pair in group.tolist()], fill, steps) for side, fill, steps in sides)
+        return Batch(*itertools.chain(*padded))
 
 
-def _shuffled(items: Sequence, rng: random.Random) -> list:
+def _shuffled(count: int, rng: random.Random) -> np.ndarray:
     # Sorting by random() rather than shuffle(): Python promises the sequence of random() alone.
-    keys = [rng.random() for _ in items]
-    return [items[index] for index in sorted(range(len(items)), key=keys.__getitem__)]
+    return np.argsort(np.fromiter((rng.random() for _ in range(count)), float, count), kind="stable")

@@ -3,42 +3,97 @@
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import regex
+
 PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
 SPECIALS = (PAD, BOS, EOS, UNK)
+TOKENS = ("word", "bpe")
 
-# Zero-width characters, soft hyphens and byte-order marks: invisible, and they split one word into two spellings.
-_INVISIBLE = re.compile("[\u00ad\u200b\u200c\u200d\u2060\ufeff]")
-_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"', "«": '"', "»": '"'})
+# Controls, soft hyphens, zero-width characters and byte-order marks: invisible, and they split one word into two
+# spellings. The two joiners shape words in some scripts (Persian, Hindi) and emoji: there they stay.
+_INVISIBLE = regex.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
+    "|(?<![\u0590-\u1cff\u2190-\U0010ffff])[\u200c\u200d]|[\u200c\u200d](?![\u0590-\u1cff\u2190-\U0010ffff])"
+)
+_SPELLINGS = str.maketrans(
+    dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f«»‹›", '"')
+    | {"\u2581": "_"}  # BPETokenizer writes a space so
+    | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # half a character, which no file can hold
+)
 
-_NUMBER = r"\d+(?:[.,]\d+)*"
-_LETTERS = r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f])*"
-_WORD = rf"{_LETTERS}(?:['-]{_LETTERS})*"
-_CLITIC = r"-(?:t-)?(?:je|tu|ils?|elles?|on|nous|vous|ce|moi|toi|les?|la|lui|leur|y|en|ci|là)\b"
-_ELISION = r"\b(?:jusqu|lorsqu|puisqu|quoiqu|qu|[cdjlmnst])'(?=[^\W\d_])"
+# A word starts with a letter; digits and accents may follow (mp3). A number may end in letters (19th, 12-year).
+_WORD = r"\p{L}[\p{L}\p{M}\p{N}\u200c\u200d]*"
+_NUMBER = r"\p{N}+(?:[.,:]\p{N}+)*[\p{L}\p{M}\p{N}]*(?:-[\p{L}\p{N}]+)*"
+_ABBREVIATION = r"(?:\p{L}\.){2,}"
+_PRONOUN = r"(?:je|tu|ils?|elles?|on|nous|vous|ce|moi|toi|les?|la|lui|leur|y|en|ci|là)\b"
+_CLITIC = rf"-(?:t-)?{_PRONOUN}(?=(?:-{_PRONOUN})*(?!-\p{{L}}))"  # donne-le-moi, but not sur-le-champ
+_ELISION = r"\b(?:jusqu|lorsqu|puisqu|quoiqu|qu|[cdjlmnst])'"
+_ENDING = r"'(?:s|ll|re|ve|d|m)\b"
+_OTHERS = rf"{_NUMBER}|\S"
 
-_PATTERNS = {
+_TOKENS = {
     # dog's -> dog 's; don't stays whole: its two halves are no words of their own.
-    "en": re.compile(rf"'(?:s|ll|re|ve|d|m)\b|{_LETTERS}(?:(?:'(?!(?:s|ll|re|ve|d|m)\b)|-){_LETTERS})*|{_NUMBER}|\S"),
+    "en": rf"{_ENDING}|{_ABBREVIATION}|{_WORD}(?:(?:(?!{_ENDING})'|-){_WORD})*|{_OTHERS}",
     # l'homme -> l' homme; mange-t-il -> mange -t-il; grand-mère and aujourd'hui stay whole.
-    "fr": re.compile(rf"{_ELISION}|{_CLITIC}|{_LETTERS}(?:(?:'|(?!{_CLITIC})-){_LETTERS})*|{_NUMBER}|\S"),
-    "": re.compile(rf"{_WORD}|{_NUMBER}|\S"),
+    "fr": rf"{_ELISION}(?=\p{{L}})|{_CLITIC}|{_ABBREVIATION}|{_WORD}(?:(?:'|(?!{_CLITIC})-){_WORD})*|{_OTHERS}",
+    "": rf"{_ABBREVIATION}|{_WORD}(?:['-]{_WORD})*|{_OTHERS}",
 }
-_CLOSE_UP = {"en": set(".,;:!?)…%"), "fr": set(".,)…"), "": set(".,;:!?)…%")}
+_TOKENS = {language: regex.compile(pattern) for language, pattern in _TOKENS.items()}
+_CLOSE_UP = {"fr": ".,)…", "": ".,;:!?)…%"}  # marks with no space before them
+_STAND_OFF = {"fr": "?!;:"}  # marks with a space before them, but not between two of them
+_OPENING = {"en": "($£€"}  # marks with no space after them
+
+_QUOTED = regex.compile(r'"\s*([^"]*?)\s*"')
+_END = r"""(?=[\s"'.,;:!?…)]|$)"""  # a mark inside a word or number (3.5, 14:30, a.b) stays where it is
 
 
-def normalize(text: str) -> str:
+def _spacing(language: str) -> list[tuple[list[str], regex.Pattern, str]]:
+    """What to replace, by what, and the strings without one of which there is nothing to replace."""
+    close_up = _CLOSE_UP.get(language, _CLOSE_UP[""])
+    rules = [
+        (["( "], r"\( ", "("),
+        ([" " + mark for mark in close_up], rf" (?=[{close_up}]+{_END})", ""),
+    ]
+    if language == "fr":
+        rules += [
+            (list("?!;:"), r"(?<=[?!;:]) (?=[?!;:])", ""),
+            (list("?!;:"), rf"(?<=[^\s?!;:(]) ?(?=[?!;:]+{_END})", " "),
+            (["%"], r"(?<=\d) ?(?=%)", " "),
+            (["' "], rf"({_ELISION}) (?=\p{{L}})", r"\1"),
+        ]
+    return [(needed, regex.compile(pattern), replacement) for needed, pattern, replacement in rules]
+
+
+_SPACING = {language: _spacing(language) for language in ("", "fr")}
+
+
+def normalize(text: str, language: str = "") -> str:
     """One spelling for what a reader takes to be the same text: composed characters, plain spaces, lower case.
 
-    Every kind of space becomes one plain space, invisible characters vanish, curly quotes become straight.
+    Every kind of space becomes one plain space, invisible characters vanish, curly quotes and guillemets become
+    straight ones. Marks are spaced as the language has it, however they were: "Où ?" in French, "Where?" elsewhere.
+
+    >>> normalize("«\\u00a0L\\u2019été\\u202f!\\u00a0»", "fr")
+    '"l\\'été !"'
     """
-    text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text)).translate(_QUOTES)
-    return " ".join(text.lower().split())
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text.translate(_SPELLINGS)))
+        text = unicodedata.normalize("NFC", text.lower())  # some lower-case letters compose anew
+    elif not text.isprintable():
+        text = _INVISIBLE.sub("", text)
+    text = " ".join(text.lower().split())
+    if '"' in text:
+        text = _QUOTED.sub(r'"\1"', text)
+    for needed, pattern, replacement in _SPACING.get(language, _SPACING[""]):
+        if any(marks in text for marks in needed):
+            text = pattern.sub(replacement, text)
+    return text
 
 
 class WordTokenizer:
@@ -46,42 +101,132 @@ class WordTokenizer:
 
     Args:
         language: "en" splits off 's, 'll and the like; "fr" splits elided words (l', d', qu') and inverted pronouns
-            (-t-il, -ce); any other language keeps what letters, hyphens and apostrophes join.
+            (-t-il, -ce); any other language keeps what letters, hyphens and apostrophes join. A language that is
+            written without spaces (Chinese, Thai) needs `BPETokenizer`.
 
     >>> WordTokenizer("fr").tokenize("L'homme mange-t-il ?")
     ["l'", 'homme', 'mange', '-t-il', '?']
     """
 
+    kind = "word"
+
     def __init__(self, language: str = ""):
         self.language = language
-        self._pattern = _PATTERNS.get(language, _PATTERNS[""])
-        self._close_up = _CLOSE_UP.get(language, _CLOSE_UP[""])
+        self._pattern = _TOKENS.get(language, _TOKENS[""])
+        self._close_up = set(_CLOSE_UP.get(language, _CLOSE_UP[""]))
+        self._stand_off = set(_STAND_OFF.get(language, ""))
+        self._opening = set(_OPENING.get(language, "("))
 
     def tokenize(self, text: str) -> list[str]:
         """The tokens of a text, lower-cased (see `normalize`)."""
-        return self._pattern.findall(normalize(text))
+        return self._pattern.findall(normalize(text, self.language))
 
     def detokenize(self, tokens: Iterable[str]) -> str:
         """The text of the tokens, spaced as the language is written. Special tokens other than <unk> are left out."""
-        text, glue, open_quote = "", True, False
+        text, glue, open_quote, last = "", True, False, ""
         for token in tokens:
             if token in (PAD, BOS, EOS):
                 continue
             closing_quote = token == '"' and open_quote
-            if not (glue or closing_quote or self._joins_left(token)):
+            if not (glue or closing_quote or self._joins_left(token, last)):
                 text += " "
             text += token
             open_quote = open_quote != (token == '"')
             glue = self._joins_right(token) or (token == '"' and not closing_quote)
+            last = token
         return text
 
-    def _joins_left(self, token: str) -> bool:
-        if token in self._close_up:
+    def _joins_left(self, token: str, last: str) -> bool:
+        if token in self._close_up or (token in self._stand_off and last in self._stand_off):
             return True
-        return len(token) > 1 and token[0] == {"en": "'", "fr": "-"}.get(self.language)
+        if self.language == "en":
+            return token[0] == "'" and (len(token) > 1 or last.endswith("s"))  # dog's, dogs'
+        return self.language == "fr" and len(token) > 1 and token[0] == "-"
 
     def _joins_right(self, token: str) -> bool:
-        return token == "(" or (self.language == "fr" and len(token) > 1 and token.endswith("'"))
+        return token in self._opening or (self.language == "fr" and len(token) > 1 and token.endswith("'"))
+
+    def state(self) -> dict:
+        """What a file has to hold to make this tokenizer again."""
+        return {"tokens": self.kind, "language": self.language}
+
+
+class BPETokenizer:
+    """Pieces of words as tokens, so that every word of any script has some: byte-pair encoding.
+
+    It starts from single characters and joins, again and again, the pair of neighbours that is most frequent in the
+    training text (Sennrich, Haddow and Birch 2016, section 3.2; the work is done by Hugging Face `tokenizers`). A
+    piece that begins a word begins with "▁". Pieces joined give the normalized text back, space for space.
+
+    Make one with `learn`.
+    """
+
+    kind = "bpe"
+
+    def __init__(self, backend, language: str = ""):
+        self.language = language
+        self._backend = backend
+
+    @classmethod
+    def learn(cls, lines: Iterable[str], size: int = 8000, language: str = "") -> BPETokenizer:
+        """Learn pieces from (training) lines. A character that they lack will be <unk>.
+
+        Args:
+            size: the most tokens that the vocabulary may have, special tokens included.
+
+        Raises:
+            ValueError: there is not even room for the characters.
+        """
+        from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+        backend = Tokenizer(models.BPE(unk_token=UNK))
+        words = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
+        backend.pre_tokenizer = pre_tokenizers.Sequence([words, pre_tokenizers.Punctuation("isolated")])
+        trainer = trainers.BpeTrainer(
+            vocab_size=size - len(SPECIALS) + 1,
+            min_frequency=2,
+            special_tokens=[UNK],
+            initial_alphabet=["▁"],
+            show_progress=False,
+        )
+        backend.train_from_iterator((normalize(line, language) for line in lines), trainer)
+        characters = backend.get_vocab_size() - 1  # but for <unk>
+        if characters + len(SPECIALS) > size:
+            raise ValueError(
+                f"a vocabulary of {size} is too small for {characters} characters and {len(SPECIALS)} special tokens"
+            )
+        # As a special token, <unk> would be found in the text of a user who types it. The model needs it, no more.
+        stored = json.loads(backend.to_str()) | {"added_tokens": []}
+        return cls(Tokenizer.from_str(json.dumps(stored)), language)
+
+    @property
+    def tokens(self) -> list[str]:
+        """All pieces, the single characters first."""
+        ids = self._backend.get_vocab()
+        return sorted(ids.keys() - {UNK}, key=ids.__getitem__)
+
+    def tokenize(self, text: str) -> list[str]:
+        """The pieces of a text, lower-cased (see `normalize`); a character never seen is a piece by itself."""
+        text = normalize(text, self.language)
+        found = self._backend.encode(text)
+        pieces = zip(found.tokens, found.offsets, strict=True)
+        return [text[slice(*place)] if token == UNK else token for token, place in pieces]
+
+    def detokenize(self, tokens: Iterable[str]) -> str:
+        """The text of the pieces. Special tokens other than <unk> are left out."""
+        text = "".join(token for token in tokens if token not in (PAD, BOS, EOS))
+        return text.replace("▁", " ").removeprefix(" ")
+
+    def state(self) -> dict:
+        """What a file has to hold to make this tokenizer again."""
+        return {"tokens": self.kind, "language": self.language, "backend": json.loads(self._backend.to_str())}
+
+    @classmethod
+    def from_state(cls, state: dict) -> BPETokenizer:
+        """The tokenizer that `state` describes."""
+        from tokenizers import Tokenizer
+
+        return cls(Tokenizer.from_str(json.dumps(state["backend"])), state["language"])
 
 
 class Vocab:
@@ -130,19 +275,32 @@ class Language:
     """One side of a translator: how its text becomes ids, and ids become text.
 
     Args:
-        tokenizer: anything with `tokenize`, `detokenize` and a `language`.
+        tokenizer: how text is split, and put together again.
         vocab: the ids of its tokens.
     """
 
-    def __init__(self, tokenizer: WordTokenizer, vocab: Vocab):
+    def __init__(self, tokenizer: WordTokenizer | BPETokenizer, vocab: Vocab):
         self.tokenizer = tokenizer
         self.vocab = vocab
 
     @classmethod
-    def learn(cls, language: str, lines: Iterable[str], min_freq: int = 1) -> Language:
-        """Word tokens, and the vocabulary of these (training) lines."""
-        tokenizer = WordTokenizer(language)
-        return cls(tokenizer, Vocab((tokenizer.tokenize(line) for line in lines), min_freq))
+    def learn(
+        cls, language: str, lines: Iterable[str], min_freq: int = 1, tokens: str = "word", size: int = 8000
+    ) -> Language:
+        """Tokens and vocabulary of these (training) lines.
+
+        Args:
+            min_freq: rarer words become <unk> (tokens "word").
+            tokens: "word" or "bpe".
+            size: of the vocabulary, at most (tokens "bpe").
+        """
+        if tokens == "bpe":
+            pieces = BPETokenizer.learn(lines, size, language)
+            return cls(pieces, Vocab.of(pieces.tokens))
+        if tokens not in TOKENS:
+            raise ValueError(f"tokens are one of {', '.join(TOKENS)}, not {tokens!r}")
+        words = WordTokenizer(language)
+        return cls(words, Vocab((words.tokenize(line) for line in lines), min_freq))
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text, <eos> at the end, so that even an empty text has one token."""
@@ -154,7 +312,7 @@ class Language:
 
     def save(self, path: str | Path) -> None:
         """Write tokenizer and vocabulary to a JSON file."""
-        stored = {"tokens": "word", "language": self.tokenizer.language, "vocab": self.vocab.tokens[len(SPECIALS) :]}
+        stored = self.tokenizer.state() | {"vocab": self.vocab.tokens[len(SPECIALS) :]}
         text = json.dumps(stored, ensure_ascii=False, indent=0)
         Path(path).write_text(text + "\n", encoding="utf-8", newline="\n")
 
@@ -162,4 +320,6 @@ class Language:
     def load(cls, path: str | Path) -> Language:
         """Read what `save` wrote."""
         stored = json.loads(Path(path).read_text(encoding="utf-8"))
-        return cls(WordTokenizer(stored["language"]), Vocab.of(stored["vocab"]))
+        bpe = stored["tokens"] == BPETokenizer.kind
+        tokenizer = BPETokenizer.from_state(stored) if bpe else WordTokenizer(stored["language"])
+        return cls(tokenizer, Vocab.of(stored["vocab"]))

@@ -3,14 +3,17 @@
 import gzip
 import hashlib
 import http.server
+import io
+import re
 import threading
+import tracemalloc
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from seqlearn.data import corpus as corpora
-from seqlearn.data.corpus import Corpus, builtin, distinct_sources, fra_eng, from_files, from_tsv
+from seqlearn.data import download, files
+from seqlearn.data.corpus import Corpus, builtin, distinct_sources, fra_eng, from_files, from_tsv, local_fra_eng
 from seqlearn.data.pairs import Antecedent, Pair
 
 
@@ -87,16 +90,37 @@ def test_tsv_with_two_or_three_columns_plain_or_gzip(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"one\ttwo\nonly one\n\nx\t\n", r"a\.tsv, line 2: .*3 such lines"),
-        (b"", "is empty"),
-        (b"a\tb\nc\t\xff\n", "not UTF-8"),
-        (b"a\tb\tc\td\n", "line 1"),
+        (
+            b"one\ttwo\nonly one\n\nx\t\n",
+            "a.tsv, line 2: 1 column instead of source<TAB>target (a third may follow); 3 malformed lines .* (2, 3, 4)",
+        ),
+        (b"a\tb\tc\td\n", "a.tsv, line 1: 4 columns instead of .*; the only malformed line"),
+        ("a\tb\n \u00a0\tb\n".encode(), "a.tsv, line 2: the source is empty; the only"),
+        (b"a\tb\nc\td\0\n", "a.tsv, line 2: the line has a NUL character in it"),
+        (b"a\tb\rc\n", "a.tsv, line 1: the line has a carriage return in it"),
+        (b"", "a.tsv is empty"),
+        (b"\xef\xbb\xbf", "a.tsv is empty"),
+        (b"a\tb\nc\t\xff\n", "a.tsv, line 2: not UTF-8 (invalid start byte)"),
+        ("a\tb\n".encode("utf-16"), "a.tsv, line 1: not UTF-8, but UTF-16"),
+        (b"a\tb\n" * 99 + b"x\n" * 1000, "line 100: .*; 1,000 malformed lines in all (100, 101, 102, 103, 104, ...)"),
     ],
 )
 def test_bad_files_are_named_with_their_line(tmp_path, content, message):
     (tmp_path / "a.tsv").write_bytes(content)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=re.escape(message).replace(r"\.\*", ".*")):
         from_tsv(tmp_path / "a.tsv")
+
+
+def test_malformed_lines_may_be_skipped_and_are_counted(tmp_path):
+    (tmp_path / "a.tsv").write_bytes(b"one\tun\nbad\ntwo\tdeux\tby me\n\t\n")
+    with pytest.warns(
+        UserWarning, match=r"a\.tsv, line 2: 1 column .*; 2 malformed .* \(2, 4\); left out, 2 pairs remain"
+    ):
+        corpus = from_tsv(tmp_path / "a.tsv", skip_malformed=True)
+    assert [(pair.source, pair.target) for pair in corpus.pairs] == [("one", "un"), ("two", "deux")]
+    (tmp_path / "a.tsv").write_bytes(b"one\ntwo\n")
+    with pytest.raises(ValueError, match="2 malformed lines in all"):  # nothing would be left
+        from_tsv(tmp_path / "a.tsv", skip_malformed=True)
 
 
 def test_not_a_file(tmp_path):
@@ -104,9 +128,22 @@ def test_not_a_file(tmp_path):
         from_tsv(tmp_path)
     with pytest.raises(FileNotFoundError, match="nowhere"):
         from_tsv(tmp_path / "nowhere.tsv")
-    (tmp_path / "a.gz").write_bytes(b"plain text")
-    with pytest.raises(ValueError, match="gzip"):
+    (tmp_path / "a.gz").write_bytes(b"plain\ttext")
+    with pytest.raises(ValueError, match=r"a\.gz: not a whole gzip file"):
         from_tsv(tmp_path / "a.gz")
+    packed = gzip.compress(b"one\tun\n" * 1000)
+    (tmp_path / "a.gz").write_bytes(packed[:-20])
+    with pytest.raises(ValueError, match=r"a\.gz: not a whole gzip file"):
+        from_tsv(tmp_path / "a.gz")
+    (tmp_path / "a.tsv").write_bytes(packed)  # gzip by what it holds, whatever its name
+    assert len(from_tsv(tmp_path / "a.tsv")) == 1000
+
+
+def test_a_line_without_an_end_is_not_read_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "LONGEST", 1000)
+    (tmp_path / "a.tsv").write_bytes(b"a\tb\n" + b"x" * 5000)
+    with pytest.raises(ValueError, match=r"line 2: longer than 1,000 bytes; is this a text file\?"):
+        from_tsv(tmp_path / "a.tsv")
 
 
 def test_parallel_files(tmp_path):
@@ -114,12 +151,67 @@ def test_parallel_files(tmp_path):
     source.write_text("one\ntwo\n", encoding="utf-8")
     target.write_text("un\ndeux\n", encoding="utf-8")
     assert [(p.source, p.target) for p in from_files(source, target).pairs] == [("one", "un"), ("two", "deux")]
+    (tmp_path / "a.fr.gz").write_bytes(gzip.compress(target.read_bytes()))
+    assert list(from_files(source, tmp_path / "a.fr.gz").pairs) == list(from_files(source, target).pairs)
     target.write_text("un\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"2 lines and .* has 1"):
+    with pytest.raises(ValueError, match=r"a\.en has 2 lines and .*a\.fr has 1: they must be parallel"):
         from_files(source, target)
     target.write_text("un\n \n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"a\.fr, line 2"):
+    with pytest.raises(ValueError, match=r"a\.fr, line 2: the target is empty"):
         from_files(source, target)
+    with pytest.warns(UserWarning, match=r"a\.fr, line 2: .*; left out, 1 pairs remain"):
+        assert len(from_files(source, target, skip_malformed=True)) == 1
+
+
+@pytest.fixture(params=["a.tsv", "a.tsv.gz", "two files"])
+def on_disk(request, tmp_path, small):
+    """The small corpus, and the same pairs in a file."""
+    pairs = [Pair(pair.source, pair.target) for pair in small.pairs[:500]]
+    if request.param == "two files":
+        for name, side in (("a.en", "source"), ("a.fr", "target")):
+            text = "".join(getattr(pair, side) + "\n" for pair in pairs)
+            (tmp_path / name).write_text(text, encoding="utf-8", newline="\r\n")
+        return pairs, from_files(tmp_path / "a.en", tmp_path / "a.fr", ("en", "fr"))
+    content = "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs).encode()
+    (tmp_path / request.param).write_bytes(gzip.compress(content) if request.param.endswith("gz") else content)
+    return pairs, from_tsv(tmp_path / request.param, ("en", "fr"))
+
+
+def test_a_corpus_on_disk_is_the_corpus_in_memory(on_disk):
+    pairs, corpus = on_disk
+    memory = Corpus("memory", ("en", "fr"), pairs)
+    assert len(corpus) == 500 and list(corpus.pairs) == pairs and list(corpus.pairs) == pairs  # again and again
+    assert corpus.pairs[7] == pairs[7] and corpus.pairs[-1] == pairs[-1] and corpus.pairs[3:9:2] == pairs[3:9:2]
+    with pytest.raises(IndexError):
+        corpus.pairs[500]
+    assert [list(part) for part in corpus.split(0.1, 0.2)] == [list(part) for part in memory.split(0.1, 0.2)]
+    assert list(corpus.limited(50).pairs) == memory.limited(50).pairs
+    assert list(corpus.reversed().pairs) == memory.reversed().pairs and corpus.reversed().languages == ("fr", "en")
+    assert list(corpus.reversed().split().train) == memory.reversed().split().train
+
+
+def test_a_file_that_changes_later_is_found_out(tmp_path):
+    (tmp_path / "a.tsv").write_text("one\tun\ntwo\tdeux\n", encoding="utf-8")
+    corpus = from_tsv(tmp_path / "a.tsv")
+    with (tmp_path / "a.tsv").open("r+", encoding="utf-8") as file:
+        file.write("1\tun deux trois\n")
+    with pytest.raises(ValueError, match=r"a\.tsv was changed"):
+        list(corpus.pairs)
+
+
+def test_a_corpus_on_disk_holds_no_text_in_memory(tmp_path, as_a_user):
+    """For each of 20,000 lines 8 bytes for its place, and 8 for its part: far less than the text."""
+    line = "The quick brown fox jumps over the lazy dog again and again, says number"
+    text = "".join(f"{line} {number}.\tvoilà\n" for number in range(20_000))
+    (tmp_path / "a.tsv").write_text(text, encoding="utf-8")
+    tracemalloc.start()
+    corpus = from_tsv(tmp_path / "a.tsv")
+    parts = corpus.split()
+    for _ in parts.train:
+        pass
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert sum(map(len, parts)) == 20_000 and most < 30 * 20_000 < len(text) / 2
 
 
 def test_fra_eng_from_a_folder(tmp_path, monkeypatch):
@@ -128,67 +220,123 @@ def test_fra_eng_from_a_folder(tmp_path, monkeypatch):
     assert repr(fra_eng(tmp_path)) == "Corpus(fra-eng, en -> fr, 1 pairs)"
     assert len(fra_eng(tmp_path / "fra-eng")) == 1
     monkeypatch.setenv("SEQLEARN_DATA", str(tmp_path))
-    assert len(fra_eng()) == 1
+    assert len(fra_eng()) == 1 and len(local_fra_eng()) == 1
     with pytest.raises(FileNotFoundError, match=r"neither fra-eng/fra\.txt nor fra\.txt"):
         fra_eng(tmp_path / "elsewhere")
 
 
+def archive_of(*names: str, content: str = "Go.\tVa !\n") -> bytes:
+    """A zip with these members."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in names:
+            archive.writestr(zipfile.ZipInfo(name), content)
+    return file.getvalue()
+
+
+class Hub:
+    """A server on this machine in place of d2l's hub. A test changes what it answers."""
+
+    def __init__(self):
+        self.answer(archive_of("fra-eng/fra.txt"))
+        hub = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                hub.requests += 1
+                self.send_response(hub.status)
+                self.send_header("Content-Length", str(len(hub.body)))
+                self.end_headers()
+                self.wfile.write(hub.body[: hub.cut])
+
+            def log_message(self, *args):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}/fra-eng.zip"
+
+    def answer(self, body: bytes, status: int = 200, cut: int | None = None) -> None:
+        """What to send: `status`, and `body`, which ends too early where `cut` says so."""
+        self.body, self.status, self.cut, self.requests = body, status, cut, 0
+        self.sha1 = hashlib.sha1(body).hexdigest()
+
+
 @pytest.fixture
 def hub(tmp_path, monkeypatch):
-    """A server on this machine in place of d2l's hub, an empty cache, and no SEQLEARN_DATA."""
-    served = tmp_path / "served"
-    served.mkdir()
-    with zipfile.ZipFile(served / "fra-eng.zip", "w") as archive:
-        archive.writestr("fra-eng/fra.txt", "Go.\tVa !\n")
-    handler = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *args: None})
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), lambda *args: handler(*args, directory=str(served)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/fra-eng.zip"
-    sha1 = hashlib.sha1((served / "fra-eng.zip").read_bytes()).hexdigest()
+    """The server, an empty cache, and no SEQLEARN_DATA."""
+    hub = Hub()
     monkeypatch.delenv("SEQLEARN_DATA", raising=False)
-    monkeypatch.setattr(corpora, "_hub_entry", lambda: (url, sha1))
+    monkeypatch.setattr(download, "hub_entry", lambda: (hub.url, hub.sha1))
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / "cache")
-    yield served / "fra-eng.zip", tmp_path / "cache", server
-    server.shutdown()
+    yield hub
+    hub.server.shutdown()
+    hub.server.server_close()
 
 
-def files(folder: Path) -> list[str]:
+def everything(folder: Path) -> list[str]:
+    """The files below a folder."""
     return [path.name for path in folder.rglob("*") if path.is_file()]
 
 
-def test_download_and_then_the_cache(hub):
-    archive, cache, _ = hub
-    assert len(fra_eng()) == 1 and files(cache) == ["fra.txt"]
-    archive.unlink()
-    assert len(fra_eng()) == 1
+def test_download_and_then_the_cache(hub, tmp_path):
+    assert local_fra_eng() is None and hub.requests == 0
+    assert len(fra_eng()) == 1 and everything(tmp_path) == ["fra.txt"] and hub.requests == 1
+    assert len(fra_eng()) == 1 and len(local_fra_eng()) == 1 and hub.requests == 1
 
 
-def test_a_wrong_checksum_leaves_nothing_behind(hub):
-    archive, cache, _ = hub
-    archive.write_bytes(archive.read_bytes() + b"x")
-    with pytest.raises(ConnectionError, match="sha1"):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("wrong checksum", r"sent a file with sha1 [0-9a-f]{40}, not 0{40}: not used; try again"),
+        ("cut connection", r"could not be downloaded from .* \(\w+\)\. The built-in corpus needs no network"),
+        ("cut at once", "could not be downloaded"),
+        ("no server", r"could not be downloaded from .* \(ConnectionError\).* set SEQLEARN_DATA"),
+        ("server error", r"could not be downloaded from .* \(HTTPError 500\)"),
+        ("not found", r"\(HTTPError 404\)"),
+        ("../fra.txt", r"names a file outside its folder, '\.\./fra\.txt': not used"),
+        ("fra-eng/../../evil.txt", "outside its folder"),
+        ("/tmp/evil.txt", "outside its folder"),
+        ("C:\\evil.txt", "outside its folder"),
+        ("..\\evil.txt", "outside its folder"),
+        ("no such member", r"holds no readable fra-eng/fra\.txt"),
+        ("no zip", r"holds no readable fra-eng/fra\.txt"),
+        ("damaged zip", r"holds no readable fra-eng/fra\.txt"),
+    ],
+)
+def test_a_bad_download_is_refused_and_leaves_nothing_behind(hub, tmp_path, name, message):
+    good = archive_of("fra-eng/fra.txt", content="Go.\tVa !\n" * 50_000)
+    if name == "wrong checksum":
+        hub.sha1 = "0" * 40
+    elif name.startswith("cut"):
+        hub.answer(good, cut=0 if name.endswith("once") else 100_000)
+    elif name == "no server":
+        hub.server.shutdown()
+        hub.server.server_close()
+    elif name in ("server error", "not found"):
+        hub.answer(b"sorry", status=500 if name == "server error" else 404)
+    elif name == "no such member":
+        hub.answer(archive_of("deu-eng/deu.txt"))
+    elif name == "no zip":
+        hub.answer(b"<html>log in to the network first</html>")
+    elif name == "damaged zip":
+        hub.answer(good.replace(b"Va", b"Vi", 1))
+    else:
+        hub.answer(archive_of("fra-eng/fra.txt", name))
+    with pytest.raises(ConnectionError, match=message) as refused:
         fra_eng()
-    assert files(cache) == []
-
-
-def test_offline_is_said_and_the_built_in_corpus_named(hub):
-    archive, cache, server = hub
-    server.shutdown()
-    server.server_close()
-    with pytest.raises(ConnectionError, match=r"built-in corpus needs no network .* SEQLEARN_DATA"):
-        fra_eng()
-    archive.unlink()
-    assert files(cache) == []
+    assert "\n" not in str(refused.value)
+    assert everything(tmp_path) == [] and local_fra_eng() is None
 
 
 def test_the_hub_is_d2ls():
-    url, sha1 = corpora._hub_entry()
+    url, sha1 = download.hub_entry()
     assert url.endswith("fra-eng.zip") and sha1 == "94646ad1522d915e7b0f9296181140edcf86a4f5"
 
 
-def test_the_real_corpus(data_folder):
+def test_the_real_corpus(data_folder, as_a_user):
     corpus = fra_eng(data_folder)
     assert len(corpus) == 167_130
-    parts = corpus.split()
+    parts = Corpus("some", ("en", "fr"), corpus.pairs[::8]).split()
     train, held_out = distinct_sources(parts.train, "en"), distinct_sources([*parts.valid, *parts.test], "en")
     assert not train & held_out

@@ -86,7 +86,7 @@ def test_history_and_hooks():
     )
     assert [args[1].epochs for args in seen] == [3, 3, 3] and all(args[0] is model for args in seen)  # one history
     assert len(history.batch_losses) == 9 and history.epochs == len(history.train_losses) == 3
-    assert history.tokens == [sum(len(target) - 1 for _, target in batches().examples)] * 3
+    assert history.tokens == [int((batches().targets.lengths - 1).sum())] * 3
     assert not history.interrupted
 
 
