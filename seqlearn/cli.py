@@ -150,11 +150,11 @@ def train(
         "seed": seed,
     }
     chosen, split = _split(described)
-    out.mkdir(parents=True, exist_ok=True)  # a folder that cannot be written is found now, not after training
     sizes = {"embed_size": embed_size, "num_hiddens": hidden, "num_layers": layers, "dropout": dropout}
     min_freq = min_freq or (1 if corpus == "builtin" and not source else 2)
     vocabs = {"min_freq": min_freq, "tokens": tokens, "vocab_size": vocab_size}
     translator = Translator.untrained(model, split, chosen.languages, **vocabs, seed=seed, **sizes)
+    out.mkdir(parents=True, exist_ok=True)  # a folder that cannot be written is found now, not after training
     counts = ", ".join(f"{len(part):,} {name}" for name, part in zip(split._fields, split, strict=True))
     vocabs = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
     typer.echo(f"{chosen.name}: pairs {counts}; {vocabs}; on {translator.device}")

@@ -1,6 +1,7 @@
 """The command line, from training to a picture."""
 
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
@@ -84,6 +85,36 @@ def test_two_files_reversed(tmp_path):
     assert "rouge" in json.loads((tmp_path / "model" / "source.json").read_text(encoding="utf-8"))["vocab"]
 
 
+def test_pieces_of_words_in_any_script(tmp_path):
+    words = "红 绿 蓝 一 二 三 四".split()
+    chinese = ["".join([a, b, c]) for a in words for b in words for c in words[:2]]
+    text = "".join(f"{line}\t{line}!\n" for line in chinese)
+    (tmp_path / "pairs.tsv").write_text(text, encoding="utf-8")
+    own = ["--corpus", str(tmp_path / "pairs.tsv"), "--languages", "zh-zh", "--tokens", "bpe", "--vocab-size", "30"]
+    result = run(app, ["train", *own, "--out", str(tmp_path / "model"), *SMALL])
+    assert result.exit_code == 0 and "30 and 30 tokens" in result.output, result.output
+    stored = json.loads((tmp_path / "model" / "source.json").read_text(encoding="utf-8"))
+    assert stored["tokens"] == "bpe" and "红" in stored["vocab"] and "backend" in stored
+    result = run(app, ["translate", str(tmp_path / "model"), "红绿猫"])
+    assert result.exit_code == 0 and "read as <unk>: 猫" in result.stderr and result.stdout.strip()
+    assert run(app, ["evaluate", str(tmp_path / "model")]).exit_code == 0
+
+
+def test_malformed_and_long_lines_are_left_out_on_request_and_counted(tmp_path):
+    text = "".join(f"{line}\t{line} !\n" for line in LINES) + "no tab\n" + "red " * 30 + "\tred !\n"
+    (tmp_path / "pairs.tsv").write_text(text, encoding="utf-8")
+    command = ["train", "--corpus", str(tmp_path / "pairs.tsv"), "--out", str(tmp_path / "model"), *SMALL]
+    result = run(app, command)
+    assert result.exit_code == 1 and "pairs.tsv, line 50: 1 column" in result.stderr
+    assert not (tmp_path / "model").exists()
+    result = run(app, [*command, "--skip-malformed", "--max-length", "20"])
+    assert result.exit_code == 0, result.output
+    said = result.stderr.replace("\n", " ")
+    assert "line 50: 1 column" in said and "left out, 50 pairs remain" in said
+    assert re.search(r"1 of \d\d pairs have more than 20 tokens and are left out", said)
+    assert "UserWarning" not in said and run(app, ["evaluate", str(tmp_path / "model")]).exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -93,6 +124,11 @@ def test_two_files_reversed(tmp_path):
         (["train", "--device", "toaster", "--out", "x"], "toaster"),
         (["train", "--corpus", "builtin", "--pairs", "3", "--out", "x"], "give more pairs"),
         (["train", "--model", "mamba", "--out", "x"], "mamba"),
+        (["train", "--tokens", "letters", "--out", "x"], "letters"),
+        (
+            ["train", "--pairs", "900", "--tokens", "bpe", "--vocab-size", "20", "--out", "x"],
+            "vocabulary of 20 is too small",
+        ),
         (["translate", "nowhere", "hello"], "holds no translator"),
         (["evaluate", "nowhere"], "holds no translator"),
     ],
