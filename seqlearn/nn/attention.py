@@ -1,4 +1,8 @@
-"""Attention: each query takes a weighted average of the values, and the weights say where it looked."""
+"""Attention: each query takes a weighted average of the values, and the weights say where it looked.
+
+The three scores share one contract: `attention(queries, keys, values, mask)`, or, where queries come one by one,
+`project_keys(keys)` once and then `attend(queries, projected_keys, values, mask)` for each.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from .masking import Mask, masked_softmax
+from .masking import Mask, as_mask, masked_softmax
 
 
 class AdditiveAttention(nn.Module):
@@ -61,6 +66,106 @@ class AdditiveAttention(nn.Module):
         if self.record is not None:
             self.record.append(weights.detach())
         return self.dropout(weights) @ values
+
+
+class DotProductAttention(nn.Module):
+    """Scores by a scaled dot product: score(q, k) = q . k / sqrt(d).
+
+    Vaswani et al. (2017), section 3.2.1. Queries and keys have the same size d. While nobody records the weights, they
+    are never stored: PyTorch's fused kernel does all in one pass.
+
+    Args:
+        dropout: probability with which a weight is dropped in training.
+    """
+
+    record: list[Tensor] | None = None  # set by record_attention, for the time of its block
+
+    def __init__(self, dropout: float = 0.0):
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+
+    def project_keys(self, keys: Float[Tensor, "batch *heads keys size"]) -> Float[Tensor, "batch *heads keys size"]:
+        """The keys as they are: this score has no parameters."""
+        return keys
+
+    def forward(
+        self,
+        queries: Float[Tensor, "batch *heads queries size"],
+        keys: Float[Tensor, "batch *heads keys size"],
+        values: Float[Tensor, "batch *heads keys value_size"],
+        mask: Mask | None = None,
+    ) -> Float[Tensor, "batch *heads queries value_size"]:
+        """The context of each query. `mask`: see `seqlearn.nn.masking.as_mask`."""
+        return dot_product_attend(self, queries, keys, values, mask, queries.shape[-1] ** -0.5)
+
+    attend = forward
+
+
+class BilinearAttention(nn.Module):
+    """Scores by a learned product: score(q, k) = q^T W k.
+
+    Luong, Pham and Manning (2015), section 3.1, "general". Queries and keys may differ in size.
+
+    Args:
+        query_size, key_size: sizes of the last axis of queries and keys.
+        dropout: probability with which a weight is dropped in training.
+    """
+
+    record: list[Tensor] | None = None  # set by record_attention, for the time of its block
+
+    def __init__(self, query_size: int, key_size: int, dropout: float = 0.0):
+        super().__init__()
+        self.W = nn.Linear(key_size, query_size, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def project_keys(self, keys: Float[Tensor, "batch keys key_size"]) -> Float[Tensor, "batch keys query_size"]:
+        """W k: needed once for a sentence. What remains is a dot product with the query."""
+        return self.W(keys)
+
+    def forward(
+        self,
+        queries: Float[Tensor, "batch queries query_size"],
+        keys: Float[Tensor, "batch keys key_size"],
+        values: Float[Tensor, "batch keys value_size"],
+        mask: Mask | None = None,
+    ) -> Float[Tensor, "batch queries value_size"]:
+        """The context of each query. `mask`: see `seqlearn.nn.masking.as_mask`."""
+        return self.attend(queries, self.project_keys(keys), values, mask)
+
+    def attend(
+        self,
+        queries: Float[Tensor, "batch queries query_size"],
+        projected_keys: Float[Tensor, "batch keys query_size"],
+        values: Float[Tensor, "batch keys value_size"],
+        mask: Mask | None = None,
+    ) -> Float[Tensor, "batch queries value_size"]:
+        """Like `forward`, with keys that went through `project_keys` already."""
+        return dot_product_attend(self, queries, projected_keys, values, mask, 1.0)
+
+
+def dot_product_attend(
+    layer: DotProductAttention | BilinearAttention,
+    queries: Float[Tensor, "batch *heads queries size"],
+    keys: Float[Tensor, "batch *heads keys size"],
+    values: Float[Tensor, "batch *heads keys value_size"],
+    mask: Mask | None,
+    scale: float,
+) -> Float[Tensor, "batch *heads queries value_size"]:
+    """softmax(scale q . k) v. The weights exist as a tensor only while `layer` records them."""
+    if layer.record is not None:
+        weights = masked_softmax(queries @ keys.transpose(-2, -1) * scale, mask)
+        layer.record.append(weights.detach())
+        return layer.dropout(weights) @ values
+    if mask is not None:
+        scores = queries.new_empty(()).expand(*queries.shape[:-1], keys.shape[-2])  # a shape, without memory
+        mask = as_mask(mask, scores)
+    dropout = layer.dropout.p if layer.training else 0.0
+    if queries.dim() > 3:
+        return F.scaled_dot_product_attention(queries, keys, values, mask, dropout, scale=scale)
+    # The fused kernels ask for an axis of heads.
+    mask = mask if mask is None or mask.dim() < 3 else mask.unsqueeze(1)
+    one_head = (tensor.unsqueeze(1) for tensor in (queries, keys, values))
+    return F.scaled_dot_product_attention(*one_head, mask, dropout, scale=scale).squeeze(1)
 
 
 @contextmanager

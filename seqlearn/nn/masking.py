@@ -29,7 +29,7 @@ def causal_mask(steps: int, past: int = 0, device: torch.device | str | None = N
     return torch.ones(steps, past + steps, dtype=torch.bool, device=device).tril(past)
 
 
-def as_mask(mask: Tensor, scores: Float[Tensor, "batch *heads queries keys"]) -> Bool[Tensor, "..."]:
+def as_mask(mask: Tensor, scores: Float[Tensor, "*batch queries keys"]) -> Bool[Tensor, "..."]:
     """The bool mask, ready to broadcast to the scores, that a mask or valid lengths stand for.
 
     Args:

@@ -1,0 +1,88 @@
+"""Nadaraya-Watson kernel regression: attention over numbers, from 1964."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from .masking import as_mask, masked_softmax
+
+KERNELS = ("gaussian", "boxcar", "epanechnikov", "triangular", "constant")
+
+
+def kernel(name: str, distances: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    """How alike two points are, by their distance in units of the width.
+
+    gaussian: exp(-u^2 / 2). Up to |u| = 1, and 0 beyond: boxcar: 1, epanechnikov: 1 - u^2, triangular: 1 - |u|.
+    constant: 1 everywhere, so that the query does not matter: average pooling.
+    """
+    match name:
+        case "gaussian":
+            return torch.exp(-(distances**2) / 2)
+        case "boxcar":
+            return (distances.abs() < 1).to(distances.dtype)
+        case "epanechnikov":
+            return (1 - distances**2).clamp(min=0)
+        case "triangular":
+            return (1 - distances.abs()).clamp(min=0)
+        case "constant":
+            return torch.ones_like(distances)
+    raise ValueError(f"there is no kernel {name!r}; choose from {', '.join(KERNELS)}")
+
+
+class KernelRegression(nn.Module):
+    """A weighted average of the values: f(q) = sum_i K((q - k_i) / width) v_i / sum_j K((q - k_j) / width).
+
+    Nadaraya (1964), Watson (1964). With the Gaussian kernel the weights are softmax(-((q - k) / width)^2 / 2):
+    attention whose score is a squared distance.
+
+    Args:
+        kernel: one of `KERNELS`.
+        width: how far a key reaches, in the units of queries and keys.
+        learned: whether training may change the width.
+    """
+
+    record: list[Tensor] | None = None  # set by record_attention, for the time of its block
+
+    def __init__(self, kernel: str = "gaussian", width: float = 1.0, learned: bool = False):
+        super().__init__()
+        if kernel not in KERNELS:
+            raise ValueError(f"there is no kernel {kernel!r}; choose from {', '.join(KERNELS)}")
+        if not width > 0:
+            raise ValueError(f"a width is above 0, not {width}")
+        self.kernel = kernel
+        self.width = nn.Parameter(torch.tensor(float(width)), requires_grad=learned)
+
+    def weights(
+        self,
+        queries: Float[Tensor, "*batch queries"],
+        keys: Float[Tensor, "*batch keys"],
+        mask: Bool[Tensor, "..."] | None = None,
+    ) -> Float[Tensor, "*batch queries keys"]:
+        """How much each key counts for each query. A row sums to 1, or is all 0 where no key is within reach.
+
+        Args:
+            mask: True = may be attended; such as all training points but the query's own.
+        """
+        distances = (queries.unsqueeze(-1) - keys.unsqueeze(-2)) / self.width
+        if self.kernel == "gaussian":  # the same ratios, also where exp(-u^2 / 2) itself is too small for a float
+            return masked_softmax(-(distances**2) / 2, mask)
+        alike = kernel(self.kernel, distances)
+        if mask is not None:
+            alike = alike.masked_fill(~as_mask(mask, distances), 0.0)
+        total = alike.sum(-1, keepdim=True)
+        return alike / total.masked_fill(total == 0, 1.0)
+
+    def forward(
+        self,
+        queries: Float[Tensor, "*batch queries"],
+        keys: Float[Tensor, "*batch keys"],
+        values: Float[Tensor, "*batch keys"],
+        mask: Bool[Tensor, "..."] | None = None,
+    ) -> Float[Tensor, "*batch queries"]:
+        """The prediction at each query; 0 where no key is within reach."""
+        weights = self.weights(queries, keys, mask)
+        if self.record is not None:
+            self.record.append(weights.detach())
+        return (weights @ values.unsqueeze(-1)).squeeze(-1)
