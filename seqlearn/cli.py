@@ -103,7 +103,11 @@ def train(
     held_out: Annotated[
         float, typer.Option(help="The share of source sentences for each of valid and test.", show_default="1/30")
     ] = 1 / 30,
-    model: Annotated[str, typer.Option(help="bahdanau.")] = "bahdanau",
+    model: Annotated[str, typer.Option(help="bahdanau, or seq2seq: without attention.")] = "bahdanau",
+    score: Annotated[
+        str | None, typer.Option(help="Of bahdanau's attention: additive, dot or bilinear. [default: additive]")
+    ] = None,
+    cell: Annotated[str | None, typer.Option(help="Of seq2seq: gru or lstm. [default: gru]")] = None,
     embed_size: Annotated[int, typer.Option(min=1, help="Size of the embeddings.")] = 128,
     hidden: Annotated[int, typer.Option(min=1, help="Size of each encoder direction.")] = 128,
     layers: Annotated[int, typer.Option(min=1, help="Stacked recurrent layers.")] = 1,
@@ -133,6 +137,9 @@ def train(
 
     if model not in MODELS:
         raise ValueError(f"there is no model {model!r}; choose from {', '.join(MODELS)}")
+    for option, value, owner in (("--score", score, "bahdanau"), ("--cell", cell, "seq2seq")):
+        if value and model != owner:
+            raise ValueError(f"{option} is an option of {owner}, not of {model}")
     if tokens not in TOKENS:
         raise ValueError(f"--tokens is one of {', '.join(TOKENS)}, not {tokens!r}")
     corpus = corpus if corpus in ("builtin", "fra-eng") else str(Path(corpus).resolve())
@@ -151,6 +158,7 @@ def train(
     }
     chosen, split = _split(described)
     sizes = {"embed_size": embed_size, "num_hiddens": hidden, "num_layers": layers, "dropout": dropout}
+    sizes |= {name: value for name, value in (("score", score), ("cell", cell)) if value}
     min_freq = min_freq or (1 if corpus == "builtin" and not source else 2)
     vocabs = {"min_freq": min_freq, "tokens": tokens, "vocab_size": vocab_size}
     translator = Translator.untrained(model, split, chosen.languages, **vocabs, seed=seed, **sizes)

@@ -19,11 +19,11 @@ from .decoding import Hypothesis, greedy_search
 from .devices import best_device
 from .metrics import TextScore, alignment_error_rate, argmax_links, bleu, chrf, perplexity
 from .nn.attention import AttentionMap, record_attention
-from .nn.seq2seq import bahdanau
+from .nn.seq2seq import bahdanau, seq2seq
 from .training.checkpoints import load_weights, save_weights
 from .training.loop import History, fit, mean_loss
 
-MODELS = {"bahdanau": bahdanau}
+MODELS = {"bahdanau": bahdanau, "seq2seq": seq2seq}
 FORMAT = 1
 
 
@@ -75,6 +75,11 @@ class Translator:
     def device(self) -> torch.device:
         """Where the model is: training may have moved it."""
         return next(self.model.parameters()).device
+
+    @property
+    def has_attention(self) -> bool:
+        """Whether the decoder looks at the source through a layer that can be recorded."""
+        return hasattr(getattr(self.model.decoder, "attention", None), "record")
 
     @classmethod
     def new(cls, name: str, source: Language, target: Language, **sizes) -> Translator:
@@ -203,6 +208,8 @@ class Translator:
 
     def attend(self, source: str, target: str | None = None) -> AttentionMap:
         """Where the model looks in `source` while it writes `target` (default: its own translation)."""
+        if not self.has_attention:
+            raise ValueError(f"a {self.config.get('model', 'model')} model has no attention to look at")
         if target is None:
             target = self.translate(source)
         (weights,) = self._weights([(source, target)])
@@ -230,7 +237,8 @@ class Translator:
         )
 
     def _aer(self, pairs: Sequence[Pair], batch_size: int) -> float | None:
-        if not pairs or any(language.tokenizer.kind != "word" for language in (self.source, self.target)):
+        words = all(language.tokenizer.kind == "word" for language in (self.source, self.target))
+        if not (pairs and words and self.has_attention):
             return None
         maps = self._weights([(pair.source, pair.target) for pair in pairs], batch_size)
         links = [argmax_links(weights[:-1, :-1]) for weights in maps]  # without <eos>

@@ -85,6 +85,22 @@ def test_two_files_reversed(tmp_path):
     assert "rouge" in json.loads((tmp_path / "model" / "source.json").read_text(encoding="utf-8"))["vocab"]
 
 
+@pytest.mark.parametrize(
+    "model", [["--model", "seq2seq", "--cell", "lstm"], ["--model", "bahdanau", "--score", "bilinear"]]
+)
+def test_other_models(trained, tmp_path, model):
+    pairs = trained[0].parent / "pairs.tsv"
+    result = run(app, ["train", "--corpus", str(pairs), *model, "--out", str(tmp_path / "model"), *SMALL])
+    assert result.exit_code == 0, result.output
+    assert json.loads((tmp_path / "model" / "config.json").read_text("utf-8"))["sizes"][model[2][2:]] == model[3]
+    assert run(app, ["evaluate", str(tmp_path / "model")]).exit_code == 0
+    result = run(app, ["view", str(tmp_path / "model"), "red blue", "-o", str(tmp_path / "map.png")])
+    if "seq2seq" in model:
+        assert result.exit_code == 1 and "seq2seq model has no attention to look at" in result.stderr
+    else:
+        assert result.exit_code == 0
+
+
 def test_pieces_of_words_in_any_script(tmp_path):
     words = "红 绿 蓝 一 二 三 四".split()
     chinese = ["".join([a, b, c]) for a in words for b in words for c in words[:2]]
@@ -124,6 +140,8 @@ def test_malformed_and_long_lines_are_left_out_on_request_and_counted(tmp_path):
         (["train", "--device", "toaster", "--out", "x"], "toaster"),
         (["train", "--corpus", "builtin", "--pairs", "3", "--out", "x"], "give more pairs"),
         (["train", "--model", "mamba", "--out", "x"], "mamba"),
+        (["train", "--score", "cosine", "--pairs", "900", "--out", "x"], "cosine"),
+        (["train", "--cell", "lstm", "--out", "x"], "--cell is an option of seq2seq, not of bahdanau"),
         (["train", "--tokens", "letters", "--out", "x"], "letters"),
         (
             ["train", "--pairs", "900", "--tokens", "bpe", "--vocab-size", "20", "--out", "x"],

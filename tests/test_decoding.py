@@ -1,5 +1,7 @@
 """Greedy search, against a slow loop that starts anew for each token of each sentence."""
 
+import functools
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -7,14 +9,15 @@ from hypothesis import strategies as st
 from torch import nn
 
 from seqlearn.decoding import greedy_search
-from seqlearn.nn.seq2seq import bahdanau
+from seqlearn.nn.seq2seq import bahdanau, seq2seq
 
 PAD, BOS, EOS = 0, 1, 2
 
 
 def random_model(seed):
     torch.manual_seed(seed)
-    model = bahdanau(9, 7, embed_size=3, num_hiddens=4, dropout=0.5).double()
+    build = [bahdanau, seq2seq, functools.partial(seq2seq, cell="lstm"), functools.partial(bahdanau, score="dot")]
+    model = build[seed % 4](9, 7, embed_size=3, num_hiddens=4, dropout=0.5).double()
     for weight in model.parameters():  # far from uniform, so that random models end early, late and never
         nn.init.normal_(weight, std=1.0)
     model.decoder.dense.bias.data[EOS] += 2

@@ -6,6 +6,7 @@ import pytest
 import sacrebleu
 import torch
 
+from seqlearn.data.d2l_compat import d2l
 from seqlearn.metrics import alignment_error_rate, argmax_links, bleu, chrf, perplexity
 
 
@@ -16,6 +17,16 @@ def test_bleu_and_chrf_are_sacrebleu():
     assert "tok:13a" in ours.signature and "case:lc" in ours.signature
     lowered = [[text.lower() for text in texts] for texts in (hypotheses, references)]
     assert chrf(hypotheses, references).score == pytest.approx(sacrebleu.corpus_chrf(lowered[0], [lowered[1]]).score)
+
+
+def test_d2ls_bleu_is_no_bleu():
+    """Why we score with sacreBLEU: with k=2, d2l's gives "he is wet" for "he is calm" 0.658; nobody would say so."""
+    wrong, right = "il est mouillé .", "il est calme ."
+    assert d2l.bleu(wrong, right, k=2) == pytest.approx(0.658, abs=1e-3)
+    # By hand: brevity 1, three words of four, one pair of three: not BLEU's geometric mean over 1- to 4-grams.
+    assert d2l.bleu(wrong, right, k=2) == pytest.approx((3 / 4) ** 0.5 * (1 / 3) ** 0.25)
+    assert d2l.bleu(right, right, k=2) == 1 and bleu([right], [right]).score == pytest.approx(100)
+    assert bleu([wrong], [right]).score == sacrebleu.corpus_bleu([wrong], [[right]], lowercase=True).score < 40
 
 
 @pytest.mark.parametrize("references", [["a"], []])

@@ -20,8 +20,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from .attention import AdditiveAttention
+from .attention import AdditiveAttention, BilinearAttention, DotProductAttention
 from .masking import sequence_mask
+
+RNNS = {"gru": nn.GRU, "lstm": nn.LSTM}
+SCORES = ("additive", "dot", "bilinear")
 
 
 class EncoderDecoder(nn.Module):
@@ -41,15 +44,19 @@ class EncoderDecoder(nn.Module):
 
 
 class RNNMemory(NamedTuple):
-    """What a recurrent encoder knows of a source: an output for each step, the last state, and which steps are real."""
+    """What a recurrent encoder knows of a source: an output for each step, the last state, and which steps are real.
+
+    `cell` is the second half of an LSTM's last state.
+    """
 
     outputs: Float[Tensor, "batch source size"]
     hidden: Float[Tensor, "layers batch size"]
     mask: Bool[Tensor, "batch 1 source"]
+    cell: Float[Tensor, "layers batch size"] | None = None
 
 
 class Seq2SeqEncoder(nn.Module):
-    """A GRU over the source, read in both directions unless told otherwise.
+    """A recurrent net over the source, read in both directions unless told otherwise.
 
     Padding is never read: the last state is that of the last real token, in each direction.
     Cho et al. (2014), section 2.2; both directions: Bahdanau et al. (2015), section 3.2.
@@ -57,7 +64,8 @@ class Seq2SeqEncoder(nn.Module):
     Args:
         vocab_size, embed_size: of the source tokens.
         num_hiddens: of each direction; the memory is `output_size` wide, twice that with two directions.
-        num_layers: stacked GRUs, with `dropout` between them.
+        num_layers: stacked layers, with `dropout` between them.
+        cell: "gru" or "lstm".
     """
 
     def __init__(
@@ -68,13 +76,14 @@ class Seq2SeqEncoder(nn.Module):
         num_layers: int = 1,
         dropout: float = 0.0,
         bidirectional: bool = True,
+        cell: str = "gru",
     ):
         super().__init__()
         self.output_size = num_hiddens * (2 if bidirectional else 1)
         self.embedding = nn.Embedding(vocab_size, embed_size)
         self.dropout = nn.Dropout(dropout)
         between = dropout if num_layers > 1 else 0.0
-        self.rnn = nn.GRU(
+        self.rnn = rnn_class(cell)(
             embed_size, num_hiddens, num_layers, batch_first=True, dropout=between, bidirectional=bidirectional
         )
 
@@ -82,12 +91,85 @@ class Seq2SeqEncoder(nn.Module):
         """Read each source up to its length (at least 1)."""
         embedded = self.dropout(self.embedding(source))
         packed = pack_padded_sequence(embedded, source_lens.cpu(), batch_first=True, enforce_sorted=False)
-        outputs, hidden = self.rnn(packed)
+        outputs, last = self.rnn(packed)
         outputs, _ = pad_packed_sequence(outputs, batch_first=True, total_length=source.shape[1])
-        if self.rnn.bidirectional:  # layers * 2, batch, hiddens -> layers, batch, 2 * hiddens
-            hidden = torch.cat([hidden[0::2], hidden[1::2]], dim=-1)
-        real = sequence_mask(source_lens.to(source.device), source.shape[1])
-        return RNNMemory(outputs, hidden, real.unsqueeze(1))
+        hidden, cell = last if isinstance(last, tuple) else (last, None)
+        real = sequence_mask(source_lens.to(source.device), source.shape[1]).unsqueeze(1)
+        return RNNMemory(outputs, self._join(hidden), real, None if cell is None else self._join(cell))
+
+    def _join(self, state: Float[Tensor, "directed batch hiddens"]) -> Float[Tensor, "layers batch size"]:
+        """Both directions of a layer side by side."""
+        return torch.cat([state[0::2], state[1::2]], dim=-1) if self.rnn.bidirectional else state
+
+
+def rnn_class(cell: str) -> type[nn.GRU] | type[nn.LSTM]:
+    """The recurrent net of this name."""
+    if cell not in RNNS:
+        raise ValueError(f"there is no cell {cell!r}; choose from {', '.join(RNNS)}")
+    return RNNS[cell]
+
+
+@dataclass(frozen=True)
+class PlainState:
+    """Where a decoder without attention stands: one row for each hypothesis."""
+
+    context: Float[Tensor, "rows size"]
+    hidden: Float[Tensor, "layers rows hiddens"]
+    cell: Float[Tensor, "layers rows hiddens"] | None = None
+    length: int = 0
+
+    def select(self, rows: Int[Tensor, "chosen"]) -> PlainState:
+        """The state of these rows, repeated, reordered or dropped."""
+        cell = None if self.cell is None else self.cell[:, rows]
+        return replace(self, context=self.context[rows], hidden=self.hidden[:, rows], cell=cell)
+
+
+class Seq2SeqDecoder(nn.Module):
+    """A recurrent net that knows the source as one vector: the encoder's last state, given to it at every step.
+
+    s_i = RNN(s_{i-1}, [E y_{i-1}; c]) with c the last state of the encoder's top layer: Cho et al. (2014), section 2.2.
+
+    Args:
+        vocab_size, embed_size: of the target tokens.
+        memory_size: the encoder's `output_size`.
+        num_hiddens, num_layers: of the net, as many layers as the encoder's; `dropout` stands before, between and after
+            them.
+        cell: "gru" or "lstm", as the encoder's.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embed_size: int,
+        memory_size: int,
+        num_hiddens: int,
+        num_layers: int = 1,
+        dropout: float = 0.0,
+        cell: str = "gru",
+    ):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, embed_size)
+        self.bridge = nn.Linear(memory_size, num_hiddens)
+        between = dropout if num_layers > 1 else 0.0
+        self.rnn = rnn_class(cell)(embed_size + memory_size, num_hiddens, num_layers, batch_first=True, dropout=between)
+        self.dense = nn.Linear(num_hiddens, vocab_size)
+        self.dropout = nn.Dropout(dropout)
+
+    def init_state(self, memory: RNNMemory) -> PlainState:
+        """The state before the first token."""
+        cell = None if memory.cell is None else self.bridge(memory.cell)
+        return PlainState(memory.hidden[-1], torch.tanh(self.bridge(memory.hidden)), cell)
+
+    def forward(
+        self, tokens: Int[Tensor, "rows steps"], state: PlainState
+    ) -> tuple[Float[Tensor, "rows steps vocab"], PlainState]:
+        """The logits after each of these tokens, and the state after the last one."""
+        context = state.context.unsqueeze(1).expand(-1, tokens.shape[1], -1)
+        inputs = torch.cat([self.dropout(self.embedding(tokens)), context], dim=-1)
+        outputs, last = self.rnn(inputs, state.hidden if state.cell is None else (state.hidden, state.cell))
+        hidden, cell = last if isinstance(last, tuple) else (last, None)
+        logits = self.dense(self.dropout(outputs))
+        return logits, replace(state, hidden=hidden, cell=cell, length=state.length + tokens.shape[1])
 
 
 @dataclass(frozen=True)
@@ -117,7 +199,7 @@ class AttentionState:
 
 
 class Seq2SeqAttentionDecoder(nn.Module):
-    """A GRU that, before each step, looks at the source again through additive attention.
+    """A GRU that, before each step, looks at the source again through attention.
 
     The state before the step is the query, the encoder's outputs are keys and values, and the context joins the token
     as input: s_i = GRU(s_{i-1}, [E y_{i-1}; c_i]), c_i = sum_j alpha_ij h_j. Bahdanau et al. (2015), section 3.1.
@@ -126,6 +208,7 @@ class Seq2SeqAttentionDecoder(nn.Module):
         vocab_size, embed_size: of the target tokens.
         memory_size: the encoder's `output_size`.
         num_hiddens, num_layers: of the GRU; `dropout` stands before and after it and between its layers.
+        score: "additive" (Bahdanau's), "bilinear" or "dot" (Luong's), how the state is compared with the outputs.
     """
 
     def __init__(
@@ -136,11 +219,12 @@ class Seq2SeqAttentionDecoder(nn.Module):
         num_hiddens: int,
         num_layers: int = 1,
         dropout: float = 0.0,
+        score: str = "additive",
     ):
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, embed_size)
         self.bridge = nn.Linear(memory_size, num_hiddens)
-        self.attention = AdditiveAttention(num_hiddens, memory_size, num_hiddens)
+        self.attention = make_attention(score, num_hiddens, memory_size)
         self.rnn = nn.GRU(embed_size + memory_size, num_hiddens, num_layers)
         self.dense = nn.Linear(num_hiddens, vocab_size)
         self.dropout = nn.Dropout(dropout)
@@ -184,6 +268,20 @@ class Seq2SeqAttentionDecoder(nn.Module):
         return getattr(self.rnn, f"{name}_{kind}_l{layer}")
 
 
+def make_attention(score: str, query_size: int, key_size: int) -> nn.Module:
+    """The attention with this score, for queries and keys of these sizes."""
+    match score:
+        case "additive":
+            return AdditiveAttention(query_size, key_size, query_size)
+        case "bilinear":
+            return BilinearAttention(query_size, key_size)
+        case "dot" if query_size == key_size:
+            return DotProductAttention()
+        case "dot":
+            raise ValueError(f"a dot product needs queries and keys of one size, not {query_size} and {key_size}")
+    raise ValueError(f"there is no score {score!r}; choose from {', '.join(SCORES)}")
+
+
 def gru_cell(
     gates: Float[Tensor, "rows gates"], recurrent: Float[Tensor, "rows gates"], hidden: Float[Tensor, "rows hiddens"]
 ) -> Float[Tensor, "rows hiddens"]:
@@ -199,6 +297,25 @@ def gru_cell(
     return torch.lerp(new, hidden, update)  # (1 - update) * new + update * hidden
 
 
+def seq2seq(
+    source_vocab_size: int,
+    target_vocab_size: int,
+    embed_size: int = 128,
+    num_hiddens: int = 256,
+    num_layers: int = 1,
+    dropout: float = 0.1,
+    cell: str = "gru",
+    bidirectional: bool = False,
+) -> EncoderDecoder:
+    """An encoder and a decoder without attention: Cho et al. (2014) with "gru", Sutskever et al. (2014) with "lstm".
+
+    `num_hiddens` is the size of each encoder direction and of the decoder.
+    """
+    encoder = Seq2SeqEncoder(source_vocab_size, embed_size, num_hiddens, num_layers, dropout, bidirectional, cell)
+    decoder = Seq2SeqDecoder(target_vocab_size, embed_size, encoder.output_size, num_hiddens, num_layers, dropout, cell)
+    return EncoderDecoder(encoder, decoder)
+
+
 def bahdanau(
     source_vocab_size: int,
     target_vocab_size: int,
@@ -206,13 +323,16 @@ def bahdanau(
     num_hiddens: int = 128,
     num_layers: int = 1,
     dropout: float = 0.1,
+    score: str = "additive",
 ) -> EncoderDecoder:
-    """The model of Bahdanau et al. (2015): a bidirectional GRU encoder and a GRU decoder with additive attention.
+    """The model of Bahdanau et al. (2015): a bidirectional GRU encoder and a GRU decoder with attention.
 
-    `num_hiddens` is the size of each encoder direction and of the decoder.
+    `num_hiddens` is the size of each encoder direction and of the decoder. With the score "dot", queries and keys have
+    to agree in size: the decoder is then as wide as both directions together.
     """
     encoder = Seq2SeqEncoder(source_vocab_size, embed_size, num_hiddens, num_layers, dropout)
+    decoder_hiddens = encoder.output_size if score == "dot" else num_hiddens
     decoder = Seq2SeqAttentionDecoder(
-        target_vocab_size, embed_size, encoder.output_size, num_hiddens, num_layers, dropout
+        target_vocab_size, embed_size, encoder.output_size, decoder_hiddens, num_layers, dropout, score
     )
     return EncoderDecoder(encoder, decoder)

@@ -18,7 +18,7 @@ from tqdm.auto import tqdm
 
 from ..data.batches import Batch, Batches
 from ..devices import best_device
-from .schedules import linear_decay
+from .schedules import constant, linear_decay
 
 
 @dataclass
@@ -50,10 +50,31 @@ def token_loss(
     return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad, reduction="sum")
 
 
-def batch_loss(model: nn.Module, batch: Batch, pad: int) -> Float[Tensor, ""]:
-    """The summed loss of a batch with teacher forcing: the decoder sees the true tokens before each it predicts."""
-    logits = model(batch.source, batch.source_lens, batch.target[:, :-1])
+def batch_loss(model: nn.Module, batch: Batch, pad: int, teacher_forcing: float = 1.0) -> Float[Tensor, ""]:
+    """The summed loss of a batch, against the true tokens.
+
+    Args:
+        teacher_forcing: the probability with which the decoder sees the true token before each step, and not the one
+            that it likes best itself. With 1 all steps are computed at once.
+    """
+    if teacher_forcing < 1:
+        logits = _sampled_logits(model, batch, teacher_forcing)
+    else:
+        logits = model(batch.source, batch.source_lens, batch.target[:, :-1])
     return token_loss(logits, batch.target[:, 1:], pad)
+
+
+def _sampled_logits(model: nn.Module, batch: Batch, teacher_forcing: float) -> Float[Tensor, "batch steps vocab"]:
+    """Scheduled sampling: a coin for each token. Bengio et al. (2015), section 2.4."""
+    state = model.decoder.init_state(model.encoder(batch.source, batch.source_lens))
+    seen, logits = batch.target[:, :1], []
+    for step in range(1, batch.target.shape[1]):
+        step_logits, state = model.decoder(seen, state)
+        logits.append(step_logits)
+        true, own = batch.target[:, step : step + 1], step_logits.argmax(-1)
+        coins = torch.rand(true.shape).to(true.device)
+        seen = torch.where(coins < teacher_forcing, true, own)
+    return torch.cat(logits, dim=1)
 
 
 def mean_loss(model: nn.Module, batches: Batches, device: torch.device | str | None = None) -> float:
@@ -78,6 +99,7 @@ def fit(
     lr: float,
     schedule: Callable[[float], float] = linear_decay,
     clip: float = 1.0,
+    teacher_forcing: Callable[[float], float] = constant,
     after_epoch: Sequence[Callable[[nn.Module, History], None]] = (),
     progress: bool = True,
 ) -> History:
@@ -89,6 +111,8 @@ def fit(
         train, valid: batches; `valid` only chooses the epoch.
         lr: the peak learning rate; `schedule` maps the share of training done to a factor of it.
         clip: the largest norm that a gradient may have (Pascanu et al., 2013).
+        teacher_forcing: maps the share of training done to the probability that the decoder sees the true last token
+            and not its own guess (scheduled sampling).
         after_epoch: functions of `(model, history)`: a plot, a sample translation.
         progress: show a progress bar.
 
@@ -112,7 +136,7 @@ def fit(
                 for group in optimizer.param_groups:
                     group["lr"] = lr * schedule(step / updates)
                 optimizer.zero_grad()
-                loss = batch_loss(model, batch.to(accelerator.device), train.pad)
+                loss = batch_loss(model, batch.to(accelerator.device), train.pad, teacher_forcing(step / updates))
                 accelerator.backward(loss / batch.tokens)
                 accelerator.clip_grad_norm_(model.parameters(), clip)
                 optimizer.step()

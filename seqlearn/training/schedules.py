@@ -1,10 +1,12 @@
-"""Learning rates over time: functions from the share of training done (0 to 1) to a factor of the peak rate."""
+"""What changes in training: functions from the share of training done (0 to 1) to a factor of the peak learning rate,
+or to the probability of teacher forcing.
+"""
 
 from __future__ import annotations
 
 
 def constant(progress: float) -> float:
-    """The peak rate all the time."""
+    """1 all the time."""
     return 1.0
 
 

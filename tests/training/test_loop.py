@@ -4,7 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from seqlearn.data.batches import Batches
+from seqlearn.data.batches import Batch, Batches
+from seqlearn.data.d2l_compat import d2l
 from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language
 from seqlearn.nn.seq2seq import bahdanau
@@ -149,6 +150,66 @@ def test_dropout_only_in_training():
     assert model.training
     first = batch_loss(model, batch, 0)
     assert first != batch_loss(model, batch, 0)
+
+
+def test_token_loss_is_d2ls_but_for_its_mean_over_padding():
+    """d2l averages over all places, padding too: the sum of what it averages is our sum."""
+    logits, labels = torch.randn(3, 5, 7), torch.randint(1, 7, (3, 5))
+    lengths = torch.tensor([5, 2, 3])
+    labels[torch.arange(5) >= lengths[:, None]] = 0
+    theirs = d2l.MaskedSoftmaxCELoss()(logits, labels, lengths)
+    torch.testing.assert_close(token_loss(logits, labels, pad=0), theirs.sum() * 5)
+
+
+class Teller(torch.nn.Module):
+    """Under the contract; it writes down what it is shown, and always likes token 5 best."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder = lambda source, lens: None
+        self.decoder = self
+        self.shown = []
+
+    def init_state(self, memory):
+        return 0
+
+    def forward(self, tokens, state):
+        self.shown.append(tokens)
+        return torch.nn.functional.one_hot(torch.full(tokens.shape, 5), 9).double(), state + tokens.shape[1]
+
+
+def test_scheduled_sampling_shows_the_models_own_tokens():
+    batch = Batch(
+        torch.ones(400, 1, dtype=torch.long), torch.ones(400, dtype=torch.long),
+        torch.tensor([[1, 6, 7, 8]]).repeat(400, 1), torch.full((400,), 4),
+    )  # fmt: skip
+    for teacher_forcing in (0.0, 0.7):
+        teller = Teller()
+        batch_loss(teller, batch, 0, teacher_forcing)
+        first, *later = teller.shown
+        assert (first == 1).all() and len(later) == 2  # <bos>, which is never guessed
+        for true, seen in zip((6, 7), later, strict=True):
+            assert set(seen.unique().tolist()) <= {true, 5}
+            assert float((seen == true).double().mean()) == pytest.approx(teacher_forcing, abs=0.1)
+
+
+def test_scheduled_sampling_with_the_truth_alone_is_teacher_forcing(monkeypatch):
+    """The loss is against the true tokens either way; a coin that never falls on the model's side changes nothing."""
+    model = make().double().eval()
+    (batch,) = batches(size=48)
+    monkeypatch.setattr(torch, "rand", torch.zeros)
+    torch.testing.assert_close(batch_loss(model, batch, 0, 0.5), batch_loss(model, batch, 0))
+    monkeypatch.setattr(torch, "rand", torch.ones)
+    assert batch_loss(model, batch, 0, 0.5) != batch_loss(model, batch, 0)
+
+
+def test_fit_asks_for_the_share_of_training_done():
+    asked = []
+    fit(
+        make(), batches(), batches(), epochs=2, lr=0.01, progress=False,
+        teacher_forcing=lambda share: asked.append(share) or 0.5,
+    )  # fmt: skip
+    assert asked == pytest.approx([index / 6 for index in range(6)])
 
 
 def test_schedules():
