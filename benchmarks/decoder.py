@@ -41,7 +41,8 @@ def main() -> None:
     torch.set_num_threads(1)
     model = bahdanau(VOCAB, VOCAB, dropout=0.0)
     source = torch.randint(4, VOCAB, (BATCH, SOURCE))
-    memory = RNNMemory(*(part.detach() for part in model.encoder(source, torch.full((BATCH,), SOURCE))))
+    with torch.no_grad():
+        memory = model.encoder(source, torch.full((BATCH,), SOURCE))
     tokens = torch.randint(4, VOCAB, (BATCH, STEPS))
     ways = {
         "textbook": lambda: textbook(model, memory, tokens),

@@ -111,3 +111,130 @@ def test_text_table_shows_every_cell_and_wraps_long_ones():
     cells = {place: cell.get_text().get_text() for place, cell in figure.axes[0].tables[0].get_celld().items()}
     assert cells[0, 0] == "source" and cells[1, 1] == "un chat"
     assert cells[2, 0].split() == ["word"] * 60 and "\n" in cells[2, 0]
+
+
+def colors(ax):
+    """The colour of each cell of a heat map, row by row."""
+    ax.figure.canvas.draw()
+    return [matplotlib.colors.to_hex(color).upper() for color in ax.collections[0].get_facecolors()]
+
+
+def test_grid_draws_a_mask_in_two_colours_and_says_what_they_mean():
+    mask = torch.tensor([[True, False], [True, True], [False, False]])
+    ax = plots.grid(mask, ["a", "b", "c"], ["the", "apple"], title="who may look").axes[0]
+    assert colors(ax) == [{True: plots.OPEN, False: plots.MASKED}[cell] for cell in mask.flatten().tolist()]
+    assert texts(ax.get_xticklabels()) == ["the", "apple"] and texts(ax.get_yticklabels()) == ["a", "b", "c"]
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("key", "query", "who may look")
+    legend = ax.get_legend()
+    assert texts(legend.get_texts()) == ["may be attended", "masked"] and not ax.texts
+    shown = [matplotlib.colors.to_hex(patch.get_facecolor()).upper() for patch in legend.get_patches()]
+    assert shown == [plots.OPEN, plots.MASKED]
+    assert ax.yaxis_inverted() and len(ax.figure.axes) == 1, "the first row stands at the top; a mask has no colour bar"
+
+
+def test_a_mask_of_one_value_keeps_its_colour():
+    assert colors(plots.grid(torch.zeros(1, 2, dtype=torch.bool), ["a"], ["b", "c"]).axes[0]) == [plots.MASKED] * 2
+    assert colors(plots.grid(torch.ones(1, 2, dtype=torch.bool), ["a"], ["b", "c"]).axes[0]) == [plots.OPEN] * 2
+
+
+def test_grid_takes_other_words_and_writes_texts_into_the_cells():
+    mask, said = torch.tensor([[True, False]]), [["the", "<pad>"]]
+    names = {"xlabel": "place", "ylabel": "sentence", "words": ("real", "padding")}
+    ax = plots.grid(mask, ["1"], ["a", "b"], texts=said, **names).axes[0]
+    assert texts(ax.texts) == ["the", "<pad>"] and texts(ax.get_legend().get_texts()) == ["real", "padding"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("place", "sentence")
+    assert ax.texts[0].get_color() != ax.texts[1].get_color(), "dark on light, light on dark"
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_grid_draws_numbers_with_a_colour_bar(dtype):
+    values = torch.tensor([[-2.0, 0.0], [0.5, 3.0]], dtype=dtype).requires_grad_()
+    figure = plots.grid(values, ["a", "b"], ["c", "d"], label="score")
+    ax, bar = figure.axes
+    assert ax.collections[0].get_array().flatten().tolist() == [-2.0, 0.0, 0.5, 3.0]
+    assert ax.collections[0].get_clim() == (-2, 3) and ax.collections[0].get_cmap().name == "viridis"
+    assert texts(ax.texts) == ["-2.00", "0.00", "0.50", "3.00"] and bar.get_ylabel() == "score"
+    assert plots.grid(values, ["a", "b"], ["c", "d"], limits=(0, 9)).axes[0].collections[0].get_clim() == (0, 9)
+
+
+def test_grid_says_nan_and_infinity_on_grey():
+    values = torch.tensor([[1.0, float("nan"), -float("inf")], [2.0, 1.5, 1.0]])
+    ax = plots.grid(values, ["a", "b"], ["c", "d", "e"]).axes[0]
+    drawn = ax.collections[0].get_array()
+    assert drawn.mask.flatten().tolist() == [False, True, True, False, False, False]
+    assert ax.collections[0].get_clim() == (1, 2)
+    assert texts(ax.texts) == ["1.00", "2.00", "1.50", "1.00", "nan", "-inf"]
+    assert [text.get_position() for text in ax.texts[-2:]] == [(1.5, 0.5), (2.5, 0.5)]
+    assert matplotlib.colors.to_hex(ax.get_facecolor()).upper() == plots.ODD
+    nothing = plots.grid(torch.full((1, 1), float("nan")), ["a"], ["b"]).axes[0]
+    assert texts(nothing.texts) == ["nan"]
+
+
+def test_a_large_grid_has_no_numbers_and_a_panel_no_legend():
+    names = [str(number) for number in range(13)]
+    assert not plots.grid(torch.rand(13, 2), names, names[:2]).axes[0].texts
+    assert len(plots.grid(torch.rand(12, 2), names[:12], names[:2]).axes[0].texts) == 24
+    figure, panels = plt.subplots(1, 2)
+    assert plots.grid(torch.rand(2, 2), ["a", "b"], ["c", "d"], legend=False, ax=panels[0]) is figure
+    plots.grid(torch.rand(2, 2) < 2, ["a", "b"], ["c", "d"], legend=False, ax=panels[1])
+    assert len(figure.axes) == 2 and panels[1].get_legend() is None
+
+
+@pytest.mark.parametrize(
+    ("shape", "rows", "columns", "said", "message"),
+    [
+        ((2, 3), 2, 2, None, r"2 rows and 2 columns do not fit values of shape \(2, 3\)"),
+        ((2, 3), 3, 3, None, r"3 rows and 3 columns do not fit values of shape \(2, 3\)"),
+        ((1, 2, 3), 2, 3, None, r"do not fit values of shape \(1, 2, 3\)"),
+        ((1, 2), 1, 2, [["a"]], r"texts have \[1\] cells a row; values have the shape \(1, 2\)"),
+    ],
+)
+def test_grid_refuses_what_does_not_fit(shape, rows, columns, said, message, as_a_user):
+    with pytest.raises(ValueError, match=message):
+        plots.grid(torch.zeros(shape), ["a"] * rows, ["b"] * columns, texts=said)
+
+
+def heights(container):
+    return [bar.get_height() for bar in container]
+
+
+def test_length_histogram_counts_the_sentences_of_each_length():
+    ax = plots.length_histogram({"English": [2, 2, 4, 3, 2], "French": iter([3, 5])}, title="a title").axes[0]
+    english, french = ax.containers
+    assert heights(english) == [3, 1, 1, 0] and heights(french) == [0, 1, 0, 1], "lengths 2, 3, 4, 5"
+    assert texts(ax.get_xticklabels()) == ["2", "3", "4", "5"] and ax.get_xticks().tolist() == [2, 3, 4, 5]
+    middles = [[bar.get_x() + bar.get_width() / 2 for bar in bars] for bars in (english, french)]
+    assert all(left < place < right for place, left, right in zip(range(2, 6), *middles, strict=True)), "side by side"
+    assert texts(ax.get_legend().get_texts()) == ["English (median 2)", "French (median 4)"]
+    assert english[0].get_facecolor() != french[0].get_facecolor()
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("length (tokens)", "sentences", "a title")
+
+
+def test_the_last_bar_of_a_histogram_may_hold_all_longer_sentences():
+    ax = plots.length_histogram({"English": [1, 2, 3, 7, 90]}, most=3).axes[0]
+    assert heights(ax.containers[0]) == [1, 1, 3] and texts(ax.get_xticklabels()) == ["1", "2", "3+"]
+    assert texts(ax.get_legend().get_texts()) == ["English (median 3)"], "of the true lengths"
+    ax = plots.length_histogram({"English": [1, 2, 3]}, most=9).axes[0]
+    assert texts(ax.get_xticklabels()) == ["1", "2", "3"]
+    assert len(plots.length_histogram({"English": range(1, 60)}).axes[0].get_xticklabels()) <= 25
+
+
+@pytest.mark.parametrize("lengths", [{}, {"English": []}, {"English": [1], "French": []}])
+def test_a_histogram_of_nothing_is_refused(lengths):
+    with pytest.raises(ValueError, match="at least one length under each name"):
+        plots.length_histogram(lengths)
+
+
+def test_bars_are_labelled_and_stand_in_the_order_given():
+    ax = plots.bars({"fixed": 0.511, "bucketed": 0.055}, title="waste", xlabel="share").axes[0]
+    assert [bar.get_width() for bar in ax.patches] == [0.511, 0.055] and texts(ax.texts) == ["51%", "6%"]
+    assert texts(ax.get_yticklabels()) == ["fixed", "bucketed"] and ax.yaxis_inverted(), "the first at the top"
+    assert (ax.get_xlabel(), ax.get_title()) == ("share", "waste")
+    assert ax.get_xlim()[0] == 0 and 0.511 < ax.get_xlim()[1] < 0.7, "room for the number"
+
+
+def test_bars_of_counts_of_nothing_and_up_to_a_limit():
+    assert texts(plots.bars({"a": 6218, "b": 0}, form="{:,}").axes[0].texts) == ["6,218", "0"]
+    assert plots.bars({"a": 0.0, "b": 0.0}).axes[0].get_xlim() == (0, 1)
+    figure, panel = plt.subplots()
+    assert plots.bars({"a": 0.5}, limit=1, ax=panel) is figure and panel.get_xlim() == (0, 1)

@@ -1,0 +1,217 @@
+"""The checks of lesson 02: right answers in other forms, and typical wrong ones, each with its own diagnosis."""
+
+import pytest
+import torch
+
+from seqlearn.exercises import checking, lesson02
+
+INF = float("inf")
+
+
+@pytest.fixture(autouse=True)
+def no_tries_yet():
+    checking._wrong_tries.clear()
+
+
+def said_by(check, answer, capsys):
+    """What the check prints about an answer: one line."""
+    check(answer)
+    said = capsys.readouterr().out
+    assert said.count("\n") == 1
+    return said
+
+
+@pytest.mark.parametrize(
+    ("answer", "diagnosis"),
+    [
+        (3, 'left out "lave" itself'),
+        (7, "number of dark cells"),
+        (8, "what it may look at is its row"),
+        (11, "the whole row"),
+        (5, "5 is not their number"),
+        ("four", "of type str"),
+        (True, "of type bool"),
+    ],
+)
+def test_wrong_readings_of_the_causal_mask(answer, diagnosis, capsys):
+    said = said_by(lesson02.check_may_look, answer, capsys)
+    assert said.startswith("Exercise 2.1: not yet.") and diagnosis.lower() in said.lower()
+
+
+def test_right_reading_of_the_causal_mask(capsys):
+    assert said_by(lesson02.check_may_look, 4, capsys) == "Exercise 2.1: right!\n"
+
+
+def real(scores, lengths, upto=0):
+    return (torch.arange(scores.shape[-1]) < lengths[:, None] + upto)[:, None, :]
+
+
+def from_scratch(scores, lengths, *, stable=True, first="mask", hidden=-INF, upto=0, inverse=False):
+    """The solution of 2.2, with a switch for each typical mistake."""
+    may = real(scores, lengths, upto)
+    masked = scores.masked_fill(may if inverse else ~may, hidden)
+    if stable:
+        masked = masked - (masked if first == "mask" else scores).amax(-1, keepdim=True)
+    powers = masked.exp()
+    return powers / powers.sum(-1, keepdim=True)
+
+
+def writes(scores, lengths):
+    scores[~real(scores, lengths).expand_as(scores)] = -INF
+    return scores.softmax(-1)
+
+
+def renormalised(scores, lengths):
+    weights = scores.softmax(-1) * real(scores, lengths)
+    return weights / weights.sum(-1, keepdim=True)
+
+
+def over(axis, scores, lengths):
+    return scores.masked_fill(~real(scores, lengths), -INF).softmax(axis)
+
+
+WRONG_SOFTMAXES = [
+    (
+        lambda scores, lengths: scores.softmax(-1),
+        "sums to 1, but sentence 0, row 0 gives 0.27 to a padded key: mask before the softmax",
+    ),
+    (
+        lambda scores, lengths: scores.softmax(-1) * real(scores, lengths),
+        "padding gets 0, but sentence 0, row 0 sums to",
+    ),
+    (renormalised, "where padding has the score 1000"),
+    (lambda *args: from_scratch(*args, first="largest"), "mask first, then look for the largest score"),
+    (lambda *args: from_scratch(*args, stable=False), "subtract the row's largest score before `exp`"),
+    (lambda *args: from_scratch(*args, upto=-1), "are all its keys masked"),
+    (lambda *args: from_scratch(*args, inverse=True), "the mask is upside down"),
+    (lambda *args: from_scratch(*args, upto=1), "`<`, not `<=`"),
+    (lambda *args: from_scratch(*args, hidden=0.0), "a score of 0 hides nothing"),
+    (lambda *args: from_scratch(*args, hidden=-1e9), "where all scores are -3e9, padding gets 1.00"),
+    (lambda *args: from_scratch(*args, hidden=-1e4), "a large negative number is not low enough"),
+    (lambda scores, lengths: scores.masked_fill(~real(scores, lengths), -INF), "these are the masked scores"),
+    (lambda *args: over(1, *args), "your sums of 1 run along axis 1"),
+    (lambda *args: over(1, *args).nan_to_num(0.0), "your sums of 1 run along axis 1"),
+    (lambda *args: over(0, *args), "your sums of 1 run along axis 0"),
+    (
+        lambda scores, lengths: from_scratch(scores, lengths) / 3,
+        "sentence 0, row 0 should be [1.000, 0.000, 0.000]; yours: [0.333",
+    ),
+    (writes, "the caller's scores have changed"),
+    (lambda *args: from_scratch(*args).tolist(), "return a tensor; yours is of type list"),
+    (lambda *args: from_scratch(*args)[:, 0], "should have shape (2, 2, 3); yours: (2, 3)"),
+    (lambda scores, lengths: scores + lengths, "your code stopped with RuntimeError"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_SOFTMAXES)
+def test_wrong_masked_softmaxes(answer, diagnosis, capsys):
+    said = said_by(lesson02.check_masked_softmax, answer, capsys)
+    assert said.startswith("Exercise 2.2: not yet.") and diagnosis.lower() in said.lower()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        from_scratch,
+        lambda scores, lengths: scores.masked_fill(~real(scores, lengths), -INF).softmax(-1),
+        lambda scores, lengths: (scores.double() + torch.where(real(scores, lengths), 0, -INF)).softmax(-1),
+    ],
+)
+def test_right_masked_softmaxes(answer, capsys):
+    assert said_by(lesson02.check_masked_softmax, answer, capsys) == "Exercise 2.2: right!\n"
+
+
+def causal(ids, diagonal=0):
+    return torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).tril(diagonal)
+
+
+WRONG_MASKS = [
+    (lambda ids, pad: ~(causal(ids) & (ids != pad)[:, None]), "upside down"),
+    (lambda ids, pad: causal(ids), "one mask for all sentences"),
+    (lambda ids, pad: causal(ids).expand(len(ids), -1, -1), "the causal mask alone"),
+    (lambda ids, pad: (ids != pad)[:, None], "the padding alone: & with the causal mask"),
+    (lambda ids, pad: ids != pad, "the padding alone: & with the causal mask"),
+    (lambda ids, pad: (ids != pad)[:, None].expand(-1, ids.shape[1], -1), "the padding alone: row 0 sees words"),
+    (lambda ids, pad: causal(ids) | (ids != pad)[:, None], "you joined with |"),
+    (lambda ids, pad: causal(ids).T & (ids != pad)[:, None], "`tril`, not `triu`"),
+    (lambda ids, pad: causal(ids, -1) & (ids != pad)[:, None], "no query sees itself"),
+    (lambda ids, pad: causal(ids) & (ids != pad)[:, :, None], "you masked the *rows* of padding"),
+    (lambda ids, pad: causal(ids) & (ids != pad)[:, None] & (ids != pad)[:, :, None], "the *rows* of padding"),
+    (lambda ids, pad: causal(ids) & (ids != 0)[:, None], "here the id of <pad> is 1, and 0 is a word"),
+    (lambda ids, pad: causal(ids, 1) & (ids != pad)[:, None], "row 0, key 1 should be False: that key comes later"),
+    (lambda ids, pad: (causal(ids) & (ids != pad)[:, None]).float(), "yours is torch.float32"),
+    (lambda ids, pad: (causal(ids) & (ids != pad)[:, None]).tolist(), "of type list"),
+    (lambda ids, pad: (causal(ids) & (ids != pad)[:, None])[:1], "should have shape (2, 4, 4); yours: (1, 4, 4)"),
+    (lambda ids, pad: causal(ids) & (ids.clamp_(max=5) != pad)[:, None], "ids have changed"),
+    (lambda ids, pad: causal(ids) & (ids != pad), "your code stopped with RuntimeError"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_MASKS)
+def test_wrong_decoder_masks(answer, diagnosis, capsys):
+    said = said_by(lesson02.check_decoder_mask, answer, capsys)
+    assert said.startswith("Exercise 2.3: not yet.") and diagnosis.lower() in said.lower()
+
+
+def test_right_decoder_mask(capsys):
+    def right(ids, pad):
+        steps = torch.arange(ids.shape[1])
+        return (steps <= steps[:, None]) * (ids != pad).unsqueeze(-2)
+
+    assert said_by(lesson02.check_decoder_mask, right, capsys) == "Exercise 2.3: right!\n"
+
+
+def repair(scores, mask, *, hidden=-INF, empty=True, in_place=False, dtype=None):
+    """The solution of 2.4, with a switch for each typical mistake."""
+    if in_place:
+        scores[~mask] = hidden
+    weights = scores.masked_fill(~mask, hidden).softmax(-1, dtype=dtype)
+    return weights.masked_fill(~mask, 0.0) if empty else weights
+
+
+def as_given(scores, mask):
+    """The function as the exercise gives it."""
+    scores[~mask] = -1e9
+    return scores.softmax(dim=-1)
+
+
+def by_division(scores, mask):
+    """Zeros forward, but 0 / 0 in between: its gradient is NaN."""
+    top = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).amax(-1, keepdim=True)
+    powers = torch.where(mask, (scores - top).exp(), 0.0)
+    return torch.where(mask, powers / powers.sum(-1, keepdim=True), 0.0)
+
+
+WRONG_REPAIRS = [
+    (as_given, "still writes into the caller's scores"),
+    (lambda scores, mask: as_given(scores.clone(), mask), "nothing to attend to is NaN (torch.float16)"),
+    (lambda *args: repair(*args, in_place=True), "still writes into the caller's scores"),
+    (lambda *args: repair(*args, empty=False), "fill its weights with 0 after the softmax"),
+    (lambda *args: repair(*args, hidden=-1e9), "cannot hold your constant"),
+    (lambda *args: repair(*args, hidden=-1e4, empty=False), "gives 0.33 to a masked key (torch.float16)"),
+    (lambda *args: repair(*args, hidden=-1e4), "the scores -3e9, -3e9 should get 0.50 each"),
+    (lambda scores, mask: repair(scores, mask, empty=False).nan_to_num(0.0), "`nan_to_num` does"),
+    (lambda *args: repair(*args, dtype=torch.float32), "the weights should be, too; yours: torch.float32"),
+    (lambda scores, mask: scores.softmax(-1) * mask, "the weights of the rows with real keys are off (torch.float16)"),
+    (lambda scores, mask: repair(scores, ~mask), "gives 0.09 to a masked key"),
+    (by_division, "the gradient holds NaN"),
+    (lambda scores, mask: repair(scores.detach(), mask), "no gradient flows"),
+    (lambda scores, mask: repair(scores, mask).tolist(), "of type list"),
+    (lambda scores, mask: repair(scores, mask)[0], "should have shape (3, 1, 3)"),
+    (lambda scores, mask: scores @ mask, "your code stopped with RuntimeError"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_REPAIRS)
+def test_wrong_repairs(answer, diagnosis, capsys):
+    said = said_by(lesson02.check_repaired, answer, capsys)
+    assert said.startswith("Exercise 2.4: not yet.") and diagnosis.lower() in said.lower()
+
+
+def test_right_repairs(capsys):
+    def other(scores, mask):
+        hidden = ~mask & mask.any(-1, keepdim=True)
+        return torch.where(mask, torch.where(hidden, -INF, scores).softmax(-1), 0.0).to(scores.dtype)
+
+    for answer in (repair, other):
+        assert said_by(lesson02.check_repaired, answer, capsys) == "Exercise 2.4: right!\n"
