@@ -1,9 +1,9 @@
 """Training speed of the Bahdanau model against its textbook form: python benchmarks/training.py [FOLDER]
 
-The textbook form has d2l's own layers: its encoder over padded sources, its additive attention called at each step, keys
-projected each time, `nn.GRU` called at each step, and all batches padded to one width. Ours: batches of similar length,
-keys projected once, the token's half of the input gates in one product for all steps. Where no padding is in the way,
-both give the same outputs with the same weights (checked here before anything is timed).
+The textbook form has d2l's own layers: its encoder over padded sources, its additive attention called at each step,
+keys projected each time, `nn.GRU` called at each step, all batches padded to one width. Ours: batches of similar
+length, keys projected once, the token's half of the input gates in one product for all steps. Where no padding is in
+the way, both give the same outputs with the same weights (checked here before anything is timed).
 
 Two settings: 20,000 shuffled pairs of fra-eng (from FOLDER or SEQLEARN_DATA), 256 wide, vocabulary 6,000, padded to 20;
 and d2l's small one: the first 600 pairs, 32 wide, padded to 10. One thread, both in turn in one run, medians. "Real"
@@ -35,14 +35,12 @@ from seqlearn.training.loop import token_loss
 class Textbook(nn.Module):
     """The same model from d2l's layers, as the book has it: one step after the other."""
 
-    def __init__(
-        self, source_vocab: int, target_vocab: int, embed_size: int, hiddens: int, layers: int, dropout: float
-    ):
+    def __init__(self, source_vocab: int, target_vocab: int, size: int, hiddens: int, layers: int, dropout: float):
         super().__init__()
-        self.encoder = d2l.Seq2SeqEncoder(source_vocab, embed_size, hiddens, layers, dropout=dropout)
+        self.encoder = d2l.Seq2SeqEncoder(source_vocab, size, hiddens, layers, dropout=dropout)
         self.attention = d2l.AdditiveAttention(hiddens, hiddens, hiddens, dropout=0.0)
-        self.embedding = nn.Embedding(target_vocab, embed_size)
-        self.rnn = nn.GRU(embed_size + hiddens, hiddens, layers, dropout=dropout)
+        self.embedding = nn.Embedding(target_vocab, size)
+        self.rnn = nn.GRU(size + hiddens, hiddens, layers, dropout=dropout)
         self.bridge = nn.Linear(hiddens, hiddens)
         self.dense = nn.Linear(hiddens, target_vocab)
         self.dropout = nn.Dropout(dropout)

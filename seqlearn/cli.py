@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -58,6 +61,9 @@ def _corpus(described: dict) -> Corpus:
     from .data import corpus as corpora
 
     name, languages = described["corpus"], tuple(described["languages"])
+    for path, digest in described.get("sha256", {}).items():
+        if _sha256(path) != digest:
+            raise ValueError(f"{path} is not what it was when the translator was trained: its test part is another one")
     skip = described.get("skip_malformed", False)
     if described["source"]:
         corpus = corpora.from_files(described["source"], described["target"], languages, skip)
@@ -70,6 +76,13 @@ def _corpus(described: dict) -> Corpus:
     if described["limit"]:
         corpus = corpus.limited(described["limit"])
     return corpus.reversed() if described["reverse"] else corpus
+
+
+def _sha256(path: str) -> str:
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _split(described: dict) -> tuple[Corpus, Split]:
@@ -127,8 +140,10 @@ def train(
     """Train a translator and write it to a folder. The test part is kept for `seqlearn evaluate`."""
     if bool(source) != bool(target):
         raise ValueError("--source and --target go together")
-    if languages.count("-") != 1:
+    if not re.fullmatch("[A-Za-z]{2,8}-[A-Za-z]{2,8}", languages):
         raise ValueError(f"--languages is two codes with a hyphen, such as en-fr, not {languages!r}")
+    if not corpus:
+        raise ValueError("--corpus is empty: builtin, fra-eng, or a file")
     if out.is_file():
         raise ValueError(f"{out} is a file, not a folder")
     _use(device)
@@ -157,23 +172,39 @@ def train(
         "seed": seed,
     }
     chosen, split = _split(described)
+    own = [
+        path for path in ([described["source"], described["target"]] if source else [corpus]) if Path(path).is_file()
+    ]
+    described["sha256"] = {path: _sha256(path) for path in own}
     sizes = {"embed_size": embed_size, "num_hiddens": hidden, "num_layers": layers, "dropout": dropout}
     sizes |= {name: value for name, value in (("score", score), ("cell", cell)) if value}
     min_freq = min_freq or (1 if corpus == "builtin" and not source else 2)
     vocabs = {"min_freq": min_freq, "tokens": tokens, "vocab_size": vocab_size}
     translator = Translator.untrained(model, split, chosen.languages, **vocabs, seed=seed, **sizes)
-    out.mkdir(parents=True, exist_ok=True)  # a folder that cannot be written is found now, not after training
     counts = ", ".join(f"{len(part):,} {name}" for name, part in zip(split._fields, split, strict=True))
     vocabs = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
     typer.echo(f"{chosen.name}: pairs {counts}; {vocabs}; on {translator.device}")
     options = {"epochs": epochs, "lr": lr, "batch_size": batch_size, "max_length": max_length, "seed": seed}
-    history = translator.fit(split, **options, after_epoch=[_report])
-    if history.interrupted and not history.epochs:
-        raise ValueError("stopped before the first epoch ended: nothing was written")
-    translator.config |= {"data": described, **options, "epochs": history.epochs}
-    translator.save(out)
+    with _writable(out):
+        history = translator.fit(split, **options, after_epoch=[_report])
+        if history.interrupted and not history.epochs:
+            raise ValueError("stopped before the first epoch ended: nothing was written")
+        translator.config |= {"data": described, **options, "epochs": history.epochs}
+        translator.save(out)
     speed = sum(history.tokens) / max(sum(history.seconds), 1e-9)
     typer.echo(f"{speed:,.0f} tokens/s; best epoch {history.best_epoch + 1}; written to {out}")
+
+
+@contextmanager
+def _writable(folder: Path) -> Iterator[None]:
+    """Make the folder now: one that cannot be written is found before the work. Take it away if it stays empty."""
+    there = folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        if not there and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def _report(model, history) -> None:
@@ -192,7 +223,8 @@ def translate(folder: Folder, text: Text, device: Device = "") -> None:
     translator = _load(folder, device)
     unknown = translator.unknown(text)
     if unknown:
-        typer.secho(f"not in the vocabulary, read as <unk>: {', '.join(unknown)}", fg="yellow", err=True)
+        more = ", ..." if len(unknown) > 10 else ""
+        typer.secho(f"not in the vocabulary, read as <unk>: {', '.join(unknown[:10])}{more}", fg="yellow", err=True)
     typer.echo(translator.translate(text))
 
 
@@ -223,6 +255,7 @@ def view(
     from .views.plots import heatmap
 
     translator = _load(folder, device)
+    text = text.encode("utf-8", "replace").decode()  # a shell may pass half a character
     attention = translator.attend(text)
     title = f"{text}\n{translator.target.tokenizer.detokenize(attention.query_tokens)}"
     heatmap(attention, title=title).savefig(out, dpi=150)

@@ -156,11 +156,18 @@ class Translator:
         folder = Path(folder)
         if not (folder / "config.json").is_file():
             raise FileNotFoundError(f"{folder} holds no translator: there is no config.json in it")
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        if config.pop("format", None) != FORMAT:
+        try:
+            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+            written = config.pop("format", None)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ValueError(f"{folder / 'config.json'} is damaged ({error})") from None
+        if written != FORMAT:
             raise ValueError(f"{folder} was written by another version of seqlearn; this one reads format {FORMAT}")
         source, target = Language.load(folder / "source.json"), Language.load(folder / "target.json")
-        translator = cls.new(config["model"], source, target, **config["sizes"])
+        try:
+            translator = cls.new(config["model"], source, target, **config["sizes"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{folder / 'config.json'} is damaged ({error!r})") from None
         load_weights(translator.model, folder / "model.safetensors")
         return cls(translator.model, source, target, config, device)
 
@@ -203,8 +210,9 @@ class Translator:
         return [self.target.decode(hypothesis.tokens) for hypothesis in self.search(sentences, batch_size)]
 
     def unknown(self, sentence: str) -> list[str]:
-        """The tokens of a source sentence that the model never saw in training."""
-        return [token for token in self.source.tokenizer.tokenize(sentence) if token not in self.source.vocab]
+        """The tokens of a source sentence that the model never saw in training, each once."""
+        tokens = dict.fromkeys(self.source.tokenizer.tokenize(sentence))
+        return [token for token in tokens if token not in self.source.vocab]
 
     def attend(self, source: str, target: str | None = None) -> AttentionMap:
         """Where the model looks in `source` while it writes `target` (default: its own translation)."""

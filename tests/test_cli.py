@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 from typer.testing import CliRunner
@@ -101,6 +102,34 @@ def test_other_models(trained, tmp_path, model):
         assert result.exit_code == 0
 
 
+def test_a_corpus_that_changed_is_not_scored(tmp_path):
+    tsv = tmp_path / "pairs.tsv"
+    tsv.write_text("".join(f"{line}\t{line} !\n" for line in LINES), encoding="utf-8")
+    command = ["train", "--corpus", str(tsv), "--out", str(tmp_path / "model"), *SMALL, "--epochs", "1"]
+    assert run(app, command).exit_code == 0
+    assert run(app, ["evaluate", str(tmp_path / "model")]).exit_code == 0
+    tsv.write_text(tsv.read_text(encoding="utf-8").replace("!", "?"), encoding="utf-8")
+    result = run(app, ["evaluate", str(tmp_path / "model")])
+    assert result.exit_code == 1 and "pairs.tsv is not what it was" in result.stderr
+
+
+def test_half_a_character_and_many_unknown_words(trained, tmp_path):
+    result = run(app, ["view", str(trained[0]), "red \ud800", "-o", str(tmp_path / "map.png")])
+    assert result.exit_code == 0 and (tmp_path / "map.png").exists(), result.output
+    result = run(app, ["translate", str(trained[0]), "x x " + " ".join(f"w{number}" for number in range(50))])
+    assert result.exit_code == 0 and "<unk>: x, w0, w1" in result.stderr and "w8, ..." in result.stderr
+
+
+@pytest.mark.parametrize("name", ["config.json", "source.json", "model.safetensors"])
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 1', '{"format": 1}', '{"tokens": "bpe"}', "\0"])
+def test_a_damaged_translator_is_said(trained, tmp_path, name, content):
+    shutil.copytree(trained[0], tmp_path / "model")
+    (tmp_path / "model" / name).write_text(content, encoding="utf-8")
+    result = run(app, ["translate", str(tmp_path / "model"), "red"])
+    assert result.exit_code == 1 and result.stderr.startswith("seqlearn: ") and "model" in result.stderr, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
 def test_pieces_of_words_in_any_script(tmp_path):
     words = "红 绿 蓝 一 二 三 四".split()
     chinese = ["".join([a, b, c]) for a in words for b in words for c in words[:2]]
@@ -142,6 +171,9 @@ def test_malformed_and_long_lines_are_left_out_on_request_and_counted(tmp_path):
         (["train", "--model", "mamba", "--out", "x"], "mamba"),
         (["train", "--score", "cosine", "--pairs", "900", "--out", "x"], "cosine"),
         (["train", "--cell", "lstm", "--out", "x"], "--cell is an option of seq2seq, not of bahdanau"),
+        (["train", "--languages", "en-f/r", "--out", "x"], "en-f/r"),
+        (["train", "--corpus", "", "--out", "x"], "--corpus is empty"),
+        (["train", "--pairs", "900", "--max-length", "1", "--out", "x"], "longer than 1 tokens"),
         (["train", "--tokens", "letters", "--out", "x"], "letters"),
         (
             ["train", "--pairs", "900", "--tokens", "bpe", "--vocab-size", "20", "--out", "x"],

@@ -10,10 +10,12 @@ import warnings
 import zlib
 from array import array
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import overload
 
 from .pairs import Pair
+from .spelling import BLANK
 
 LONGEST = 1 << 24  # bytes in a line; more is no text, and would fill the memory
 GZIP, UTF16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
@@ -32,7 +34,7 @@ class Lines(Sequence[str]):
     def __init__(self, path: str | Path):
         self.path = Path(path)
         self._file = self._open()
-        self._stamp = self._state()
+        self._stamp = self._state(self._file)
         self._starts = array("q", [0])
         self._first = 0  # bytes of a byte-order mark
         try:
@@ -55,38 +57,44 @@ class Lines(Sequence[str]):
         file.close()
         return gzip.open(self.path)
 
-    def _state(self) -> tuple[int, int]:
-        found = os.fstat(self._file.fileno())
+    @staticmethod
+    def _state(file) -> tuple[int, int]:
+        found = os.fstat(file.fileno())
         return found.st_size, found.st_mtime_ns
 
     def _check(self) -> None:
         """Read all, note where lines begin, and copy to a temporary file what cannot be read at any place."""
         plain = self.path.is_file() and not isinstance(self._file, gzip.GzipFile)
-        copy = None if plain else tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the lines)
-        end = 0
-        while raw := self._file.readline(LONGEST + 1):
-            number = len(self._starts)
-            if len(raw) > LONGEST:
-                raise ValueError(f"{self.path}, line {number}: longer than {LONGEST:,} bytes; is this a text file?")
-            if number == 1:
-                if raw.startswith(UTF16):
-                    raise ValueError(f"{self.path}, line 1: not UTF-8, but UTF-16; save the file as UTF-8")
-                self._first = 3 * raw.startswith(b"\xef\xbb\xbf")
-            try:
-                raw.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise ValueError(f"{self.path}, line {number}: not UTF-8 ({error.reason})") from None
-            end += len(raw)
-            self._starts.append(end)
-            if copy:
-                copy.write(raw)
-        if end == self._first:
-            raise ValueError(f"{self.path} is empty")
+        with ExitStack() as on_error:
+            copy = None if plain else on_error.enter_context(tempfile.TemporaryFile())
+            while raw := self._file.readline(LONGEST + 1):
+                self._check_line(raw)
+                self._starts.append(self._starts[-1] + len(raw))
+                if copy:
+                    copy.write(raw)
+            if self._starts[-1] == self._first:
+                raise ValueError(f"{self.path} is empty")
+            on_error.pop_all()  # the copy lives as long as the lines
         if copy:
-            self._file.close()
-            self._file = copy
             copy.flush()
-            self._stamp = self._state()
+            self._file.close()
+            self._file, self._stamp = copy, self._state(copy)
+
+    def _check_line(self, raw: bytes) -> None:
+        """Raise a ValueError if the next line is no text; note a byte-order mark in the first."""
+        number = len(self._starts)
+        if len(raw) > LONGEST:
+            raise ValueError(f"{self.path}, line {number}: longer than {LONGEST:,} bytes; is this a text file?")
+        if number == 1:
+            if raw.startswith(GZIP) and not self.path.is_file():
+                raise ValueError(f"{self.path} is gzip through a pipe: unpack it first")
+            if raw.startswith(UTF16):
+                raise ValueError(f"{self.path}, line 1: not UTF-8, but UTF-16; save the file as UTF-8")
+            self._first = 3 * raw.startswith(b"\xef\xbb\xbf")
+        try:
+            raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{self.path}, line {number}: not UTF-8 ({error.reason})") from None
 
     def __len__(self) -> int:
         return len(self._starts) - 1
@@ -99,7 +107,7 @@ class Lines(Sequence[str]):
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(len(self)))]
         place = range(len(self))[index]
-        if self._state() != self._stamp:
+        if self._state(self._file) != self._stamp:
             raise ValueError(f"{self.path} was changed after it was opened: open it again")
         self._file.seek(self._starts[place] or self._first)
         raw = self._file.read(self._starts[place + 1] - self._file.tell())
@@ -141,7 +149,7 @@ class TSVPairs(PairView):
 
     def make(self, place: int) -> Pair:
         """The pair on line `place + 1`."""
-        return Pair(*self.lines[place].split("\t")[:2])
+        return Pair(*[*self.lines[place].split("\t"), ""][:2])  # a malformed line too: type checkers look at some
 
     def fault(self, place: int) -> str:
         """What is wrong with a line; nothing where it is a pair."""
@@ -181,7 +189,7 @@ class ParallelPairs(PairView):
 
 def _fault(side: str, text: str) -> str:
     """What makes a text unfit to be one side of a pair; nothing if it is fit."""
-    if not text.strip():
+    if not text.strip(BLANK):
         return f"the {side} is empty"
     for character, name in (("\0", "NUL character"), ("\r", "carriage return")):
         if character in text:

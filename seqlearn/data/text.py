@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import regex
 
+from .spelling import CLOSE_UP, ELISION, OPENING, STAND_OFF, normalize
+
 PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
 SPECIALS = (PAD, BOS, EOS, UNK)
 TOKENS = ("word", "bpe")
-
-# Controls, soft hyphens, zero-width characters and byte-order marks: invisible, and they split one word into two
-# spellings. The two joiners shape words in some scripts (Persian, Hindi) and emoji: there they stay.
-_INVISIBLE = regex.compile(
-    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
-    "|(?<![\u0590-\u1cff\u2190-\U0010ffff])[\u200c\u200d]|[\u200c\u200d](?![\u0590-\u1cff\u2190-\U0010ffff])"
-)
-_SPELLINGS = str.maketrans(
-    dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc", "'")
-    | dict.fromkeys("\u201c\u201d\u201e\u201f«»‹›", '"')
-    | {"\u2581": "_"}  # BPETokenizer writes a space so
-    | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # half a character, which no file can hold
-)
 
 # A word starts with a letter; digits and accents may follow (mp3). A number may end in letters (19th, 12-year).
 _WORD = r"\p{L}[\p{L}\p{M}\p{N}\u200c\u200d]*"
 _NUMBER = r"\p{N}+(?:[.,:]\p{N}+)*[\p{L}\p{M}\p{N}]*(?:-[\p{L}\p{N}]+)*"
 _ABBREVIATION = r"(?:\p{L}\.){2,}"
 _PRONOUN = r"(?:je|tu|ils?|elles?|on|nous|vous|ce|moi|toi|les?|la|lui|leur|y|en|ci|là)\b"
-_CLITIC = rf"-(?:t-)?{_PRONOUN}(?=(?:-{_PRONOUN})*(?!-\p{{L}}))"  # donne-le-moi, but not sur-le-champ
-_ELISION = r"\b(?:jusqu|lorsqu|puisqu|quoiqu|qu|[cdjlmnst])'"
+# donne-le-moi, but not sur-le-champ. At most two more may follow: looking on to the end of le-le-le-... takes hours.
+_CLITIC = rf"(?<=[\p{{L}}\p{{M}}])-(?:t-)?{_PRONOUN}(?=(?:-{_PRONOUN}){{0,2}}(?!-\p{{L}}))"
 _ENDING = r"'(?:s|ll|re|ve|d|m)\b"
 _OTHERS = rf"{_NUMBER}|\S"
 
@@ -41,59 +29,10 @@ _TOKENS = {
     # dog's -> dog 's; don't stays whole: its two halves are no words of their own.
     "en": rf"{_ENDING}|{_ABBREVIATION}|{_WORD}(?:(?:(?!{_ENDING})'|-){_WORD})*|{_OTHERS}",
     # l'homme -> l' homme; mange-t-il -> mange -t-il; grand-mère and aujourd'hui stay whole.
-    "fr": rf"{_ELISION}(?=\p{{L}})|{_CLITIC}|{_ABBREVIATION}|{_WORD}(?:(?:'|(?!{_CLITIC})-){_WORD})*|{_OTHERS}",
+    "fr": rf"{ELISION}(?=\p{{L}})|{_CLITIC}|{_ABBREVIATION}|{_WORD}(?:(?:'|(?!{_CLITIC})-){_WORD})*|{_OTHERS}",
     "": rf"{_ABBREVIATION}|{_WORD}(?:['-]{_WORD})*|{_OTHERS}",
 }
 _TOKENS = {language: regex.compile(pattern) for language, pattern in _TOKENS.items()}
-_CLOSE_UP = {"fr": ".,)…", "": ".,;:!?)…%"}  # marks with no space before them
-_STAND_OFF = {"fr": "?!;:"}  # marks with a space before them, but not between two of them
-_OPENING = {"en": "($£€"}  # marks with no space after them
-
-_QUOTED = regex.compile(r'"\s*([^"]*?)\s*"')
-_END = r"""(?=[\s"'.,;:!?…)]|$)"""  # a mark inside a word or number (3.5, 14:30, a.b) stays where it is
-
-
-def _spacing(language: str) -> list[tuple[list[str], regex.Pattern, str]]:
-    """What to replace, by what, and the strings without one of which there is nothing to replace."""
-    close_up = _CLOSE_UP.get(language, _CLOSE_UP[""])
-    rules = [
-        (["( "], r"\( ", "("),
-        ([" " + mark for mark in close_up], rf" (?=[{close_up}]+{_END})", ""),
-    ]
-    if language == "fr":
-        rules += [
-            (list("?!;:"), r"(?<=[?!;:]) (?=[?!;:])", ""),
-            (list("?!;:"), rf"(?<=[^\s?!;:(]) ?(?=[?!;:]+{_END})", " "),
-            (["%"], r"(?<=\d) ?(?=%)", " "),
-            (["' "], rf"({_ELISION}) (?=\p{{L}})", r"\1"),
-        ]
-    return [(needed, regex.compile(pattern), replacement) for needed, pattern, replacement in rules]
-
-
-_SPACING = {language: _spacing(language) for language in ("", "fr")}
-
-
-def normalize(text: str, language: str = "") -> str:
-    """One spelling for what a reader takes to be the same text: composed characters, plain spaces, lower case.
-
-    Every kind of space becomes one plain space, invisible characters vanish, curly quotes and guillemets become
-    straight ones. Marks are spaced as the language has it, however they were: "Où ?" in French, "Where?" elsewhere.
-
-    >>> normalize("«\\u00a0L\\u2019été\\u202f!\\u00a0»", "fr")
-    '"l\\'été !"'
-    """
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text.translate(_SPELLINGS)))
-        text = unicodedata.normalize("NFC", text.lower())  # some lower-case letters compose anew
-    elif not text.isprintable():
-        text = _INVISIBLE.sub("", text)
-    text = " ".join(text.lower().split())
-    if '"' in text:
-        text = _QUOTED.sub(r'"\1"', text)
-    for needed, pattern, replacement in _SPACING.get(language, _SPACING[""]):
-        if any(marks in text for marks in needed):
-            text = pattern.sub(replacement, text)
-    return text
 
 
 class WordTokenizer:
@@ -113,9 +52,9 @@ class WordTokenizer:
     def __init__(self, language: str = ""):
         self.language = language
         self._pattern = _TOKENS.get(language, _TOKENS[""])
-        self._close_up = set(_CLOSE_UP.get(language, _CLOSE_UP[""]))
-        self._stand_off = set(_STAND_OFF.get(language, ""))
-        self._opening = set(_OPENING.get(language, "("))
+        self._close_up = set(CLOSE_UP.get(language, CLOSE_UP[""]))
+        self._stand_off = set(STAND_OFF.get(language, ""))
+        self._opening = set(OPENING.get(language, "("))
 
     def tokenize(self, text: str) -> list[str]:
         """The tokens of a text, lower-cased (see `normalize`)."""
@@ -318,8 +257,17 @@ class Language:
 
     @classmethod
     def load(cls, path: str | Path) -> Language:
-        """Read what `save` wrote."""
-        stored = json.loads(Path(path).read_text(encoding="utf-8"))
-        bpe = stored["tokens"] == BPETokenizer.kind
-        tokenizer = BPETokenizer.from_state(stored) if bpe else WordTokenizer(stored["language"])
-        return cls(tokenizer, Vocab.of(stored["vocab"]))
+        """Read what `save` wrote.
+
+        Raises:
+            ValueError: the file is damaged.
+        """
+        try:
+            stored = json.loads(Path(path).read_text(encoding="utf-8"))
+            bpe = stored["tokens"] == BPETokenizer.kind
+            tokenizer = BPETokenizer.from_state(stored) if bpe else WordTokenizer(stored["language"])
+            return cls(tokenizer, Vocab.of(stored["vocab"]))
+        except OSError:
+            raise
+        except Exception as error:  # the tokenizers library raises nothing narrower
+            raise ValueError(f"{path} is damaged ({type(error).__name__}: {error})") from None

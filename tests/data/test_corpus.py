@@ -96,6 +96,7 @@ def test_tsv_with_two_or_three_columns_plain_or_gzip(tmp_path):
         ),
         (b"a\tb\tc\td\n", "a.tsv, line 1: 4 columns instead of .*; the only malformed line"),
         ("a\tb\n \u00a0\tb\n".encode(), "a.tsv, line 2: the source is empty; the only"),
+        ("a\tb\n\u200b\u00ad\tb\n".encode(), "a.tsv, line 2: the source is empty; the only"),
         (b"a\tb\nc\td\0\n", "a.tsv, line 2: the line has a NUL character in it"),
         (b"a\tb\rc\n", "a.tsv, line 1: the line has a carriage return in it"),
         (b"", "a.tsv is empty"),

@@ -1,0 +1,546 @@
+"""What a hostile user may feed to the data code: odd bytes, odd text, odd lengths. No traceback, no hang, no loss."""
+
+import gzip
+import io
+import itertools
+import random
+import sys
+import time
+import unicodedata
+import warnings
+import zipfile
+import zlib
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from seqlearn.cli import app
+from seqlearn.data import files
+from seqlearn.data.batches import BATCHINGS, Batches, pad
+from seqlearn.data.corpus import from_files, from_tsv
+from seqlearn.data.pairs import Pair
+from seqlearn.data.text import SPECIALS, UNK, Language, WordTokenizer, normalize
+
+LANGUAGES = ("en", "fr", "")
+robust = settings(deadline=None, derandomize=True, max_examples=300)
+
+# ---------------------------------------------------------------- files: what is in them
+
+GOOD = [
+    b"Go.\tVa !",
+    b"Hi.\tSalut\xe2\x80\xaf!\tCC-BY somebody",
+    "the cat\u2028sat\tle chat\x85assis\x0b".encode(),
+    ("e" + "\u0301\u0323" * 3000 + "\té").encode(),
+    "\u202eright to left\u202c\t\u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627".encode(),
+    "a\u200bb\u200cc\u200dd\ufeff\t👩\u200d👩\u200d👧\u200d👦 🏳\ufe0f\u200d🌈".encode(),
+    b"<pad>\t<unk> <eos>\t",
+    " \u00a0x\t\x1cy\x1d".encode(),
+    b'"\t"',
+    b"'=cmd|' /C calc'!A0\t$(rm -rf /) `id`",
+    "\U0010ffff\t\ufffe".encode(),
+]
+MALFORMED = [
+    b"only one column",
+    b"a\tb\tc\td",
+    b"a\tb\tc\td\te",
+    b"\t" * 1000,
+    b"",
+    b" ",
+    b"\tb",
+    b"a\t",
+    b"a\t\tthird",
+    "\u00a0\u2028\tb".encode(),
+    b"a\t \x0b\x0c",
+    b"nul\0\tb",
+    b"a\tb\tnul in the third\0",
+    b"a\tb\rc\td\re\tf",
+    b"\ra\tb",
+    b"\r",
+]
+NOT_UTF8 = [
+    b"caf\xe9\tcaf\xe9",
+    b"\xed\xa0\x80\tlone surrogate",
+    b"a\t\xed\xa0\xbd\xed\xb8\x80",
+    b"\xc0\xaf\toverlong",
+    b"a\t\xf4\x90\x80\x80",
+    b"half a character\t\xe2\x80",
+    b"\x89PNG",
+]
+ENDS = [b"\n", b"\r\n"]
+
+
+def text_files(rng):
+    """Seeded contents of some hundred text files, most of them bad somewhere."""
+    for count in range(220):
+        kinds = [GOOD] * 12 + [MALFORMED] * (count % 3) + [NOT_UTF8] * (count % 7 == 0)
+        lines = [rng.choice(rng.choice(kinds)) for _ in range(rng.choice([1, 2, 3, 8, 30]))]
+        ends = [rng.choice(ENDS if count % 4 else ENDS[:1]) for _ in lines]
+        if count % 5 == 0:
+            ends[-1] = b""
+        yield rng.choice([b"", b"", b"\xef\xbb\xbf"]) + b"".join(itertools.chain(*zip(lines, ends, strict=True)))
+    for bad in [*MALFORMED, *NOT_UTF8]:  # each alone, and in the middle
+        yield bad
+        yield b"a\tb\n" + bad + b"\nc\td\n"
+    text = "Où ?\tLà !\n" * 3
+    yield from (text.encode(code) for code in ("latin-1", "utf-16", "utf-16-le", "utf-16-be", "utf-32"))
+    yield from (b"", b"\n", b"\r\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n", b"\n" * 500, b"\0" * 5000, b"\r" * 500)
+    yield from (
+        b"\xef\xbb\xbf" * 2 + b"a\tb",
+        b"a\tb\n\xef\xbb\xbfc\td\n",
+        b"\xef\xbb",
+        b"\xff\xfe",
+        b"\x1f",
+        b"\x1f\x8b",
+    )
+    yield b"a\tb\rc\td\r" * 1000  # an old Mac's line ends
+    yield b"a\tb " * 250_000  # 1 MB, no line ends at all
+    yield b"x " * 250_000 + b"\t" + b"y" * 500_000 + b"\na\tb\n"  # 1 MB, and well-formed
+    yield b"q\tr\n" + b"z" * 1_000_000 + b"\n"
+    yield b"i\tj\n" * 3000 + b"k\n" + b"l\tm\n" * 10
+    yield b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+    with zipfile.ZipFile(packed := io.BytesIO(), "w") as archive:
+        archive.writestr("fra.txt", text)
+    yield packed.getvalue()
+
+
+def all_files():
+    """(name, content): the texts plain, as gzip, as gzip that is broken, and with the wrong suffix."""
+    rng = random.Random(0)
+    for number, text in enumerate(text_files(rng)):
+        yield "a.tsv", text
+        if number % 3 and len(text) < 10**5:
+            continue
+        packed = gzip.compress(text, 1, mtime=0)
+        yield rng.choice(["a.tsv.gz", "a.tsv"]), packed
+        yield from [("a.tsv.gz", text)] * (number % 9 == 0)  # packed, it says
+        broken = [
+            packed[: rng.randrange(1, len(packed))],
+            packed[:-8] + bytes([packed[-8] ^ 1]) + packed[-7:],
+            packed[:10] + b"\xff" * 5 + packed[15:],
+            packed + rng.choice([b"garbage", b"\0" * 9, packed, packed[:7]]),
+            gzip.compress(packed, 1, mtime=0),
+        ]
+        yield "a.tsv.gz", broken[number // 3 % len(broken)]
+
+
+# ---------------------------------------------------------------- files: what must come of them
+
+
+class Refused(Exception):
+    """What the message has to hold, as far as that is certain."""
+
+
+def expected_lines(name, raw):
+    """The lines of a file, by a reading of its bytes that shares nothing with the package's."""
+    if raw[:2] == b"\x1f\x8b" or name.endswith(".gz"):
+        try:
+            raw = gzip.decompress(raw)
+        except (OSError, EOFError, zlib.error):
+            raise Refused("") from None  # or its beginning is refused for another reason
+    if raw in (b"", b"\xef\xbb\xbf"):
+        raise Refused("is empty")
+    lines = raw.split(b"\n")
+    if lines[-1] == b"":
+        lines.pop()
+    decoded = []
+    for number, line in enumerate(lines, 1):
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            raise Refused(f"line {number}: not UTF-8") from None
+        while text.endswith("\r"):
+            text = text[:-1]
+        decoded.append(text[1:] if number == 1 and text[:1] == "\ufeff" else text)
+    return decoded
+
+
+def fit(text):
+    return not (text == "" or text.isspace() or "\0" in text or "\r" in text)
+
+
+def expected_pairs(lines):
+    """The well-formed pairs of a file's lines, and the numbers of the malformed lines."""
+    pairs, bad = [], []
+    for number, line in enumerate(lines, 1):
+        columns = line.split("\t")
+        if len(columns) in (2, 3) and fit(columns[0]) and fit(columns[1]) and fit(line):
+            pairs.append((columns[0], columns[1]))
+        else:
+            bad.append(number)
+    return pairs, bad
+
+
+def counted(bad):
+    return ["only malformed line"] if len(bad) == 1 else [f"{len(bad):,} malformed lines in all"]
+
+
+def outcome(read, *paths, **options):
+    """(pairs or None, what was said): the error or the warnings. Any error but ValueError is a traceback."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            corpus = read(*paths, **options)
+        except ValueError as error:
+            assert not isinstance(error, UnicodeError), f"a bare {error!r}"
+            return None, [str(error)]
+    return [(pair.source, pair.target) for pair in corpus.pairs], [str(found.message) for found in caught]
+
+
+def check(found, pairs, bad, names, skip):
+    """The outcome is the right one, in one short printable sentence where something is said."""
+    got, said = found
+    for message in said:
+        assert len(message) < 500 and message.isprintable(), message[:2000]
+        assert any(name in message for name in names), message
+    if isinstance(pairs, Refused):
+        assert got is None and str(pairs) in said[0], said
+    elif not bad:
+        assert got == pairs and not said
+    else:
+        assert len(said) == 1 and f"line {bad[0]}:" in said[0], said
+        assert all(part in said[0] for part in counted(bad)), said
+        assert got == (pairs if skip and pairs else None)
+        assert got is None or f"{len(pairs):,} pairs remain" in said[0], said
+
+
+def test_some_hundred_hostile_files(tmp_path):
+    tried = Counter()
+    for number, (name, content) in enumerate(all_files()):
+        path = tmp_path / name
+        path.write_bytes(content)
+        try:
+            pairs, bad = expected_pairs(expected_lines(name, content))
+        except Refused as refused:
+            pairs, bad = refused, []
+        for skip in (False, True):
+            try:
+                check(outcome(from_tsv, path, skip_malformed=skip), pairs, bad, [str(path)], skip)
+            except Exception as error:
+                error.add_note(f"file {number}, {name}, skip_malformed={skip}: {content[:300]!r}")
+                raise
+        tried["refused" if isinstance(pairs, Refused) else "malformed" if bad else "good"] += 1
+    assert min(tried.values()) > 50 and tried.total() > 400, tried
+
+
+def test_hostile_files_side_by_side(tmp_path):
+    rng = random.Random(1)
+    sides = [b"a", b"b c", b"a\ttab", "\u2028é".encode(), b"\0", b"", b" ", b"x\ry", b"\xff", "\ufeff".encode() + b"a"]
+    for number in range(150):
+        count, contents, expected = rng.choice([1, 2, 5, 20]), [], []
+        for side in range(2):
+            lines = rng.choices(sides, [40, 40, 9, 9, 1, 1, 1, 1, 0.3, 1], k=count + (number % 10 == 0) * side)
+            contents.append(b"".join(line + rng.choice(ENDS) for line in lines))
+        paths = [tmp_path / "a.en", tmp_path / "a.fr.gz"]
+        paths[0].write_bytes(contents[0])
+        paths[1].write_bytes(gzip.compress(contents[1], 1))
+        pairs, bad = [], []
+        try:
+            for content in contents:
+                expected.append(expected_lines("", content))
+            if len(expected[0]) != len(expected[1]):
+                raise Refused("must be parallel")
+            for place, pair in enumerate(zip(*expected, strict=True), 1):
+                if fit(pair[0]) and fit(pair[1]):
+                    pairs.append(pair)
+                else:
+                    bad.append(place)
+        except Refused as refused:
+            pairs = refused
+        names = [str(path) for path in paths]
+        if bad:
+            names = names[1:] if fit(expected[0][bad[0] - 1]) else names[:1]
+        for skip in (False, True):
+            try:
+                check(outcome(from_files, *paths, skip_malformed=skip), pairs, bad, names, skip)
+            except Exception as error:
+                error.add_note(f"files {number}, skip_malformed={skip}: {contents!r}")
+                raise
+
+
+def test_a_line_that_fills_the_memory_is_refused_before(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "LONGEST", 1000)
+    for name, pack in (("a.tsv", bytes), ("a.gz", gzip.compress)):
+        path = tmp_path / name
+        path.write_bytes(pack(b"a\t" + b"b" * 997 + b"\n"))  # 1000 bytes
+        assert len(from_tsv(path)) == 1
+        path.write_bytes(pack(b"a\tb\n\xc3\xa9\t" + b"b" * 998))
+        with pytest.raises(ValueError, match="line 2: longer than 1,000 bytes"):
+            from_tsv(path)
+
+
+# ---------------------------------------------------------------- text
+
+ANY = st.text(st.one_of(st.characters(), st.characters(categories=["Cs", "Mn", "Cf", "Cc", "Zs"])))
+MARKS = "\"'?!.,;:()%-… «»$5sla\u0301\u200c\u200d中👩\t\u2c62\u1680\u061c"  # where the rules for spaces meet
+DENSE = st.text(st.sampled_from(MARKS))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@given(text=ANY | DENSE)
+@example("中\u200d\u061c\u200d中")  # what stands between two joiners goes
+@example("中\u200d\u2c62")  # a letter whose lower-case form is of another block
+@example("👩\u200d\u1680\u200d👩")
+@example("J\u030c")  # composes only in lower case
+@robust
+def test_normalized_text_is_clean_stays_so_and_its_words_lose_nothing(language, text):
+    found = normalize(text, language)
+    assert normalize(found, language) == found
+    assert found == " ".join(found.split()) and unicodedata.is_normalized("NFC", found)
+    assert not {"Cc", "Cs"} & {unicodedata.category(character) for character in found}
+    tokens = WordTokenizer(language).tokenize(text)
+    assert "".join(tokens) == found.replace(" ", "") and not set(tokens) & set(SPECIALS)
+
+
+def test_very_many_marks_on_a_letter_keep_their_canonical_order():
+    marks = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code))[0] == "M"]
+    rng = random.Random(0)
+    for _ in range(500):
+        text = "e" + "".join(rng.choices([*rng.sample(marks, 4), "\u0300", "\u0323", "\u0344", "\u0f73"], k=60)) + "a"
+        assert normalize(text) == unicodedata.normalize("NFC", text)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_character_there_is_but_most_ideographs(language):
+    codes = map(chr, range(sys.maxunicode + 1))
+    some = [each for each in codes if unicodedata.category(each) not in ("Cn", "Co", "Lo", "Cs") or ord(each) % 64 == 0]
+    text = " ".join(f"a{each}b{each}\u200d中" for each in some)
+    found = normalize(text, language)
+    again = normalize(found, language)
+    changed = [both for both in zip(found.split(" "), again.split(" "), strict=False) if both[0] != both[1]]
+    assert again == found, ascii(changed[:3])
+    assert "".join(WordTokenizer(language).tokenize(found)) == found.replace(" ", "")
+
+
+def tokens_stay(tokenizer, text):
+    tokens = tokenizer.tokenize(text)
+    shown = tokenizer.detokenize(tokens)
+    assert tokenizer.tokenize(shown) == tokens, f"{text!r} is shown as {shown!r}"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_tokens_shown_as_text_are_the_same_tokens_again(language):
+    """All short texts of letters, digits and marks; a mark (accent) with no letter before it is no text."""
+    tokenizer = WordTokenizer(language)
+    parts = ['"', " ", "a", "1", "?", ".", "'", "-", "(", ")", ",", "%", "l", "s", "…", "e\u0301", "-il", "é'"]
+    for length in (1, 2, 3):
+        for chosen in itertools.product(parts, repeat=length):
+            tokens_stay(tokenizer, "".join(chosen))
+    rng = random.Random(0)
+    for _ in range(2000):
+        tokens_stay(tokenizer, "".join(rng.choices(parts, k=rng.randrange(4, 12))))
+
+
+LINES = [
+    "L'été, <pad> <unk>!",
+    "我很好 हिन्दी שלום مرحبا",
+    "안녕 👩\u200d👧 ok ▁ _ \ud800",
+    "e\u0302\u0323 ﷺ ǰ Σας \u0345",
+] * 2
+
+
+@pytest.fixture(scope="module", params=["word", "bpe"])
+def language(request, tmp_path_factory):
+    """A language of hostile lines, and the same after a stay in a file."""
+    made = Language.learn("fr", LINES, tokens=request.param, size=300)
+    path = tmp_path_factory.mktemp("language") / "fr.json"
+    made.save(path)
+    loaded = Language.load(path)
+    assert loaded.vocab.tokens == made.vocab.tokens and loaded.tokenizer.state() == made.tokenizer.state()
+    return made, loaded
+
+
+@given(text=ANY | DENSE | st.text(st.sampled_from(sorted(set("".join(LINES))))) | st.sampled_from([*SPECIALS, "▁"]))
+@robust
+def test_ids_of_any_text(language, text):
+    made, loaded = language
+    ids = made.encode(text)
+    assert loaded.encode(text) == ids and ids[-1] == made.vocab.eos and made.decode(ids) == loaded.decode(ids)
+    assert not {made.vocab.pad, made.vocab.bos, made.vocab.eos} & set(ids[:-1]), "text taken for a special token"
+    if made.tokenizer.kind == "bpe":
+        clean = normalize(text, "fr")
+        known = {character for token in made.vocab.tokens[len(SPECIALS) :] for character in token} | {" "}
+        assert made.decode(ids) == "".join(each if each in known else UNK for each in clean)
+        assert "".join(made.tokenizer.tokenize(text)).replace("▁", " ").removeprefix(" ") == clean
+        assert (made.vocab.unk in ids) == bool(set(clean) - known)
+
+
+UNITS = [
+    *"a a- - ' ? ! . , ; : ( ) % … 1 1. 1, 1- 1a a. a' 's l' l'l 'll s' é é- é' le- -il -t-il- a-le- qu'".split(),
+    *('"', '"a', '" ', ' "', "« ", " ?", "? ", "? !", "( ", " )", " .", ". ", "l' ", "' ", " '", "1 %", "<unk>", "▁"),
+    *(" ", "\t", "\0", "\r", "\x1c", "\u00a0", "\u2028", "\u1680", "\u202e", "\u200b", "\ufeff", "\ud800"),
+    *("\u0301", "\u0315\u0300", "\u0f73", "\u0344\u0315", "\u0345", "e\u0301", "\u1100\u1161\u11a8", "한"),
+    *("中\u200d", "👩\u200d", "İ", "Σ", "ﷺ", "中"),
+]
+
+
+def seconds(function, *args):
+    start = time.perf_counter()
+    function(*args)
+    return time.perf_counter() - start
+
+
+@pytest.mark.parametrize("kind", ["en", "fr", "", "bpe"])
+def test_no_long_line_takes_long(kind):
+    """Linear time: 40,000 characters of each kind in a blink, and only then a megabyte. Quadratic ones take hours."""
+    if kind == "bpe":
+        read = Language.learn("", LINES, tokens="bpe", size=300).encode
+    else:
+        read = WordTokenizer(kind).tokenize
+    for unit, before in itertools.product(UNITS, ["", "é"] if kind == "fr" else [""]):
+        text = before + unit * (40_000 // len(unit))
+        taken = seconds(read, text[:2000])
+        assert taken < 0.2, f"{unit!r}: 2,000 characters in {taken:.2f} s"  # 40,000 could take minutes
+        taken = seconds(read, text)
+        assert taken < 0.5, f"{unit!r}: 40,000 characters in {taken:.2f} s"
+    for text in ("Où est l'été ? " * 70_000, "x" * 1_000_000, "\u0315\u0300" * 250_000, "le-" * 330_000):
+        taken = seconds(read, text)
+        assert taken < 10, f"1 MB of {text[:20]!r} took {taken:.1f} s"
+
+
+# ---------------------------------------------------------------- batches
+
+
+def make_batches(lengths, batch_size, seed, batching, max_length=None):
+    pairs = [Pair(" ".join([f"s{n}", *["s"] * a]), " ".join([f"t{n}", *["t"] * b])) for n, (a, b) in enumerate(lengths)]
+    sides = [Language.learn("", [getattr(pair, side) for pair in pairs]) for side in ("source", "target")]
+    batches = Batches(pairs, *sides, batch_size, seed, batching=batching, max_length=max_length)
+    return batches, pairs, *sides
+
+
+def shown(batches, source, target):
+    """The pairs of each batch as text; all beyond the valid lengths is padding."""
+    for batch in batches:
+        rows = []
+        for left, width, right, other in zip(*(part.tolist() for part in batch), strict=True):
+            assert set(left[width:]) <= {source.vocab.pad} and set(right[other:]) <= {target.vocab.pad}
+            assert left[width - 1] == source.vocab.eos and right[other - 1] == target.vocab.eos
+            rows.append((source.decode(left[:width]), target.decode(right[:other])))
+        yield rows
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=200),
+    st.integers(1, 70),
+    st.integers(0, 3),
+    st.sampled_from(BATCHINGS),
+)
+@settings(robust, max_examples=50)
+def test_each_pair_once_an_epoch_in_an_order_of_seed_and_epoch_alone(lengths, batch_size, seed, batching):
+    made = [make_batches(lengths, batch_size, seed, batching) for _ in range(2)]
+    (first, pairs, *sides), (second, *_) = made
+    expected = Counter((pair.source, pair.target) for pair in pairs)
+    epochs = [list(shown(first.epoch(number), *sides)) for number in range(2)]
+    for epoch in (*epochs, list(shown(first, *sides))):
+        assert Counter(itertools.chain(*epoch)) == expected
+        assert len(epoch) == len(first) and max(map(len, epoch)) == min(batch_size, len(pairs))
+    assert list(shown(second.epoch(1), *sides)) == epochs[1]  # though it never saw epoch 0
+    assert 0 <= first.padding(1) < 1 and first.cut == 0
+    for batch in first.epoch(0):
+        if batching != "fixed":
+            assert batch.source.shape[1] == batch.source_lens.max() and batch.target.shape[1] == batch.target_lens.max()
+
+
+@pytest.mark.parametrize("batching", BATCHINGS)
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_line_of_a_megabyte_is_left_out_and_counted(batching, side):
+    lengths = [(n % 4, n % 3) for n in range(20)]
+    lengths[7] = [(500_000, 1), (1, 500_000)][side]
+    batches, pairs, *sides = make_batches(lengths, 8, 0, batching, max_length=256)
+    assert batches.left_out == 1
+    expected = Counter((pair.source, pair.target) for pair in pairs if len(pair.source + pair.target) < 1000)
+    assert Counter(itertools.chain(*shown(batches.epoch(0), *sides))) == expected and expected.total() == 19
+    assert all(max(batch.source.shape[1], batch.target.shape[1]) < 10 for batch in batches)
+    with pytest.raises(ValueError, match="all 1 are longer than 256 tokens"):
+        Batches([pairs[7]], *sides, max_length=256)
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=6), min_size=1, max_size=9), st.integers(1, 9))
+@robust
+def test_pad_cuts_and_fills(sentences, steps):
+    ids, lengths = pad(sentences, 7, steps)
+    assert ids.shape == (len(sentences), steps) and ids.dtype == torch.long
+    for row, length, sentence in zip(ids.tolist(), lengths.tolist(), sentences, strict=True):
+        assert row[:length] == sentence[:steps] and length == min(len(sentence), steps)
+        assert row[length:] == [7] * (steps - length)
+
+
+# ---------------------------------------------------------------- the command line
+
+run = CliRunner().invoke
+SMALL = [
+    "--epochs",
+    "1",
+    "--embed-size",
+    "4",
+    "--hidden",
+    "4",
+    "--batch-size",
+    "16",
+    "--held-out",
+    "0.2",
+    "--device",
+    "cpu",
+]
+
+
+@pytest.fixture(autouse=True)
+def on_the_cpu(monkeypatch):
+    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")  # and put back what --device sets
+
+
+def test_hostile_files_are_one_sentence_on_the_command_line(tmp_path):
+    tried = 0
+    for name, content in [*all_files()][::7]:
+        path, out = tmp_path / name, tmp_path / "model"
+        path.write_bytes(content)
+        try:
+            if not expected_pairs(expected_lines(name, content))[1]:
+                continue
+        except Refused:
+            pass
+        result = run(app, ["train", "--corpus", str(path), "--out", str(out), *SMALL])
+        note = f"{name}: {content[:200]!r}\n{result.output}"
+        assert result.exit_code == 1 and isinstance(result.exception, SystemExit), note
+        assert result.stderr.startswith("seqlearn: ") and result.stderr.rstrip("\n").isprintable(), note
+        assert str(path) in result.stderr and not result.stdout and not out.exists(), note
+        path.unlink()
+        tried += 1
+    assert tried > 30
+
+
+@pytest.fixture(scope="module", params=["word", "bpe"])
+def trained(request, tmp_path_factory):
+    """Trained on what is well-formed of a hostile file; the rest is counted."""
+    folder = tmp_path_factory.mktemp("trained")
+    lines = [f"{a} {b}\t{b} {a} !".encode() for a in "red green blue".split() for b in "one two three four".split()]
+    lines += [line for line in [*GOOD, *MALFORMED] if b"\xcc" not in line]
+    (folder / "a.tsv").write_bytes(b"\n".join([*lines, b"z " * 100_000 + b"\tz"]))
+    options = ["--tokens", request.param, "--vocab-size", "200", "--skip-malformed", *SMALL]
+    result = run(app, ["train", "--corpus", str(folder / "a.tsv"), "--out", str(folder / "model"), *options])
+    assert result.exit_code == 0, result.output
+    assert f"{len(MALFORMED)} malformed lines" in result.stderr and "left out" in result.stderr
+    return folder / "model"
+
+
+def test_a_hostile_sentence_is_translated_all_the_same(trained):
+    sentences = [
+        "",
+        " ",
+        "\0",
+        "\ud800 red",
+        "\u0301" * 50,
+        "<unk> <pad>",
+        "▁",
+        "red\none\ttwo",
+        "a-" * 50,
+        "👩\u200d👧",
+        "'",
+    ]
+    for sentence in [*sentences, *(line.decode() for line in GOOD if len(line) < 999)]:
+        result = run(app, ["translate", str(trained), "--", sentence])
+        assert result.exit_code == 0, f"{sentence[:50]!r}: {result.output} {result.exception!r}"
+        assert "Traceback" not in result.output
