@@ -1,0 +1,317 @@
+"""The checks of lesson 01: right answers of other kinds than the stored one, and typical wrong ones."""
+
+import hashlib
+import random
+
+import pytest
+import torch
+
+from seqlearn.exercises import checking, lesson01
+
+
+@pytest.fixture(autouse=True)
+def no_tries_yet():
+    checking._wrong_tries.clear()
+
+
+def said_to(check, answer, capsys):
+    check(answer)
+    return capsys.readouterr().out
+
+
+def padded(sentences, pad_id, steps, *, left=False, keep_end=False, cut=True, wide=None, fill=None):
+    """The solution of 1.1, with a switch for each typical mistake."""
+    fill, wide = pad_id if fill is None else fill, steps if wide is None else wide
+    rows = []
+    for sentence in sentences:
+        sentence = (sentence[-steps:] if keep_end else sentence[:steps]) if cut else sentence
+        pads = [fill] * (wide - len(sentence))
+        rows.append([*pads, *sentence] if left else [*sentence, *pads])
+    return torch.tensor(rows), torch.tensor([min(len(sentence), steps) for sentence in sentences])
+
+
+def longest(sentences):
+    return max(map(len, sentences))
+
+
+def filled_in_place(sentences, pad_id, steps):
+    for sentence in sentences:
+        sentence += [pad_id] * (steps - len(sentence))
+    return padded(sentences, pad_id, steps)
+
+
+def cut_in_place(sentences, pad_id, steps):
+    answer = padded(sentences, pad_id, steps)
+    for sentence in sentences:
+        del sentence[steps:]
+    return answer
+
+
+WRONG_PADS = [
+    (lambda s, p, n: padded(s, p, n, left=True), "padding stands on the left"),
+    (lambda s, p, n: padded(s, p, n, left=True, keep_end=True), "padding stands on the left"),
+    (lambda s, p, n: padded(s, p, n, keep_end=True), "you kept the last 3 ids"),
+    (lambda s, p, n: padded(s, p, n, fill=0), "filled up with 0, but pad_id is 1"),
+    (lambda s, p, n: padded(s, p, n, fill=-1), "filled up with -1, but pad_id is 0"),
+    (lambda s, p, n: padded(s, p, n, cut=False, wide=max(n, longest(s))), "6 wide. Cut longer sentences"),
+    (lambda s, p, n: padded(s, p, n, wide=longest(s)), "`steps` is the width, not the longest"),
+    (lambda s, p, n: (padded(s, p, n)[0], torch.tensor([*map(len, s)])), "valid length is 6 in a row of 3"),
+    (lambda s, p, n: (padded(s, p, n)[0], torch.tensor([n] * 3)), "count the padding, too"),
+    (lambda s, p, n: (padded(s, p, n)[0], n - padded(s, p, n)[1]), "count the padding instead"),
+    (lambda s, p, n: (padded(s, p, n)[0], padded(s, p, n)[1] - 1), "<eos> counts, too"),
+    (lambda s, p, n: (padded(s, p, n)[0], torch.tensor([[2], [2], [2]])), "lengths should be [4, 2, 3]; yours: [[2]"),
+    (lambda s, p, n: (padded(s, p, n)[0], (padded(s, p, n)[0] != 0).sum(1)), "count the padding, too"),
+    (lambda s, p, n: padded(s, p, n)[0], "return two things"),
+    (lambda s, p, n: (*padded(s, p, n), n), "return two things"),
+    (lambda s, p, n: tuple(part.tolist() for part in padded(s, p, n)), "ids should be a tensor"),
+    (lambda s, p, n: (padded(s, p, n)[0], [*map(len, s)]), "valid lengths should be a tensor"),
+    (lambda s, p, n: (padded(s, p, n)[0].float(), padded(s, p, n)[1]), "should be whole numbers"),
+    (lambda s, p, n: (padded(s, p, n)[0].T, padded(s, p, n)[1]), "should have shape (3, 4); yours: (4, 3)"),
+    (lambda s, p, n: (padded(s, p, n)[0].flip(1), padded(s, p, n)[1]), "row 0 should be [5, 6, 7, 2]"),
+    (lambda s, p, n: (torch.tensor(s), torch.tensor([n] * 3)), "your code stopped with ValueError"),
+    (filled_in_place, "handed in has changed"),
+    (cut_in_place, "handed in has changed"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_PADS)
+def test_wrong_pads(answer, diagnosis, capsys):
+    said = said_to(lesson01.check_pad_batch, answer, capsys)
+    assert said.startswith("Exercise 1.1: not yet.") and diagnosis.lower() in said.lower()
+
+
+def test_a_right_pad_of_another_kind(capsys):
+    def pad_batch(sentences, pad_id, steps):
+        ids = torch.full((len(sentences), steps), pad_id, dtype=torch.int32)
+        for row, sentence in zip(ids, sentences, strict=True):
+            row[: len(sentence)] = torch.tensor(sentence[:steps])
+        return [ids, torch.tensor([min(len(sentence), steps) for sentence in sentences], dtype=torch.int32)]
+
+    assert said_to(lesson01.check_pad_batch, pad_batch, capsys) == "Exercise 1.1: right!\n"
+
+
+def merged(word, merges, *, begin="▁", first_only=False, stop=None, order=1):
+    """A solution of 1.2 unlike the stored one, with a switch for each typical mistake."""
+    pieces = [*begin, *word]
+    for pair in merges[:stop][::order]:
+        done, joined = False, []
+        for piece in pieces:
+            if joined and (joined[-1], piece) == pair and not (done and first_only):
+                joined[-1] += piece
+                done = True
+            else:
+                joined.append(piece)
+        pieces = joined
+    return pieces
+
+
+def consumed(word, merges):
+    answer = merged(word, merges)
+    merges.clear()
+    return answer
+
+
+def greedy(word, merges):
+    """The longest piece that begins here, again and again: how some other tokenizers do it."""
+    known, rest, pieces = {left + right for left, right in merges} | {"▁", *word}, "▁" + word, []
+    while rest:
+        piece = next(rest[:size] for size in range(len(rest), 0, -1) if rest[:size] in known)
+        pieces.append(piece)
+        rest = rest[len(piece) :]
+    return pieces
+
+
+def from_the_right(word, merges):
+    pieces = ["▁", *word]
+    for pair in merges:
+        for place in range(len(pieces) - 2, -1, -1):
+            if tuple(pieces[place : place + 2]) == pair:
+                pieces[place : place + 2] = ["".join(pair)]
+    return pieces
+
+
+def test_a_right_merge_of_another_kind(capsys):
+    assert said_to(lesson01.check_apply_merges, merged, capsys) == "Exercise 1.2: right!\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "diagnosis"),
+    [
+        (lambda *args: merged(*args, begin=""), 'The word has to begin with "▁"'),
+        (lambda word, merges: ["▁", *word], "Nothing was joined"),
+        (lambda *args: merged(*args, stop=1), "is there a `return` inside the loop?"),
+        (lambda *args: merged(*args, first_only=True), "*all* places where its pair stands"),
+        (lambda *args: merged(*args, order=-1), "the first one learned comes first"),
+        (lambda *args: merged(*args)[:-1], "characters were lost or doubled"),
+        (lambda *args: " ".join(merged(*args)), "yours is of type str"),
+        (greedy, "the first one learned comes first"),
+        (from_the_right, "one after the other"),
+        (consumed, "handed in has changed"),
+        (lambda word, merges: merges[9], "your code stopped with IndexError"),
+    ],
+)
+def test_wrong_merges(answer, diagnosis, capsys):
+    said = said_to(lesson01.check_apply_merges, answer, capsys)
+    assert said.startswith("Exercise 1.2: not yet.") and diagnosis.lower() in said.lower()
+
+
+def parts(pairs, held):
+    return [pair for pair in pairs if pair[0] not in held], [pair for pair in pairs if pair[0] in held]
+
+
+def by_source(pairs, share, seed, *, collect=sorted, swap=False):
+    """The solution of 1.3, with a switch for each typical mistake."""
+    sources = collect({english: None for english, _ in pairs})
+    random.Random(seed).shuffle(sources)
+    answer = parts(pairs, set(sources[: round(share * len(sources))]))
+    return answer[::-1] if swap else answer
+
+
+def by_line(pairs, share, seed):
+    order = list(pairs)
+    random.Random(seed).shuffle(order)
+    cut = round(share * len(order))
+    return order[cut:], order[:cut]
+
+
+def unseeded(pairs, share, seed):
+    sources = sorted({english for english, _ in pairs})
+    random.shuffle(sources)
+    return parts(pairs, set(sources[: round(share * len(sources))]))
+
+
+def one_translation_each(pairs, share, seed):
+    train, held = by_source(pairs, share, seed)
+    return list(dict(train).items()), list(dict(held).items())
+
+
+def by_hash(pairs, share, seed):
+    sources = sorted({english for english, _ in pairs}, key=lambda english: hash((english, seed)))
+    return parts(pairs, set(sources[: round(share * len(sources))]))
+
+
+def shuffled_in_place(pairs, share, seed):
+    answer = by_source(pairs, share, seed)
+    pairs.sort()
+    return answer
+
+
+def tail(pairs, share, seed):
+    sources = sorted({english for english, _ in pairs})
+    return parts(pairs, set(sources[-round(share * len(sources)) :]))
+
+
+def test_a_right_split_of_another_kind(capsys):
+    def split(pairs, share, seed):
+        def number(text):
+            return int.from_bytes(hashlib.blake2b(f"{seed} {text}".encode(), digest_size=4).digest(), "big")
+
+        return parts(pairs, {english for english, _ in pairs if number(english) < share * 2**32})
+
+    assert said_to(lesson01.check_split_by_source, split, capsys) == "Exercise 1.3: right!\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "diagnosis"),
+    [
+        (by_line, "is in both parts"),
+        (one_translation_each, "pairs are in neither part, such as ("),
+        (lambda *args: tuple(part * 2 for part in by_source(*args)), "there twice"),
+        (lambda *args: by_source(*args, swap=True), "the wrong way round"),
+        (lambda pairs, share, seed: by_source(pairs, share / 4, seed), "you held out 5%"),
+        (lambda pairs, share, seed: (list(pairs), []), "you held out 0%"),
+        (unseeded, "two calls with the same seed"),
+        (tail, "every seed gives the same split"),
+        (lambda *args: by_source(*args, collect=list), "with the lines in another order"),
+        (lambda *args: by_source(*args, collect=lambda sources: list(set(sources))), "order"),
+        (by_hash, "after a new start of Python"),
+        (lambda *args: by_source(*args)[1], "return two lists"),
+        (lambda *args: tuple(map(set, by_source(*args))), "return two lists"),
+        (shuffled_in_place, "handed in has changed"),
+    ],
+)
+def test_wrong_splits(answer, diagnosis, capsys):
+    said = said_to(lesson01.check_split_by_source, answer, capsys)
+    assert said.startswith("Exercise 1.3: not yet.") and diagnosis.lower() in said.lower()
+
+
+def test_a_set_without_a_fixed_order_is_found_whatever_the_order_of_the_lines(capsys):
+    def split(pairs, share, seed):
+        sources = list(set(sorted(english for english, _ in pairs)))  # noqa: C414 (sorted in vain)
+        random.Random(seed).shuffle(sources)
+        return parts(pairs, set(sources[: round(share * len(sources))]))
+
+    assert "order" in said_to(lesson01.check_split_by_source, split, capsys)
+
+
+def buckets(lengths, batch_size, seed, *, sort=True, shuffle=True, backwards=False, whole=False):
+    """The solution of 1.4, with a switch for each typical mistake."""
+    order = sorted(range(len(lengths)), key=lambda place: lengths[place] if sort else 0, reverse=backwards)
+    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    batches = [batch for batch in batches if len(batch) == batch_size or not whole]
+    if shuffle:
+        random.Random(seed).shuffle(batches)
+    return batches
+
+
+def shuffled_sentences(lengths, batch_size, seed):
+    order = list(range(len(lengths)))
+    random.Random(seed).shuffle(order)
+    return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+
+
+def unseeded_buckets(lengths, batch_size, seed):
+    return buckets(lengths, batch_size, random.random())
+
+
+def sorted_in_place(lengths, batch_size, seed):
+    lengths.sort()
+    return buckets(lengths, batch_size, seed)
+
+
+def test_a_right_bucket_of_another_kind(capsys):
+    def bucket(lengths, batch_size, seed):
+        """Equal lengths in another order for each seed, and the longest sentences first."""
+        order = list(range(len(lengths)))
+        numbers = random.Random(seed)
+        numbers.shuffle(order)
+        order.sort(key=lengths.__getitem__, reverse=True)
+        batches = [tuple(order[start : start + batch_size]) for start in range(0, len(order), batch_size)]
+        return numbers.sample(batches, len(batches))
+
+    assert said_to(lesson01.check_bucket, bucket, capsys) == "Exercise 1.4: right!\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "diagnosis"),
+    [
+        (lambda *args: buckets(*args, sort=False), "of similar length it would be"),
+        (shuffled_sentences, "of the places are padding"),
+        (lambda *args: buckets(*args, shuffle=False), "shuffle the *batches*"),
+        (lambda *args: buckets(*args, shuffle=False, backwards=True), "shuffle the *batches*"),
+        (lambda *args: buckets(*args, whole=True), "5 of 101 sentences are in no batch"),
+        (
+            lambda lengths, *rest: [[lengths[place] for place in b] for b in buckets(lengths, *rest)],
+            "these are lengths",
+        ),
+        (lambda lengths, size, seed: buckets(lengths, size // 2, seed), "12 full ones and one of 5; your sizes: [1, 4"),
+        (lambda lengths, size, seed: buckets(lengths, size, 0), "every seed gives the same order"),
+        (unseeded_buckets, "two calls with the same seed"),
+        (lambda *args: [*buckets(*args), [0]], "there twice"),
+        (
+            lambda *args: [place for batch in buckets(*args) for place in batch],
+            "a list of batches, each a list of places",
+        ),
+        (sorted_in_place, "handed in has changed"),
+        (lambda lengths, size, seed: lengths[seed * 1000], "your code stopped with IndexError"),
+    ],
+)
+def test_wrong_buckets(answer, diagnosis, capsys):
+    said = said_to(lesson01.check_bucket, answer, capsys)
+    assert said.startswith("Exercise 1.4: not yet.") and diagnosis.lower() in said.lower()
+
+
+@pytest.mark.parametrize("name", ["pad_batch", "apply_merges", "split_by_source", "bucket"])
+def test_a_stub_is_not_tried_yet(name, capsys):
+    said = said_to(getattr(lesson01, f"check_{name}"), lambda *args: None, capsys)
+    assert said.endswith("not tried yet.\n") and said.count("\n") == 1
