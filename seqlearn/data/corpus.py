@@ -40,6 +40,9 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.pairs)
 
+    def __iter__(self) -> Iterator[Pair]:
+        return iter(self.pairs)
+
     def __repr__(self) -> str:
         return f"Corpus({self.name}, {' -> '.join(self.languages)}, {len(self.pairs):,} pairs)"
 

@@ -181,7 +181,7 @@ def on_disk(request, tmp_path, small):
 def test_a_corpus_on_disk_is_the_corpus_in_memory(on_disk):
     pairs, corpus = on_disk
     memory = Corpus("memory", ("en", "fr"), pairs)
-    assert len(corpus) == 500 and list(corpus.pairs) == pairs and list(corpus.pairs) == pairs  # again and again
+    assert len(corpus) == 500 and list(corpus.pairs) == pairs and list(corpus) == pairs  # again and again
     assert corpus.pairs[7] == pairs[7] and corpus.pairs[-1] == pairs[-1] and corpus.pairs[3:9:2] == pairs[3:9:2]
     with pytest.raises(IndexError):
         corpus.pairs[500]
