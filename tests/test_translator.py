@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 import torch
 
-from seqlearn.data.corpus import Split
+from seqlearn.data.corpus import Split, builtin
 from seqlearn.data.pairs import Pair
 from seqlearn.nn.attention import record_attention
 from seqlearn.translator import Translator
@@ -103,3 +103,12 @@ def test_what_is_no_translator_is_named(translator, tmp_path):
         Translator.load(tmp_path)
     with pytest.raises(ValueError, match="no model 'mamba'; choose from bahdanau"):
         Translator.new("mamba", translator.source, translator.target)
+
+
+@pytest.mark.parametrize(("model", "tokens"), [("bahdanau", "word"), ("bahdanau", "bpe"), ("seq2seq", "word")])
+def test_gold_links_join_words_and_need_attention(model, tokens):
+    """An alignment error rate exists only where tokens are words and the model looks at them."""
+    split = builtin(300).split(0.1, 0.1)
+    options = {"tokens": tokens, "vocab_size": 200, "embed_size": 8, "num_hiddens": 8}
+    scores = Translator.untrained(model, split, ("en", "fr"), **options).evaluate(split.test[:4])
+    assert (scores.aer is not None) == (model == "bahdanau" and tokens == "word")
