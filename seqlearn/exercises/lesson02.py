@@ -39,8 +39,13 @@ def check_masked_softmax(masked_softmax: Callable[..., Tensor]) -> None:
         ((3, 2, 4), [2, 4, 1], 0, None),
         ((2, 3, 4), [3, 2], 200, None),
         ((2, 3, 4), [3, 2], 0, 1000.0),
+        ((2, 3, 4), [3, 2], "one row", None),
     ):
-        scores = torch.randn(shape, generator=generator) + shift
+        scores = torch.randn(shape, generator=generator)
+        if shift == "one row":
+            scores[0, 0] += 300
+        else:
+            scores += shift
         if on_padding:
             scores[:, :, -1] = on_padding
         before = scores.clone()
@@ -81,6 +86,17 @@ def _diagnose_weights(weights: Tensor, expected: list, scores: Tensor, lengths: 
     if (row == -math.inf).any():
         return f"{where} holds -inf: these are the masked scores; now take the softmax."
     along = {0: weights[:, query, 0], 1: weights[sentence, :, 0]}  # key 0 is real in every sentence
+    if row.isnan().any() and float(scores.max()) - max(given[:length]) > 80 and given[-1] != 1000.0:
+        return (
+            f"{where} is NaN, as another row is far above it: subtract each row's *own* largest score, "
+            "`amax(dim=-1, keepdim=True)`."
+        )
+    if len(lengths) == weights.shape[1] and _close(weights, _weights(scores, _by_query(scores, lengths))):
+        other = next(q for q in range(len(lengths)) if lengths[q] != length) if query == sentence else query
+        return (
+            f"row {query} of sentence {sentence} uses the length of sentence {other}: give the mask an axis for the "
+            "queries, `real[:, None, :]`."
+        )
     if axes := [axis for axis, column in along.items() if abs(float(column.sum()) - 1) < 1e-3]:
         return f"your sums of 1 run along axis {axes[0]}: the softmax goes over the keys, the last axis, -1."
     if row.isnan().any() and given[-1] == 1000.0:
@@ -111,6 +127,12 @@ def _diagnose_weights(weights: Tensor, expected: list, scores: Tensor, lengths: 
         return f"padding gets 0, but {where} sums to {total:.2f}: mask the scores, before the softmax."
     shown = ", ".join(f"{number:.3f}" for number in expected[sentence][query])
     return f"{where} should be [{shown}]; yours: [{', '.join(f'{number:.3f}' for number in row)}]."
+
+
+def _by_query(scores: Tensor, lengths: list[int]) -> list:
+    """What a mask without an axis for the queries allows: row q gets the length of sentence q."""
+    _, queries, keys = scores.shape
+    return [[[key < lengths[query] for key in range(keys)] for query in range(queries)] for _ in lengths]
 
 
 def _weights(scores: Tensor, real: list) -> list:
@@ -188,7 +210,7 @@ def _diagnose_mask(answer: list, ids: list[list[int]], pad: int) -> str:
         ),
         (
             lambda b, q, k: k <= q and real(b, q),
-            "you masked the *rows* of padding, the queries; mask its columns, the keys.",
+            "the *rows* of padding are all False: mask its columns, the keys, and only them.",
         ),
         (lambda b, q, k: k <= q and ids[b][k] != 0, f"here the id of <pad> is {pad}, and 0 is a word: use `pad`."),
     ]
@@ -215,7 +237,7 @@ def check_repaired(repaired: Callable[..., Tensor]) -> None:
         except RuntimeError as problem:
             if "overflow" in str(problem):
                 raise Wrong(
-                    f"{dtype} cannot hold your constant, and the code stopped: only -inf fits everywhere."
+                    f"the kind {dtype} cannot hold your constant, and the code stopped: only -inf fits everywhere."
                 ) from None
             raise
         _examine_form(weights, (3, 1, 3), "weights")
@@ -223,6 +245,8 @@ def check_repaired(repaired: Callable[..., Tensor]) -> None:
             raise Wrong("an argument has changed: the function still writes into the caller's scores or mask.")
         if weights.dtype != dtype:
             raise Wrong(f"the scores are {dtype}, so the weights should be, too; yours: {weights.dtype}.")
+        if not weights[0, 0, :2].any() and float(weights[0, 0, 2]) > 0.5:
+            raise Wrong("the mask is upside down: real keys get 0. True means that a key may be attended.")
         _examine_empty_row(weights[1, 0].tolist(), dtype)
         if not _close(weights, _weights(before, real), error):
             raise Wrong(f"the weights of the rows with real keys are off ({dtype}); row 0 is {_shown(weights[0, 0])}.")
@@ -253,7 +277,15 @@ def _examine_extremes(repaired: Callable[..., Tensor]) -> None:
     weights = repaired(scores, torch.tensor([[[False, False, False]], [[True, True, False]]]))
     if not weights.requires_grad:
         raise Wrong("no gradient flows through the weights: no `detach`, no `.data`, no `torch.no_grad()`.")
-    (weights @ values)[1].sum().backward()
+    try:
+        (weights @ values)[1].sum().backward()
+    except RuntimeError as problem:
+        if "inplace" not in str(problem):
+            raise
+        raise Wrong(
+            "the numbers are right, but no gradient comes back: you wrote into the weights that the softmax still "
+            "needs. `masked_fill` makes new ones."
+        ) from None
     if not all(tensor.grad is not None and tensor.grad.isfinite().all() for tensor in (scores, values)):
         raise Wrong("forward is right, but the gradient holds NaN: do not let the empty row divide 0 by 0.")
 

@@ -66,6 +66,12 @@ def renormalised(scores, lengths):
     return weights / weights.sum(-1, keepdim=True)
 
 
+def by_the_largest_of_all(scores, lengths):
+    masked = scores.masked_fill(~real(scores, lengths), -INF)
+    powers = (masked - masked.amax()).exp()
+    return powers / powers.sum(-1, keepdim=True)
+
+
 def over(axis, scores, lengths):
     return scores.masked_fill(~real(scores, lengths), -INF).softmax(axis)
 
@@ -97,6 +103,11 @@ WRONG_SOFTMAXES = [
         "sentence 0, row 0 should be [1.000, 0.000, 0.000]; yours: [0.333",
     ),
     (writes, "the caller's scores have changed"),
+    (
+        lambda scores, lengths: scores.masked_fill(~real(scores, lengths)[:, 0], -INF).softmax(-1),
+        "row 1 of sentence 0 uses the length of sentence 1: give the mask an axis for the queries",
+    ),
+    (by_the_largest_of_all, "sentence 0, row 1 is NaN, as another row is far above it: subtract each row's *own*"),
     (lambda *args: from_scratch(*args).tolist(), "return a tensor; yours is of type list"),
     (lambda *args: from_scratch(*args)[:, 0], "should have shape (2, 2, 3); yours: (2, 3)"),
     (lambda scores, lengths: scores + lengths, "your code stopped with RuntimeError"),
@@ -135,8 +146,8 @@ WRONG_MASKS = [
     (lambda ids, pad: causal(ids) | (ids != pad)[:, None], "you joined with |"),
     (lambda ids, pad: causal(ids).T & (ids != pad)[:, None], "`tril`, not `triu`"),
     (lambda ids, pad: causal(ids, -1) & (ids != pad)[:, None], "no query sees itself"),
-    (lambda ids, pad: causal(ids) & (ids != pad)[:, :, None], "you masked the *rows* of padding"),
-    (lambda ids, pad: causal(ids) & (ids != pad)[:, None] & (ids != pad)[:, :, None], "the *rows* of padding"),
+    (lambda ids, pad: causal(ids) & (ids != pad)[:, :, None], "the *rows* of padding are all"),
+    (lambda ids, pad: causal(ids) & (ids != pad)[:, None] & (ids != pad)[:, :, None], "and only them"),
     (lambda ids, pad: causal(ids) & (ids != 0)[:, None], "here the id of <pad> is 1, and 0 is a word"),
     (lambda ids, pad: causal(ids, 1) & (ids != pad)[:, None], "row 0, key 1 should be False: that key comes later"),
     (lambda ids, pad: (causal(ids) & (ids != pad)[:, None]).float(), "yours is torch.float32"),
@@ -182,18 +193,27 @@ def by_division(scores, mask):
     return torch.where(mask, powers / powers.sum(-1, keepdim=True), 0.0)
 
 
+def in_its_own_weights(scores, mask):
+    scores = scores.clone()
+    scores[~mask] = -INF
+    weights = scores.softmax(-1)
+    weights[~mask] = 0.0
+    return weights
+
+
 WRONG_REPAIRS = [
     (as_given, "still writes into the caller's scores"),
     (lambda scores, mask: as_given(scores.clone(), mask), "nothing to attend to is NaN (torch.float16)"),
     (lambda *args: repair(*args, in_place=True), "still writes into the caller's scores"),
     (lambda *args: repair(*args, empty=False), "fill its weights with 0 after the softmax"),
-    (lambda *args: repair(*args, hidden=-1e9), "cannot hold your constant"),
+    (lambda *args: repair(*args, hidden=-1e9), "the kind torch.float16 cannot hold your constant"),
     (lambda *args: repair(*args, hidden=-1e4, empty=False), "gives 0.33 to a masked key (torch.float16)"),
     (lambda *args: repair(*args, hidden=-1e4), "the scores -3e9, -3e9 should get 0.50 each"),
     (lambda scores, mask: repair(scores, mask, empty=False).nan_to_num(0.0), "`nan_to_num` does"),
     (lambda *args: repair(*args, dtype=torch.float32), "the weights should be, too; yours: torch.float32"),
     (lambda scores, mask: scores.softmax(-1) * mask, "the weights of the rows with real keys are off (torch.float16)"),
-    (lambda scores, mask: repair(scores, ~mask), "gives 0.09 to a masked key"),
+    (lambda scores, mask: repair(scores, ~mask), "the mask is upside down: real keys get 0"),
+    (in_its_own_weights, "you wrote into the weights that the softmax still needs"),
     (by_division, "the gradient holds NaN"),
     (lambda scores, mask: repair(scores.detach(), mask), "no gradient flows"),
     (lambda scores, mask: repair(scores, mask).tolist(), "of type list"),
