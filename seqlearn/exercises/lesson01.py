@@ -98,6 +98,7 @@ def check_apply_merges(apply_merges: Callable[..., list[str]]) -> None:
         ("eats", [("▁", "e"), ("▁e", "a"), ("▁ea", "t")]),
         ("banana", [("a", "n"), ("an", "an"), ("▁", "b")]),
         ("baaa", [("a", "a")]),
+        ("bcabc", [("b", "c"), ("a", "b")]),
     ]
     for word, merges in cases:
         given = list(merges)
@@ -128,6 +129,8 @@ def _diagnose_pieces(answer: list[str], right: list[str], word: str, merges) -> 
     said = f'"{word}" with the merges {merges} should give {right}; yours: {answer}'
     if "".join(answer) == word:
         return f'{said}. The word has to begin with "▁".'
+    if "".join(answer) == "_" + word:
+        return f'{said}. It begins with "_", which is the underscore: copy "▁" ("\\u2581").'
     if "".join(answer) != "▁" + word:
         return f'{said}. Joined, the pieces should give "▁{word}": characters were lost or doubled.'
     if answer == ["▁", *word]:
@@ -138,7 +141,17 @@ def _diagnose_pieces(answer: list[str], right: list[str], word: str, merges) -> 
         return f"{said}. Each merge joins *all* places where its pair stands, not only the first."
     if answer == _merged(word, merges[::-1]):
         return f"{said}. The merges have an order: the first one learned comes first."
+    if answer == _replaced(word, merges):
+        return f'{said}. A pair is two *whole* pieces: "a" and "b" do not match "a" and "bc".'
     return f"{said}. Take the merges one after the other; for each, walk through the pieces from left to right."
+
+
+def _replaced(word: str, merges) -> list[str]:
+    """Merges as replacements in one text, with spaces between the pieces: these also join parts of pieces."""
+    text = " ".join(["▁", *word])
+    for left, right in merges:
+        text = text.replace(f"{left} {right}", left + right)
+    return text.split(" ")
 
 
 class _Sentence(str):
@@ -179,7 +192,10 @@ def check_split_by_source(split_by_source: Callable[..., tuple[list, list]]) -> 
     finally:
         _Sentence.salt = 0
     if any(split != splits[0] for split in splits):
-        raise Wrong("after a new start of Python the split would be another one: a set of texts has no fixed order.")
+        raise Wrong(
+            "after a new start of Python the split would be another one: the order of a set of texts, and `hash()` of "
+            "a text, change with each start."
+        )
 
 
 def _translations(count: int) -> list[tuple[str, str]]:
@@ -226,7 +242,8 @@ def check_bucket(bucket: Callable[..., list[list[int]]]) -> None:
     if places == sorted(lengths):
         raise Wrong("these are lengths: give the *places* of the sentences, numbers from 0 to len(lengths) - 1.")
     if missing := set(range(len(lengths))) - set(places):
-        raise Wrong(f"{len(missing)} of {len(lengths)} sentences are in no batch; the last batch may be smaller.")
+        said = f"{len(missing)} of {len(lengths)} sentences are in no batch"
+        raise Wrong(said + _why_missing(len(missing), places, lengths))
     if places != list(range(len(lengths))):
         raise Wrong(
             f"each place from 0 to {len(lengths) - 1} should be there once; some are not in it, or there twice."
@@ -240,6 +257,13 @@ def check_bucket(bucket: Callable[..., list[list[int]]]) -> None:
         raise Wrong("two calls with the same seed give two different orders: make your own random.Random(seed).")
     if others[1] == others[2] == batches:
         raise Wrong("every seed gives the same order: use the seed to shuffle the batches.")
+
+
+def _why_missing(missing: int, places: list[int], lengths: list[int]) -> str:
+    found = [lengths[place] for place in set(places) & set(range(len(lengths)))]
+    if sorted(found) == sorted(set(lengths)):
+        return ": you have one sentence of each length. `.index` finds only the first one, a dictionary keeps the last."
+    return "; the last batch may be smaller." if missing < 8 else "."
 
 
 def _examine_order(batches: list[Sequence[int]], lengths: list[int]) -> None:

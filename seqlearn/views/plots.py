@@ -33,6 +33,10 @@ AXIS_NAMES = {
 LINK_LABEL = "gold link"
 OPEN, MASKED, ODD = "#8ECDF2", "#4D4D4D", "#D9D9D9"  # light blue, dark grey, light grey: apart in lightness too
 TRAIN, VALID = "#0072B2", "#D55E00"  # Okabe and Ito's blue and vermillion
+LOOKS = [  # of lines: apart in colour, in lightness and in their marks
+    {"color": TRAIN, "marker": "o"}, {"color": VALID, "marker": "s", "linestyle": "--"},
+    {"color": "#009E73", "marker": "^", "linestyle": "-."}, {"color": "#000000", "marker": "D", "linestyle": ":"},
+]  # fmt: skip
 
 
 def heatmap(
@@ -190,7 +194,8 @@ def length_histogram(
     for number, ((name, counted), color) in enumerate(zip(listed.items(), itertools.cycle((TRAIN, VALID)))):
         counts = np.bincount(counted.clip(max=end), minlength=end + 1)[start:]
         shift = (number - (len(listed) - 1) / 2) * width
-        ax.bar(places + shift, counts, width, color=color, label=f"{name} (median {np.median(counted):.0f})")
+        how = {"color": color, "edgecolor": "white", "hatch": ("", "///")[number % 2]}  # apart in grey, too
+        ax.bar(places + shift, counts, width, label=f"{name} (median {np.median(counted):.0f})", **how)
     every = -(-len(places) // 25)
     names = [f"{place}+" if place == end < longest else str(place) for place in places]
     ax.set_xticks(places[::-every][::-1], names[::-every][::-1])
@@ -222,6 +227,36 @@ def bars(
     ax.invert_yaxis()
     ax.set(xlabel=xlabel, title=title, xlim=(0, limit or 1.18 * max(values.values()) or 1))
     ax.spines[["top", "right"]].set_visible(False)
+    return ax.figure
+
+
+def quality_by_length(
+    runs: Mapping[str, Sequence[Mapping[str, Any]]], *, title: str = "", ax: Axes | None = None
+) -> Figure:
+    """BLEU against the length of the sentence: under each name a line through the mean of its runs, and their range.
+
+    Args:
+        runs: one result or more (seeds) by name, each with "bins": a list of groups of sentences with "from" and "to"
+            (tokens, both included), "pairs" and "bleu", as `benchmarks/experiments.py bottleneck` stores them.
+        ax: where to draw; default: a new figure.
+
+    Raises:
+        ValueError: there are no runs under a name, or not all have the same groups.
+    """
+    every = list(itertools.chain.from_iterable(runs.values()))
+    grouped = [[(part["from"], part["to"], part["pairs"]) for part in run["bins"]] for run in every]
+    if not grouped or not all(runs.values()) or any(groups != grouped[0] for groups in grouped):
+        raise ValueError("each name needs at least one run, and all runs the same groups of sentences")
+    ax, places = _axes(ax, 7.5, 4), range(len(grouped[0]))
+    for (name, listed), look in zip(runs.items(), itertools.cycle(LOOKS)):
+        scores = np.array([[part["bleu"] for part in run["bins"]] for run in listed])
+        label = name if len(listed) == 1 else f"{name} ({len(listed)} seeds)"
+        ax.plot(places, scores.mean(0), label=label, **look)
+        ax.fill_between(places, scores.min(0), scores.max(0), color=look["color"], alpha=0.2, linewidth=0)
+    ax.set_xticks(places, [f"{low}-{high}\n(n={count})" for low, high, count in grouped[0]])
+    ax.set(xlabel="length of the source (tokens; n: sentences)", ylabel="BLEU", ylim=(0, 103), title=title)
+    ax.grid(axis="y", alpha=0.3)
+    ax.legend(frameon=False, loc="lower left")
     return ax.figure
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import random
+from itertools import pairwise
 
 import pytest
 import torch
@@ -121,6 +122,25 @@ def greedy(word, merges):
     return pieces
 
 
+def repeated(word, merges):
+    """Each merge joins one place; all of it again and again, until nothing changes."""
+    pieces, before = ["▁", *word], None
+    while pieces != before:
+        before = list(pieces)
+        for pair in merges:
+            places = [place for place, here in enumerate(pairwise(pieces)) if here == pair]
+            if places:
+                pieces[places[0] : places[0] + 2] = ["".join(pair)]
+    return pieces
+
+
+def replaced(word, merges):
+    text = "▁ " + " ".join(word)
+    for left, right in merges:
+        text = text.replace(f"{left} {right}", left + right)
+    return text.split()
+
+
 def from_the_right(word, merges):
     pieces = ["▁", *word]
     for pair in merges:
@@ -144,6 +164,9 @@ def test_a_right_merge_of_another_kind(capsys):
         (lambda *args: merged(*args, order=-1), "the first one learned comes first"),
         (lambda *args: merged(*args)[:-1], "characters were lost or doubled"),
         (lambda *args: " ".join(merged(*args)), "yours is of type str"),
+        (lambda *args: merged(*args, begin="_"), 'the underscore: copy "▁" ("\\u2581")'),
+        (repeated, "*all* places where its pair stands"),
+        (replaced, "A pair is two *whole* pieces"),
         (greedy, "the first one learned comes first"),
         (from_the_right, "one after the other"),
         (consumed, "handed in has changed"),
@@ -224,7 +247,10 @@ def test_a_right_split_of_another_kind(capsys):
         (tail, "every seed gives the same split"),
         (lambda *args: by_source(*args, collect=list), "with the lines in another order"),
         (lambda *args: by_source(*args, collect=lambda sources: list(set(sources))), "order"),
-        (by_hash, "after a new start of Python"),
+        (
+            by_hash,
+            "after a new start of Python the split would be another one: the order of a set of texts, and `hash()`",
+        ),
         (lambda *args: by_source(*args)[1], "return two lists"),
         (lambda *args: tuple(map(set, by_source(*args))), "return two lists"),
         (shuffled_in_place, "handed in has changed"),
@@ -264,6 +290,19 @@ def unseeded_buckets(lengths, batch_size, seed):
     return buckets(lengths, batch_size, random.random())
 
 
+def by_index(lengths, batch_size, seed):
+    order = [lengths.index(length) for length in sorted(lengths)]
+    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    random.Random(seed).shuffle(batches)
+    return batches
+
+
+def by_dictionary(lengths, batch_size, seed):
+    place_of = {length: place for place, length in enumerate(lengths)}
+    order = [place_of[length] for length in sorted(place_of)]
+    return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+
+
 def sorted_in_place(lengths, batch_size, seed):
     lengths.sort()
     return buckets(lengths, batch_size, seed)
@@ -289,7 +328,13 @@ def test_a_right_bucket_of_another_kind(capsys):
         (shuffled_sentences, "of the places are padding"),
         (lambda *args: buckets(*args, shuffle=False), "shuffle the *batches*"),
         (lambda *args: buckets(*args, shuffle=False, backwards=True), "shuffle the *batches*"),
-        (lambda *args: buckets(*args, whole=True), "5 of 101 sentences are in no batch"),
+        (
+            lambda *args: buckets(*args, whole=True),
+            "5 of 101 sentences are in no batch; the last batch may be smaller.",
+        ),
+        (lambda *args: buckets(*args)[1:4], "are in no batch."),
+        (by_index, "79 of 101 sentences are in no batch: you have one sentence of each length"),
+        (by_dictionary, "one sentence of each length"),
         (
             lambda lengths, *rest: [[lengths[place] for place in b] for b in buckets(lengths, *rest)],
             "these are lengths",

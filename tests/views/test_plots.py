@@ -207,6 +207,9 @@ def test_length_histogram_counts_the_sentences_of_each_length():
     assert all(left < place < right for place, left, right in zip(range(2, 6), *middles, strict=True)), "side by side"
     assert texts(ax.get_legend().get_texts()) == ["English (median 2)", "French (median 4)"]
     assert english[0].get_facecolor() != french[0].get_facecolor()
+    assert [bars[0].get_hatch() or "" for bars in (english, french)] == ["", "///"], "apart in grey, too"
+    assert [patch.get_hatch() or "" for patch in ax.get_legend().get_patches()] == ["", "///"]
+    assert french[0].get_edgecolor()[:3] == (1, 1, 1), "white stripes"
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("length (tokens)", "sentences", "a title")
 
 
@@ -223,6 +226,39 @@ def test_the_last_bar_of_a_histogram_may_hold_all_longer_sentences():
 def test_a_histogram_of_nothing_is_refused(lengths):
     with pytest.raises(ValueError, match="at least one length under each name"):
         plots.length_histogram(lengths)
+
+
+def run(*scores, pairs=7):
+    """A result as the stored experiments have it, with groups of 1-2, 3-4, ... tokens."""
+    groups = enumerate(scores)
+    return {"bins": [{"from": 2 * n + 1, "to": 2 * n + 2, "pairs": pairs, "bleu": score} for n, score in groups]}
+
+
+def test_quality_by_length_draws_means_and_ranges():
+    runs = {"plain": [run(90, 40), run(80, 60)], "attention": [run(95, 94)]}
+    ax = plots.quality_by_length(runs, title="a title").axes[0]
+    plain, attention = ax.lines
+    assert plain.get_ydata().tolist() == [85, 50] and attention.get_ydata().tolist() == [95, 94]
+    corners = {tuple(corner) for corner in ax.collections[0].get_paths()[0].vertices.tolist()}
+    assert corners == {(0, 80), (0, 90), (1, 40), (1, 60)}, "from the worst seed to the best"
+    assert texts(ax.get_xticklabels()) == ["1-2\n(n=7)", "3-4\n(n=7)"]
+    assert texts(ax.get_legend().get_texts()) == ["plain (2 seeds)", "attention"]
+    assert plain.get_color() != attention.get_color() and plain.get_marker() != attention.get_marker()
+    assert ax.get_ylim()[0] == 0 and (ax.get_ylabel(), ax.get_title()) == ("BLEU", "a title")
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [{}, {"a": []}, {"a": [run(1, 2)], "b": []}, {"a": [run(1, 2)], "b": [run(1)]}, {"a": [run(1), run(1, pairs=8)]}],
+)
+def test_quality_by_length_needs_the_same_groups(runs):
+    with pytest.raises(ValueError, match="the same groups of sentences"):
+        plots.quality_by_length(runs)
+
+
+def test_quality_by_length_in_a_panel():
+    figure, panel = plt.subplots()
+    assert plots.quality_by_length({"a": [run(1, 2)]}, ax=panel) is figure and panel.lines
 
 
 def test_bars_are_labelled_and_stand_in_the_order_given():
