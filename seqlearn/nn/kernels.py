@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from .masking import as_mask, masked_softmax
 
 KERNELS = ("gaussian", "boxcar", "epanechnikov", "triangular", "constant")
+FLAT = ("boxcar", "constant")
 
 
 def kernel(name: str, distances: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
@@ -40,7 +41,10 @@ class KernelRegression(nn.Module):
     Args:
         kernel: one of `KERNELS`.
         width: how far a key reaches, in the units of queries and keys.
-        learned: whether training may change the width.
+        learned: whether training may change the width. Its logarithm is the parameter, so that it stays above 0.
+
+    Raises:
+        ValueError: there is no such kernel, the width is not above 0, or the kernel has no slope to learn it from.
     """
 
     record: list[Tensor] | None = None  # set by record_attention, for the time of its block
@@ -51,8 +55,15 @@ class KernelRegression(nn.Module):
             raise ValueError(f"there is no kernel {kernel!r}; choose from {', '.join(KERNELS)}")
         if not width > 0:
             raise ValueError(f"a width is above 0, not {width}")
+        if learned and kernel in FLAT:
+            raise ValueError(f"a {kernel} kernel is flat: its width cannot be learned by gradients")
         self.kernel = kernel
-        self.width = nn.Parameter(torch.tensor(float(width)), requires_grad=learned)
+        self.log_width = nn.Parameter(torch.tensor(float(width)).log(), requires_grad=learned)
+
+    @property
+    def width(self) -> Float[Tensor, ""]:
+        """How far a key reaches."""
+        return self.log_width.exp()
 
     def weights(
         self,

@@ -86,7 +86,7 @@ def test_the_width_is_learned_only_on_request_and_fits():
     values = torch.sin(2 * keys)
     others = ~torch.eye(40, dtype=torch.bool)
     fixed = KernelRegression(width=2.0)
-    assert not fixed.width.requires_grad and not any(p.requires_grad for p in fixed.parameters())
+    assert fixed.width.item() == pytest.approx(2.0) and not any(p.requires_grad for p in fixed.parameters())
     layer = KernelRegression(width=2.0, learned=True)
     optimizer = torch.optim.SGD(layer.parameters(), lr=0.5)
     losses = []
@@ -114,6 +114,24 @@ def test_gradients_and_arguments():
         copies = [tensor.detach().clone() for tensor in tensors]
         assert torch.autograd.gradcheck(layer, tensors)
         assert all(torch.equal(tensor, copy) for tensor, copy in zip(tensors, copies, strict=True))
+
+
+def test_a_learned_width_stays_above_zero():
+    """Looking at itself, a point wants the width 0: a step of any size must not carry it across."""
+    layer = KernelRegression(width=0.5, learned=True)
+    keys, values = torch.arange(5.0), torch.tensor([1.0, -1.0, 1.0, -1.0, 1.0])
+    optimizer = torch.optim.SGD(layer.parameters(), lr=5.0)
+    for _ in range(20):
+        optimizer.zero_grad()
+        ((layer(keys, keys, values) - values) ** 2).mean().backward()
+        optimizer.step()
+    assert 0 < layer.width.item() < 0.5 and layer(keys, keys, values).isfinite().all()
+
+
+@pytest.mark.parametrize("kernel", ["boxcar", "constant"])
+def test_flat_kernels_have_nothing_to_learn_from(kernel):
+    with pytest.raises(ValueError, match=f"a {kernel} kernel is flat"):
+        KernelRegression(kernel, learned=True)
 
 
 @pytest.mark.parametrize(
