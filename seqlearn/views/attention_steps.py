@@ -1,0 +1,234 @@
+"""One attention, step by step: Q Kᵀ, scale, mask, softmax, weighted sum of V, with the learner's own tensors."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import traitlets
+from jaxtyping import Bool, Float, Real
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from ..nn.masking import Mask, as_mask, masked_softmax
+from . import plots
+from .base import View, finite, pack, token_texts, unpack
+
+MATRICES = {  # name: title, what its rows and its columns are, whether masked cells are drawn as masked
+    "queries": ("Q", "query", "size", False),
+    "keys": ("Kᵀ", "size", "key", False),
+    "scores": ("scores", "query", "key", False),
+    "scaled": ("scaled", "query", "key", False),
+    "mask": ("mask", "query", "key", True),
+    "masked": ("masked", "query", "key", True),
+    "weights": ("weights", "query", "key", True),
+    "values": ("V", "key", "value", False),
+    "context": ("context", "query", "value", False),
+}
+MOST_NUMBERS = 8  # rows or columns of a picture with numbers in its cells: they take most of the time of drawing it
+
+
+class AttentionSteps(View, static="attention_steps"):
+    """One attention that can be stepped through; each number of a result shows the row and column that made it.
+
+    Args:
+        queries, keys, values: `(queries, size)`, `(keys, size)`, `(keys, value_size)`.
+        mask: bool `(queries, keys)`, True = may be attended, or what broadcasts to it; or integer valid lengths, one
+            for all queries or `(queries,)`.
+        query_tokens, key_tokens: the names of the rows; default: q0, q1 ... and k0, k1 ...
+        scale: what the scores are multiplied with; default: 1 / sqrt(size).
+
+    Traits, synced with the browser: `step` from 0 (scores) to 4 (weighted sum); `locked`, the `[row, column]` of the
+    result that stays marked, or `[]`.
+
+    Raises:
+        ValueError: shapes do not fit, or hold NaN or infinity.
+        TypeError: the mask is neither bool nor integer.
+    """
+
+    step = traitlets.Int(0, min=0, max=4).tag(sync=True)
+    locked = traitlets.List(traitlets.Int(min=0)).tag(sync=True)
+
+    def __init__(
+        self,
+        queries: Real[Tensor, "..."],
+        keys: Real[Tensor, "..."],
+        values: Real[Tensor, "..."],
+        mask: Mask | None = None,
+        query_tokens: Sequence[Any] | None = None,
+        key_tokens: Sequence[Any] | None = None,
+        scale: float | None = None,
+    ):
+        record = attention_record(queries, keys, values, mask, query_tokens, key_tokens, scale)
+        super().__init__(record=record)
+
+    def update(
+        self,
+        queries: Real[Tensor, "..."],
+        keys: Real[Tensor, "..."],
+        values: Real[Tensor, "..."],
+        mask: Mask | None = None,
+        query_tokens: Sequence[Any] | None = None,
+        key_tokens: Sequence[Any] | None = None,
+        scale: float | None = None,
+    ) -> None:
+        """Show another attention in the same place, at the same step. The arguments are those of the view."""
+        record = attention_record(queries, keys, values, mask, query_tokens, key_tokens, scale)
+        with self.hold_sync():
+            self.locked, self.record = [], record
+
+    @traitlets.validate("locked")
+    def _fits(self, proposal: dict[str, Any]) -> list[int]:
+        locked, axes = proposal["value"], self.record["axes"]
+        most = (len(axes["query"]), max(len(axes["key"]), len(axes["value"])))
+        if locked and not (len(locked) == 2 and locked[0] < most[0] and locked[1] < most[1]):
+            raise traitlets.TraitError(f"locked is [] or [row, column] below {list(most)}, not {locked}")
+        return locked
+
+    def tensor(self, name: str) -> Float[Tensor, "rows columns"]:
+        """What is shown under this name, as it was sent: one of `MATRICES`; `keys` are the transposed ones."""
+        return unpack(self.record["matrices"][name]["numbers"])
+
+    def summary(self) -> str:
+        """The shapes."""
+        (queries, size), (keys, value_size) = self.tensor("queries").shape, self.tensor("values").shape
+        return f"{queries} queries, {keys} keys, size {size}, value size {value_size}"
+
+    def figure(self) -> Figure:
+        """The results of all five steps, side by side; an arrow marks the present one."""
+        steps = self.record["steps"]
+        queries, keys, value_size = (len(self.record["axes"][name]) for name in ("query", "key", "value"))
+        shares = [min(max(columns, 3), 12) for columns in (keys, keys, keys, keys, value_size)]
+        height = 1.6 + 0.3 * min(queries, 12)
+        figure = Figure(figsize=(1.5 + min(0.42 * sum(shares), 14.0), height), layout="constrained")
+        panels = figure.subplots(1, len(steps), width_ratios=shares, sharey=True)
+        for index, (step, ax) in enumerate(zip(steps, panels, strict=True)):
+            self._draw(ax, step["result"])
+            ax.set_title(f"{index + 1}. {step['name']}" + (" ◀" if index == self.step else ""), fontsize=10)
+        panels[0].set_ylabel("query")
+        return figure
+
+    def _draw(self, ax: Axes, name: str) -> None:
+        """One result as a heat map; grey where a number is −∞ or masked."""
+        matrix, axes = self.record["matrices"][name], self.record["axes"]
+        numbers, allowed = self.tensor(name), unpack(self.record["allowed"]).bool()
+        hidden = ~allowed if matrix["masked"] else torch.zeros(numbers.shape, dtype=torch.bool)
+        rows, columns = numbers.shape
+        shown = np.ma.masked_array(numbers.numpy(), hidden.numpy())
+        ax.set_facecolor(plots.ODD)
+        image = ax.imshow(shown, cmap=plots.CMAP, aspect="auto", interpolation="nearest", extent=(0, columns, rows, 0))
+        plots.label_axis(ax.xaxis, axes[matrix["columns"]], rotation=90, most=16)
+        plots.label_axis(ax.yaxis, axes[matrix["rows"]], rotation=0, most=16)
+        ax.tick_params(labelsize=8)
+        if max(rows, columns) > MOST_NUMBERS:
+            return
+        for row, column in itertools.product(range(rows), range(columns)):
+            text = (
+                ("−∞" if name == "masked" else "–")
+                if hidden[row, column]
+                else f"{numbers[row, column]:.2f}".replace("-", "−")
+            )
+            dark = hidden[row, column] or image.norm(float(numbers[row, column])) > 0.6
+            color = "black" if dark else "white"
+            ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7, color=color)
+
+
+def attention_record(
+    queries: Real[Tensor, "..."],
+    keys: Real[Tensor, "..."],
+    values: Real[Tensor, "..."],
+    mask: Mask | None,
+    query_tokens: Sequence[Any] | None,
+    key_tokens: Sequence[Any] | None,
+    scale: float | None,
+) -> dict[str, Any]:
+    """Every number and every sentence that `AttentionSteps` draws; the arguments are explained there."""
+    queries, keys, values = (
+        finite(name, tensor, 2)
+        for name, tensor in zip(("queries", "keys", "values"), (queries, keys, values), strict=True)
+    )
+    (count, size), (key_count, key_size), value_size = queries.shape, keys.shape, values.shape[1]
+    if size != key_size:
+        raise ValueError(f"queries {tuple(queries.shape)} and keys {tuple(keys.shape)} differ in size")
+    if key_count != len(values):
+        raise ValueError(f"{key_count} keys {tuple(keys.shape)} do not fit {len(values)} values {tuple(values.shape)}")
+    factor = size**-0.5 if scale is None else float(scale)
+    if not math.isfinite(factor):
+        raise ValueError(f"a scale is a finite number, not {scale}")
+    dtype = torch.promote_types(torch.promote_types(queries.dtype, keys.dtype), values.dtype)
+    queries, keys, values = queries.to(dtype), keys.to(dtype), values.to(dtype)
+    scores = queries @ keys.T
+    allowed = full_mask(mask, scores)
+    scaled = scores * factor
+    weights = masked_softmax(scaled, allowed)
+    tensors = {"queries": queries, "keys": keys.T, "scores": scores, "scaled": scaled, "mask": allowed}
+    tensors |= {"masked": scaled.masked_fill(~allowed, -math.inf), "weights": weights}
+    tensors |= {"values": values, "context": weights @ values}
+    matrices = {
+        name: {"title": title, "rows": rows, "columns": columns, "masked": masked, "numbers": pack(tensors[name])}
+        for name, (title, rows, columns, masked) in MATRICES.items()
+    }
+    return {
+        "axes": {
+            "query": token_texts("query tokens", query_tokens, count, "q"),
+            "key": token_texts("key tokens", key_tokens, key_count, "k"),
+            "size": [str(index) for index in range(size)],
+            "value": [str(index) for index in range(value_size)],
+        },
+        "matrices": matrices,
+        "allowed": pack(allowed, "uint8"),
+        "empty": (~allowed.any(-1)).nonzero().flatten().tolist(),
+        "scale": factor,
+        "steps": steps_of(count, size, key_count, value_size, scale, mask is not None, tensors),
+    }
+
+
+def full_mask(mask: Mask | None, scores: Float[Tensor, "queries keys"]) -> Bool[Tensor, "queries keys"]:
+    """The mask of one attention, for each query and key; lengths may be one number, or one for each query."""
+    if mask is None:
+        return torch.ones(scores.shape, dtype=torch.bool)
+    mask = mask.detach().cpu()
+    while mask.dim() > 2 and mask.shape[0] == 1:
+        mask = mask.squeeze(0)
+    try:
+        return as_mask(mask.unsqueeze(0), scores.unsqueeze(0)).expand(1, *scores.shape).squeeze(0)
+    except ValueError:
+        raise ValueError(
+            f"mask {tuple(mask.shape)} does not fit scores {tuple(scores.shape)} (queries, keys)"
+        ) from None
+
+
+def steps_of(
+    queries: int, size: int, keys: int, value_size: int, scale: float | None, masks: bool, tensors: dict[str, Tensor]
+) -> list[dict[str, Any]]:
+    """Name, formula and sentence of each step, its inputs and result, and what of the inputs makes a cell of it."""
+    factor = f"1/√{size}" if scale is None else f"{scale:.4g}"
+    low, high = (float(number) for number in torch.aminmax(torch.cat([tensors["scores"], tensors["scaled"]])))
+    same, scaled = [low, high], [float(number) for number in torch.aminmax(tensors["scaled"])]
+    steps = [
+        ("scores", f"scores = Q Kᵀ: ({queries} × {size}) · ({size} × {keys}) = ({queries} × {keys})",
+         "Each score is the dot product of a query and a key: how well the two agree.",
+         ["queries", "keys"], "scores", ["row", "column"], ["·", "="], {}, ""),
+        ("scale", f"scaled = scores · {factor}",
+         "The scale keeps scores of long vectors in the range where softmax does not pick a single key.",
+         ["scores"], "scaled", ["same"], ["→"], {"scores": same, "scaled": same}, ""),
+        ("mask", "masked = scaled where the mask allows, −∞ elsewhere",
+         "What may not be attended gets −∞." if masks else "No mask was given: every key may be attended.",
+         ["scaled", "mask"], "masked", ["same", "same"], ["and", "→"], {"scaled": scaled, "masked": scaled},
+         "The whole row is −∞."),
+        ("softmax", "weights = e^masked / sum of e^masked over the row",
+         "Each row becomes positive numbers that sum to 1.",
+         ["masked"], "weights", ["row"], ["→"], {"masked": scaled, "weights": [0.0, 1.0]}, "The weights are all 0."),
+        ("weighted sum",
+         f"context = weights V: ({queries} × {keys}) · ({keys} × {value_size}) = ({queries} × {value_size})",
+         "Each query takes the average of the values, by its weights.",
+         ["weights", "values"], "context", ["row", "column"], ["·", "="], {"weights": [0.0, 1.0]},
+         "The context is 0."),
+    ]  # fmt: skip
+    fields = ("name", "formula", "sentence", "inputs", "result", "made", "signs", "limits", "empty")
+    return [dict(zip(fields, step, strict=True)) for step in steps]

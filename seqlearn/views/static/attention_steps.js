@@ -1,0 +1,161 @@
+// AttentionSteps: one attention in five steps. All numbers come from Python; here they are only drawn and put in words.
+
+const MOST_TERMS = 6; // of a sum that is written out in full
+
+function build(model, root, record) {
+  const { axes, matrices, steps, empty } = record;
+  const last = steps.length - 1;
+  const at = () => Math.min(Math.max(model.get("step"), 0), last);
+  const go = (step) => change(model, { step: Math.min(Math.max(step, 0), last) });
+  const previous = make("button", { type: "button", "aria-label": "previous step", onclick: () => go(at() - 1) }, "◀ Previous");
+  const next = make("button", { type: "button", "aria-label": "next step", onclick: () => go(at() + 1) }, "Next ▶");
+  const where = make("span", { class: "where", role: "status" });
+  const formula = make("p", { class: "formula" });
+  const note = make("p", { class: "faint" });
+  const panels = make("div", { class: "panels" });
+  const says = make("div", { class: "says", "aria-live": "polite" });
+  const bar = make("div", { class: "controls", role: "group", "aria-label": "steps" }, previous, next, where);
+  fill(root, { role: "region", "aria-label": "attention, step by step" }, [bar, formula, note, panels, says]);
+  let shown; // { step, inputs: maps, result: map }
+  let hovered = null;
+
+  const explain = () => {
+    const { row, column } = hovered ?? {};
+    const [lockedRow, lockedColumn] = model.get("locked");
+    const [rows, columns] = matrices[shown.step.result].numbers.shape;
+    const isLocked = lockedRow < rows && lockedColumn < columns; // false where there is none
+    const cell = isLocked ? { row: lockedRow, column: lockedColumn } : hovered && { row, column };
+    shown.result.target(isLocked ? cell : null);
+    shown.result.mark(cell ? [{ ...cell, strong: true }] : []);
+    shown.inputs.forEach((map, i) => map.mark(cell ? [made(shown.step.made[i], cell)] : []));
+    says.replaceChildren(...(cell ? sentence(record, shown.step, cell, isLocked) : [make("span", { class: "faint" }, hint)]));
+  };
+  const redraw = () => {
+    const step = steps[at()];
+    const focused = panels.contains(root.getRootNode().activeElement); // the keys stay where they were
+    const start = hovered;
+    hovered = null;
+    where.textContent = `step ${at() + 1} of ${steps.length}: ${step.name}`;
+    formula.textContent = step.formula;
+    note.replaceChildren(...noteOf(step, empty, axes.query));
+    previous.disabled = at() === 0;
+    next.disabled = at() === last;
+    const names = [...step.inputs, step.result];
+    const widths = cellWidths(root.clientWidth || 900, names.map((name) => matrices[name]), axes);
+    const result = panel(record, step.result, step.limits, {
+      width: widths.at(-1),
+      start,
+      point: (cell) => {
+        hovered = cell;
+        explain();
+      },
+      lock: (cell) => change(model, { locked: cell ? [cell.row, cell.column] : [] }),
+    });
+    shown = { step, inputs: step.inputs.map((name, i) => panel(record, name, step.limits, { width: widths[i] })), result };
+    const sign = (text) => make("span", { class: "sign", "aria-hidden": "true" }, text);
+    panels.replaceChildren(...[...shown.inputs, result].map(({ node }, i) =>
+      make("div", { class: "signed" }, i ? sign(step.signs[i - 1]) : null, node)));
+    explain();
+    if (focused) result.focus();
+  };
+  root.onkeydown = (event) => {
+    const by = { PageDown: 1, PageUp: -1 }[event.key] ?? (bar.contains(event.target) && { ArrowRight: 1, ArrowLeft: -1 }[event.key]);
+    if (!by) return;
+    go(at() + by);
+    event.preventDefault();
+  };
+  return { step: redraw, locked: explain, resized: redraw };
+}
+
+const hint = "Point at a cell of the result, or press Tab and the arrow keys, to see what made it; click or Enter keeps it. " +
+  "PageUp and PageDown change the step.";
+
+/** The width of a cell in each matrix, so that all stand side by side: with numbers in all of them, else in the result
+ * only, else in none; undefined where even that is too wide, and they stand below each other. */
+function cellWidths(room, matrices, axes) {
+  const count = matrices.map(({ numbers }) => numbers.shape[1]);
+  const total = (list) => list.reduce((sum, x) => sum + x, 0);
+  const longest = (texts) => Math.min(110, Math.max(...texts.map(widthOf)));
+  const left = room - total(matrices.map(({ rows, columns }) => longest(axes[rows]) + 0.6 * longest(axes[columns]) + 45));
+  if (total(count) * CELL.width <= left) return count.map(() => CELL.width);
+  const inputs = fit(total(count.slice(0, -1)), CELL.width - 1, left - count.at(-1) * CELL.width);
+  if (inputs >= 10) return [...count.slice(0, -1).map(() => inputs), CELL.width];
+  const all = fit(total(count), CELL.width - 1, left);
+  return count.map(() => (all >= 8 ? all : undefined));
+}
+
+/** What of an input made a cell of the result: its row, its column, or the cell at the same place. */
+function made(how, { row, column }) {
+  return { row: { row }, column: { column }, same: { row, column } }[how];
+}
+
+function panel({ axes, matrices, allowed }, name, limits, options) {
+  const { title, rows, columns, numbers, masked } = matrices[name];
+  const [count, size] = numbers.shape;
+  const isMask = name === "mask";
+  const map = heatMap({
+    title: `${title} (${count} × ${size})`,
+    rows: axes[rows],
+    columns: axes[columns],
+    hidden: masked ? (i, j) => !allowed.at(i, j) : undefined,
+    word: masked ? (value, i, j) => (isMask && value ? "✓" : value === -Infinity ? "−∞" : allowed.at(i, j) ? null : "–") : null,
+    tint: isMask ? "#8ecdf2" : null,
+    bar: !isMask,
+    ...options,
+  });
+  map.show(numbers.values, limits[name]);
+  return map;
+}
+
+/** The step in words, and who has nothing to attend to. */
+function noteOf(step, empty, queries) {
+  const names = empty.slice(0, 8).flatMap((i, place) => [place ? ", " : "", token(queries[i])]);
+  const more = empty.length > 8 ? ` and ${empty.length - 8} more` : "";
+  const parts = step.empty && empty.length ? [" Nothing to attend to: ", ...names, more, ". " + step.empty] : [];
+  return [step.sentence, ...parts];
+}
+
+/** A cell of the result, and how it was made. */
+function sentence(record, step, { row, column }, isLocked) {
+  const { axes, matrices } = record;
+  const { rows, columns, numbers } = matrices[step.result];
+  const names = [token(axes[rows][row]), columns === "key" ? " looks at " : ", number ", token(axes[columns][column])];
+  const words = WORDS[step.result](record, row, column, numbers.at(row, column));
+  const lock = isLocked ? [make("span", { class: "faint" }, " (locked: Escape or a click frees it)")] : [];
+  return [make("div", {}, ...names, ...lock), make("div", { class: "formula" }, words)];
+}
+
+const WORDS = {
+  scores: ({ matrices }, i, j, value) => products(across(matrices.queries, i), down(matrices.keys, j), value),
+  scaled: ({ matrices, scale }, i, j, value) => {
+    const score = matrices.scores.numbers.at(i, j);
+    return `${inProduct(score)}·${inProduct(scale)} ${relation([score, scale, value])} ${number(value)}`;
+  },
+  masked: ({ matrices, allowed }, i, j) => {
+    const score = number(matrices.scaled.numbers.at(i, j));
+    return allowed.at(i, j) ? `may be attended: ${score} stays` : `masked: ${score} becomes −∞, and e^−∞ = 0`;
+  },
+  weights: ({ matrices, empty }, i, j, value) => {
+    if (empty.includes(i)) return "every key is masked: nothing to attend to, so the weight is 0";
+    const scores = across(matrices.masked, i);
+    const power = (score) => `e^${score < 0 && score !== -Infinity ? `(${number(score)})` : number(score)}`;
+    return `${power(scores[j])} / (${sum(scores, (k) => power(scores[k]))}) ${relation([...scores, value])} ${number(value)}`;
+  },
+  context: ({ matrices }, i, j, value) => products(across(matrices.weights, i), down(matrices.values, j), value),
+};
+
+const across = ({ numbers }, i) => Array.from({ length: numbers.shape[1] }, (_, j) => numbers.at(i, j));
+const down = ({ numbers }, j) => Array.from({ length: numbers.shape[0] }, (_, i) => numbers.at(i, j));
+const inProduct = (x) => (x < 0 ? `(${number(x)})` : number(x));
+
+function products(left, right, value) {
+  const terms = sum(left, (k) => `${inProduct(left[k])}·${inProduct(right[k])}`);
+  return `${terms} ${relation([...left, ...right, value])} ${number(value)}`;
+}
+
+/** The terms with plus signs between them; of a long sum only the first ones and the last. */
+function sum(list, term) {
+  const all = list.length <= MOST_TERMS;
+  const first = Array.from({ length: all ? list.length : MOST_TERMS - 2 }, (_, k) => term(k));
+  return (all ? first : [...first, "…", term(list.length - 1)]).join(" + ") + (all ? "" : ` [${list.length} terms]`);
+}

@@ -1,0 +1,228 @@
+// A labelled heat map that can be pointed at, by mouse and by keys.
+
+const VIRIDIS = "440154481769472a7a433d843d4e8a355e8d2e6d8e297b8e23898e1f978b21a5852eb37c46c06f65cb5e89d548b0dd2fd8e219fde725"
+  .match(/.{6}/g)
+  .map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+
+/** Red, green and blue of a share of the colour bar, from 0 to 1. */
+function colour(share) {
+  const place = Math.min(Math.max(share || 0, 0), 1) * (VIRIDIS.length - 1);
+  const [low, high] = [VIRIDIS[Math.floor(place)], VIRIDIS[Math.ceil(place)]];
+  return low.map((part, i) => Math.round(part + (high[i] - part) * (place % 1)));
+}
+
+const MOST_NUMBERS = 12; // rows or columns of a map with numbers in its cells
+const CELL = { width: 38, height: 24 }; // with room for a number
+const SMALL = "11px system-ui, sans-serif";
+const pen = document.createElement("canvas").getContext("2d");
+
+function widthOf(text) {
+  pen.font = SMALL;
+  return Math.ceil(pen.measureText(text).width);
+}
+
+/** A labelled heat map.
+ *
+ * title: above it. rows, columns: its labels. hidden(i, j): whether a cell is masked (hatched). word(value, i, j): what
+ * stands in a cell; null: its number. tint: one colour, in place of the bar's. bar: false for no colour bar. point({row, column} or null): what the mouse or the
+ * arrow keys are on; lock({row, column} or null): what was clicked, or Enter; without them it is only looked at.
+ * start: where the arrow keys begin. width: of a cell, in pixels; numbers are written from CELL.width on.
+ * Gives { node, focus(), show(values, limits), mark(marks), target(locked cell) }.
+ */
+function heatMap(options) {
+  const { title, rows, columns, hidden = () => false, word = null, tint = null, bar = true, point = null } = options;
+  const few = rows.length <= MOST_NUMBERS && columns.length <= MOST_NUMBERS;
+  const width = options.width ?? (few ? CELL.width : fit(columns.length, CELL.width, 320));
+  const height = rows.length <= MOST_NUMBERS ? CELL.height : fit(rows.length, CELL.height, 320);
+  const written = few && width >= CELL.width;
+  const canvas = make("canvas", { "aria-hidden": "true" });
+  const marks = make("div", { class: "marks", "aria-hidden": "true" });
+  const body = make("div", { class: "body" }, canvas, marks);
+  const [low, high, scale] = [make("span"), make("span"), make("canvas", { class: "bar", width: 64, height: 1 })];
+  const head = columnLabels(columns, width);
+  const side = rowLabels(rows, height);
+  const foot = make("div", { class: "foot" }, ...(bar ? [low, scale, high] : []));
+  const node = make("figure", { class: "map" }, make("figcaption", {}, title), head.node, side.node, body, foot);
+  const spoken = `${title}: ${rows.length} rows, ${columns.length} columns`;
+  fill(body, point ? { role: "application", tabindex: 0, "aria-label": spoken + ". Arrow keys move, Enter locks." } :
+    { role: "img", "aria-label": spoken }, []);
+  const context = scaled(canvas, width * columns.length, height * rows.length);
+  const ramp = scale.getContext("2d");
+  for (let x = 0; x < 64; x++) {
+    ramp.fillStyle = `rgb(${colour(x / 63)})`;
+    ramp.fillRect(x, 0, 1, 1);
+  }
+  const cellAt = (event) => {
+    const box = canvas.getBoundingClientRect();
+    const [column, row] = [Math.floor((event.clientX - box.left) / width), Math.floor((event.clientY - box.top) / height)];
+    return row in rows && column in columns ? { row, column } : null;
+  };
+  const target = point ? pointing(body, cellAt, rows.length, columns.length, options) : () => {};
+  let drawn = [];
+  const tip = ({ row, column }) => `${rows[row]}, ${columns[column]}: ${number(drawn[row * columns.length + column])}`;
+  if (!point) body.addEventListener("pointermove", (event) => (body.title = cellAt(event) ? tip(cellAt(event)) : ""));
+  return {
+    node,
+    target,
+    focus: () => body.focus({ focusVisible: true }),
+    show(values, limits = extent(values)) {
+      drawn = values;
+      paint(context, { values, limits, hidden, word, tint, written, width, height, rows: rows.length, columns: columns.length });
+      [low.textContent, high.textContent] = limits.map(number);
+    },
+    /** Frames around cells: [{ row, column, strong }]; without a column the whole row, without a row the whole column. */
+    mark(list) {
+      marks.replaceChildren(...list.map(({ row, column, strong }) => {
+        const frame = make("div", { class: strong ? "frame strong" : "frame" });
+        frame.style.left = `${(column ?? 0) * width}px`;
+        frame.style.top = `${(row ?? 0) * height}px`;
+        frame.style.width = `${column === undefined ? width * columns.length : width}px`;
+        frame.style.height = `${row === undefined ? height * rows.length : height}px`;
+        return frame;
+      }));
+      head.mark(list.map(({ column }) => column));
+      side.mark(list.map(({ row }) => row));
+    },
+  };
+}
+
+/** The width of a cell where all of them together have so much room. */
+const fit = (count, most, room) => Math.max(2, Math.min(most, Math.floor(room / count)));
+
+/** A canvas that is sharp on every screen. */
+function scaled(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
+  [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
+  const context = canvas.getContext("2d");
+  context.scale(canvas.width / width, canvas.height / height);
+  return context;
+}
+
+/** The cells: colours, hatching where masked, and words. The grey can be told from white, from black and from viridis. */
+function paint(context, { values, limits, hidden, word, tint, written, width, height, rows, columns }) {
+  context.clearRect(0, 0, width * columns, height * rows);
+  context.font = SMALL;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  const gap = width > 6 && height > 6 ? 1 : 0;
+  const digits = decimals(values);
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) {
+      const [value, x, y] = [values[row * columns + column], column * width, row * height];
+      const masked = hidden(row, column);
+      const rgb = colour((value - limits[0]) / (limits[1] - limits[0] || 1));
+      if (masked) hatch(context, x, y, width - gap, height - gap);
+      else {
+        context.fillStyle = tint ?? `rgb(${rgb})`;
+        context.fillRect(x, y, width - gap, height - gap);
+      }
+      if (!written) continue;
+      const light = masked || tint || 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 140;
+      context.fillStyle = light ? "#000" : "#fff";
+      context.fillText((word && word(value, row, column)) ?? inCell(value, digits), x + width / 2, y + height / 2, width - 4);
+    }
+  }
+}
+
+function hatch(context, x, y, width, height) {
+  context.fillStyle = "#a3a3a3";
+  context.fillRect(x, y, width, height);
+  if (width < 6 || height < 6) return; // too small for lines, and too many
+  context.save();
+  context.beginPath();
+  context.rect(x, y, width, height);
+  context.clip();
+  context.strokeStyle = "#878787";
+  context.beginPath();
+  for (let at = -height; at < width; at += 6) {
+    context.moveTo(x + at, y + height);
+    context.lineTo(x + at + height, y);
+  }
+  context.stroke();
+  context.restore();
+}
+
+/** As few decimals as write all numbers in full, at most 2. */
+function decimals(values) {
+  return [0, 1].find((digits) => values.every((x) => !Number.isFinite(x) || Math.abs(x - x.toFixed(digits)) < 1e-6)) ?? 2;
+}
+
+function inCell(x, digits) {
+  return Number.isFinite(x) && Math.abs(x) < 1e4 ? x.toFixed(digits).replace("-", "−") : number(x);
+}
+
+/** Labels above the columns, slanted where they are wider than a column; with too little room, every second, third ... */
+function columnLabels(texts, width) {
+  const every = Math.ceil(14 / width);
+  const widths = texts.map((text) => Math.min(widthOf(text) + 4, 110));
+  const slanted = widths.some((wide) => wide > width * every);
+  const node = make("div", { class: slanted ? "columns slanted" : "columns" });
+  node.style.height = `${slanted ? 18 + 0.71 * Math.max(...widths) : 18}px`;
+  node.style.width = `${texts.length * width}px`;
+  const beyond = widths.map((wide, i) => (i % every ? 0 : (i + 0.5) * width + 0.71 * wide + 8 - texts.length * width));
+  node.style.marginRight = `${slanted ? Math.max(0, ...beyond) : 0}px`;
+  const labels = place(node, texts, every, (label, i) => {
+    label.style.left = slanted ? `${(i + 0.5) * width}px` : `${i * width}px`;
+    if (!slanted) label.style.width = `${width * every}px`;
+  });
+  return { node, mark: (list) => underline(labels, list) };
+}
+
+function rowLabels(texts, height) {
+  const every = Math.ceil(14 / height);
+  const node = make("div", { class: "rows" });
+  const labels = place(node, texts, every, (label, i) => {
+    if ((texts.length - i) * height < 14) label.textContent = ""; // too little room for the last one
+    label.style.height = label.style.lineHeight = `${height * Math.min(every, texts.length - i)}px`;
+  });
+  return { node, mark: (list) => underline(labels, list) };
+}
+
+function place(node, texts, every, put) {
+  return texts.map((text, i) => {
+    if (i % every) return null;
+    const label = make("span", { class: "label", dir: "auto", title: text }, text.replaceAll("\n", "⏎"));
+    put(label, i);
+    node.append(label);
+    return label;
+  });
+}
+
+function underline(labels, list) {
+  labels.forEach((label, i) => label && label.classList.toggle("on", list.includes(i)));
+}
+
+/** Mouse, arrow keys, Enter, Escape on a grid. Returns what tells it which cell is locked. */
+function pointing(body, cellAt, rows, columns, { point, lock, start }) {
+  const within = (at, count) => Math.min(Math.max(at, 0), count - 1);
+  let [locked, cursor] = [null, { row: within(start?.row ?? 0, rows), column: within(start?.column ?? 0, columns) }];
+  const same = (a, b) => a && b && a.row === b.row && a.column === b.column;
+  const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+  body.addEventListener("pointermove", (event) => point(cellAt(event)));
+  body.addEventListener("pointerleave", () => point(null));
+  body.addEventListener("focus", () => body.matches(":focus-visible") && point((cursor = locked ?? cursor)));
+  body.addEventListener("blur", () => point(null));
+  body.addEventListener("click", (event) => {
+    const cell = cellAt(event);
+    if (!cell) return;
+    cursor = cell;
+    lock(same(cell, locked) ? null : cell);
+  });
+  body.addEventListener("keydown", (event) => {
+    if (event.key in moves) {
+      const [down, right] = moves[event.key];
+      const next = { row: within(cursor.row + down, rows), column: within(cursor.column + right, columns) };
+      cursor = next;
+      if (locked) lock(next); // the lock follows the arrow keys
+      point(next);
+    } else if (event.key === "Enter" || event.key === " ") lock(same(cursor, locked) ? null : cursor);
+    else if (event.key === "Escape") lock(null);
+    else return;
+    event.preventDefault();
+  });
+  return (cell) => {
+    locked = cell;
+    if (cell) cursor = cell;
+  };
+}

@@ -1,0 +1,141 @@
+// KernelView: kernel regression with a slider for the width. Predictions and weights of all widths come from Python.
+
+const SIZE = { width: 460, height: 300, left: 40, right: 10, top: 8, bottom: 34 };
+
+function build(model, root, record) {
+  const { kernels, widths, keys, values, queries, truth } = record;
+  const count = queries.values.length;
+  let hovered = null;
+  const chosen = () => kernels.indexOf(model.get("kernel"));
+  const nearest = () => widths.reduce((best, width, i) =>
+    Math.abs(width - model.get("width")) < Math.abs(widths[best] - model.get("width")) ? i : best, 0);
+  const width = slider({ label: "width", texts: widths.map(number), choose: (i) => change(model, { width: widths[i] }) });
+  const kernel = choice({ label: "kernel", texts: kernels, choose: (name) => change(model, { kernel: name }) });
+  const controls = make("div", { class: "controls", role: "group", "aria-label": "settings" }, width.node, kernel.node);
+  const says = make("div", { class: "says", "aria-live": "polite" });
+  const lock = (cell) => change(model, { locked: cell ? [cell.row] : [] });
+  const point = (cell) => {
+    hovered = cell && cell.row;
+    explain();
+  };
+  const map = heatMap({
+    title: `weights (${count} queries × ${keys.values.length} keys)`,
+    rows: [...queries.values].map(number),
+    columns: [...keys.values].map(number),
+    point,
+    lock,
+  });
+  const chart = plot(record, point, (row) => lock(model.get("locked")[0] === row ? null : { row }));
+  const notes = legend(Boolean(truth));
+  const panels = make("div", { class: "panels side" }, make("div", {}, chart.node, notes), map.node);
+  fill(root, { role: "region", "aria-label": "kernel regression" }, [controls, panels, says]);
+
+  const rowOf = (query) => weightsOf(record, chosen(), nearest(), query);
+  const explain = () => {
+    const locked = model.get("locked")[0];
+    const query = locked ?? hovered;
+    map.target(locked === undefined ? null : { row: locked, column: 0 });
+    map.mark(query === null ? [] : [{ row: query, strong: true }]);
+    const prediction = query === null ? 0 : record.predictions.at(chosen(), nearest(), query);
+    chart.point(query, prediction, query === null ? null : rowOf(query));
+    says.replaceChildren(...(query === null ? [make("span", { class: "faint" }, hint)] :
+      sentence(record, query, prediction, rowOf(query), locked !== undefined)));
+  };
+  const redraw = () => {
+    const [k, w] = [chosen(), nearest()];
+    width.set(w);
+    kernel.set(kernels[k]);
+    const top = record.tops.at(k, w);
+    const cells = count * keys.values.length;
+    const start = (k * widths.length + w) * cells;
+    const weights = Float32Array.from(record.weights.values.subarray(start, start + cells), (x) => (x / 65535) * top);
+    map.show(weights, [0, top || 1]);
+    chart.curve(record.predictions.values.subarray((k * widths.length + w) * count, (k * widths.length + w + 1) * count),
+      (query) => weights.subarray(query * keys.values.length, (query + 1) * keys.values.length).every((x) => x === 0));
+    explain();
+  };
+  return { width: redraw, kernel: redraw, locked: explain };
+}
+
+const hint = "Point at the plot or at a row of the heat map, or press Tab and the arrow keys, to see what a query looks at; " +
+  "click or Enter keeps it.";
+
+function weightsOf({ weights, tops, keys }, k, w, query) {
+  return Array.from(keys.values, (_, key) => (weights.at(k, w, query, key) / 65535) * tops.at(k, w));
+}
+
+function sentence({ keys, values, queries, truth }, query, prediction, weights, isLocked) {
+  const best = weights.indexOf(Math.max(...weights));
+  const sorted = [...weights].sort((a, b) => b - a);
+  let [needed, sum] = [0, 0];
+  while (needed < sorted.length && sum < 0.9) sum += sorted[needed++];
+  const looks = weights[best] === 0 ? "No key is within reach, so the prediction is 0." :
+    `${needed} of ${weights.length} keys ${needed === 1 ? "carries" : "carry"} 90 % of the weight; the largest, ${number(weights[best])}, is on the key at ` +
+    `x = ${number(keys.values[best])} (y = ${number(values.values[best])}).`;
+  const here = `Query x = ${number(queries.values[query])}: prediction ${number(prediction)}`;
+  const told = truth ? `, truth ${number(truth.values[query])}. ` : ". ";
+  return [make("div", {}, here + told, isLocked ? make("span", { class: "faint" }, "(locked: Escape or a click frees it)") : null),
+    make("div", {}, looks)];
+}
+
+function legend(hasTruth) {
+  const sample = (name, text) => make("span", {}, draw("svg", { width: 26, height: 12, class: "plot", "aria-hidden": "true" },
+    name === "dot" || name === "lost" ? draw("circle", { class: name, cx: 13, cy: 6, r: 4 }) :
+      draw("path", { class: name, d: "M0 6H26" })), text);
+  return make("div", { class: "legend" }, sample("dot", "data; size: its weight"), sample("prediction", "prediction"),
+    hasTruth ? sample("truth", "truth") : null, sample("lost", "no key within reach"));
+}
+
+/** Points, curves and the query that is pointed at. */
+function plot({ keys, values, queries, truth, predictions }, point, lock) {
+  const { width, height, left, right, top, bottom } = SIZE;
+  const spread = ([low, high]) => [low - 0.04 * (high - low || 1), high + 0.04 * (high - low || 1)];
+  const [x0, x1] = spread(extent(keys.values, queries.values));
+  const [y0, y1] = spread(extent(values.values, predictions.values, truth ? truth.values : []));
+  const x = (at) => left + ((at - x0) / (x1 - x0)) * (width - left - right);
+  const y = (at) => height - bottom - ((at - y0) / (y1 - y0)) * (height - top - bottom);
+  const marks = [
+    ...ticks(x0, x1).map((at) => draw("text", { x: x(at), y: height - bottom + 16, "text-anchor": "middle" }, number(at))),
+    ...ticks(y0, y1).map((at) => draw("text", { x: left - 6, y: y(at) + 4, "text-anchor": "end" }, number(at))),
+    draw("text", { x: (width + left) / 2, y: height - 2, "text-anchor": "middle" }, "x"),
+    draw("text", { x: 4, y: top + 8 }, "y"),
+    draw("path", { class: "axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
+  ];
+  const line = (name) => draw("path", { class: name });
+  const [prediction, lost, cursor] = [line("prediction"), draw("g"), line("cursor")];
+  const answer = draw("circle", { class: "answer", r: 0 });
+  const dots = Array.from(keys.values, (key, i) => draw("circle", { class: "dot", cx: x(key), cy: y(values.values[i]), r: 3 }));
+  const track = truth ? [draw("path", { class: "truth", d: path([...queries.values].map((at, i) => [x(at), y(truth.values[i])])) })] : [];
+  const nearest = (event) => {
+    const at = event.clientX - node.getBoundingClientRect().left;
+    return queries.values.reduce((best, query, i) => (Math.abs(x(query) - at) < Math.abs(x(queries.values[best]) - at) ? i : best), 0);
+  };
+  const node = draw("svg", {
+    class: "plot", width, height, role: "img", "aria-label": "data points, prediction and truth",
+    onpointermove: (event) => point({ row: nearest(event) }),
+    onpointerleave: () => point(null),
+    onclick: (event) => lock(nearest(event)),
+  }, draw("rect", { width, height, fill: "transparent" }), ...marks, ...track, cursor, ...dots, prediction, lost, answer);
+  return {
+    node,
+    /** A line through all predictions, broken where no key is within reach; there a ring stands for each query. */
+    curve(list, isLost) {
+      const places = Array.from(list, (value, i) => (isLost(i) ? null : [x(queries.values[i]), y(value)]));
+      prediction.setAttribute("d", path(places));
+      const rings = places.map((place, i) => place ? null : draw("circle", { class: "lost", cx: x(queries.values[i]), cy: y(0), r: 3 }));
+      lost.replaceChildren(...rings.filter(Boolean));
+    },
+    point(query, value, weights) {
+      const most = weights ? Math.max(...weights) : 0;
+      dots.forEach((dot, i) => dot.setAttribute("r", most ? 1.5 + 9 * Math.sqrt(weights[i] / most) : 3.5));
+      const at = query === null ? 0 : x(queries.values[query]);
+      cursor.setAttribute("d", query === null ? "" : `M${at} ${top}V${height - bottom}`);
+      fill(answer, { r: query === null ? 0 : 5, cx: at, cy: y(value) }, []);
+    },
+  };
+}
+
+/** An SVG path through places; null breaks it. */
+function path(places) {
+  return places.map((place, i) => place && `${places[i - 1] ? "L" : "M"}${place[0].toFixed(1)} ${place[1].toFixed(1)}`).filter(Boolean).join("");
+}

@@ -1,0 +1,192 @@
+"""Both views in a real JupyterLab: traits there and back, no wait for a busy kernel, the theme, the keys."""
+
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from urllib.request import urlopen
+
+import nbformat
+import pytest
+
+CELLS = [
+    """import torch
+from seqlearn.views.attention_steps import AttentionSteps
+steps = AttentionSteps(torch.eye(12), torch.eye(12), torch.eye(12), torch.arange(12))
+steps""",
+    """from seqlearn.views.kernel_view import KernelView
+x = torch.linspace(0, 5, 50)
+kernel = KernelView(x, x.sin(), x, ("gaussian", "triangular"), 0.5, widths=[i / 10 for i in range(1, 41)])
+kernel""",
+    "steps.step = 2; kernel.width = 0.1; kernel.kernel = 'triangular'",
+    "print(steps.step, steps.locked, round(kernel.width, 2), kernel.kernel, kernel.locked)",
+    "import time; end = time.time() + 60\nwhile time.time() < end and not __import__('os').path.exists('enough'): pass",
+    "steps.update(torch.ones(1, 2), torch.ones(2, 2), torch.ones(2, 1), query_tokens=['<b>new</b>']); steps.step = 0",
+]
+OPTIONS = """--no-browser --allow-root --ip=127.0.0.1 --ServerApp.port_retries=0 --IdentityProvider.token=
+--ServerApp.password= --LabApp.expose_app_in_browser=True --LabApp.news_url=None --ServerApp.terminals_enabled=False
+--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate""".split()
+FOLDERS = ["JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "JUPYTERLAB_SETTINGS_DIR"]
+
+READY = """() => { const panel = window.jupyterapp?.shell.currentWidget; const session = panel?.sessionContext;
+    return session?.isReady && session.session?.kernel?.status === 'idle'
+        && session.session.kernel.connectionStatus === 'connected' }"""
+RUN = """index => { const content = window.jupyterapp.shell.currentWidget.content; content.activeCellIndex = index;
+    content.activeCell.model.outputs?.clear(); content.activeCell.model.sharedModel.execution_count = null;
+    void window.jupyterapp.commands.execute('notebook:run-cell') }"""
+DONE = """index => { const model = window.jupyterapp.shell.currentWidget.content.widgets[index].model;
+    const outputs = model.outputs.toJSON(); const error = outputs.find(output => output.output_type === 'error');
+    if (error) throw new Error(error.evalue);
+    return model.executionCount === null ? false : outputs }"""
+# The time from an event to the frame after the one in which its answer is painted, in ms; `act` makes the event.
+LATENCY = """([act, count]) => new Promise(async (resolve, reject) => {
+    const [run, times, frame] = [new Function('i', act), [], () => new Promise(requestAnimationFrame)];
+    for (let i = 0; i < count; i++) {
+        await frame();
+        const start = performance.now();
+        const changed = run(i);
+        await frame();
+        await frame();
+        times.push(performance.now() - start);
+        if (!changed()) reject(new Error('nothing changed in run ' + i));
+    }
+    resolve(times) })"""
+HOVER = """const grid = document.querySelector('[role=application]'); const box = grid.getBoundingClientRect();
+    const says = document.querySelector('.says'); const before = says.textContent; const width = box.width / 12;
+    grid.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + (i % 12 + 0.5) * width,
+        clientY: box.top + 36 + 24 * (i % 2) }));
+    return () => says.textContent !== before"""
+STEP = """const where = document.querySelector('[role=status]'); const before = where.textContent;
+    document.querySelector(`[aria-label="${i % 2 ? 'previous' : 'next'} step"]`).click();
+    return () => where.textContent !== before"""
+WIDTH = """const slider = document.querySelector('input[type=range]');
+    const curve = document.querySelector('path.prediction');
+    const before = curve.getAttribute('d');
+    slider.value = 12 + i;
+    slider.dispatchEvent(new Event('input'));
+    return () => curve.getAttribute('d') !== before"""
+
+
+@pytest.fixture
+def lab(context, tmp_path):
+    """The address of a JupyterLab of its own, with the notebook in it, and the folder. It needs no settings of ours."""
+    cells = [nbformat.v4.new_code_cell(cell) for cell in CELLS]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}  # otherwise JupyterLab asks
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), tmp_path / "views.ipynb")
+    settings = os.environ | {name: str(tmp_path / name.lower()) for name in FOLDERS}
+    settings |= {"JUPYTERLAB_WORKSPACES_DIR": str(tmp_path / "workspaces"), "JUPYTER_PREFER_ENV_PATH": "1"}
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "jupyterlab", *OPTIONS, f"--port={port}", f"--ServerApp.root_dir={tmp_path}"]
+    with open(tmp_path / "lab.log", "w", encoding="utf-8") as log:
+        server = subprocess.Popen(command, env=settings, cwd=tmp_path, stdout=log, stderr=log)
+    try:
+        for _ in range(300):
+            assert server.poll() is None, (tmp_path / "lab.log").read_text("utf-8")
+            try:
+                urlopen(f"http://127.0.0.1:{port}/api", timeout=5).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}", tmp_path
+    finally:
+        server.terminate()  # it ends its kernels
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+class Notebook:
+    """The open notebook: runs single cells."""
+
+    def __init__(self, page, address):
+        self.page = page
+        page.goto(f"{address}/lab/tree/views.ipynb")
+        page.wait_for_function(READY, timeout=60_000)
+
+    def start(self, index):
+        self.page.evaluate(RUN, index)
+
+    def run(self, index):
+        """The outputs of a cell."""
+        self.start(index)
+        return self.page.wait_for_function(DONE, arg=index, timeout=60_000).json_value()
+
+
+def python_knows(notebook, text, attempts=20):
+    """Wait until the kernel has heard of it."""
+    for _ in range(attempts):
+        told = notebook.run(3)[0]["text"].strip()
+        if told == text:
+            break
+        notebook.page.wait_for_timeout(100)
+    assert told == text
+
+
+def latencies(page, what, act, most):
+    """The median time of ten events; more than `most` milliseconds fail."""
+    times = page.evaluate(LATENCY, [act, 10])
+    print(f"{what}: median {statistics.median(times):.0f} ms, largest {max(times):.0f} ms")
+    assert statistics.median(times) < most, what
+
+
+def test_both_views(lab, page):
+    address, folder = lab
+    notebook = Notebook(page, address)
+    for index, name in enumerate(
+        ("AttentionSteps(12 queries, 12 keys, size 12, value size 12)", "KernelView(50 keys,")
+    ):
+        (output,) = notebook.run(index)
+        assert set(output["data"]) == {"text/plain", "image/png", "application/vnd.jupyter.widget-view+json"}
+        assert output["data"]["text/plain"].startswith(name)
+    where, slider = page.get_by_role("status").filter(has_text="step"), page.locator("input[type=range]")
+    where.wait_for()
+    slider.wait_for()
+
+    # From Python to the page, and back
+    notebook.run(2)
+    page.wait_for_function("document.querySelector('[role=status]').textContent === 'step 3 of 5: mask'")
+    page.wait_for_function("document.querySelector('input[type=range]').getAttribute('aria-valuetext') === '0.1'")
+    assert page.get_by_label("kernel", exact=True).input_value() == "triangular"
+    page.get_by_label("next step").click()
+    grid = page.get_by_role("application").first
+    grid.click(position={"x": 20, "y": 36})
+    slider.press("End")
+    python_knows(notebook, "3 [1, 0] 4.0 triangular []")
+
+    # The arrow keys are ours, not those of the notebook
+    grid.focus()
+    for key in ("ArrowDown", "ArrowDown", "Enter", "b", "Escape"):
+        grid.press(key)
+    assert page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets.length") == len(CELLS)
+    assert page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCellIndex") == 0
+    python_knows(notebook, "3 [] 4.0 triangular []")
+
+    # While the kernel is busy
+    notebook.start(4)
+    busy = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'busy'"
+    page.wait_for_function(busy)
+    latencies(page, "hover", HOVER, 100)
+    latencies(page, "step", STEP, 100)
+    latencies(page, "width", WIDTH, 300)
+    assert page.evaluate(busy), "the kernel was busy all the time"
+    (folder / "enough").touch()
+    page.wait_for_function(DONE, arg=4)
+    python_knows(notebook, f"3 [] {float(slider.get_attribute('aria-valuetext'))} triangular []")
+
+    # Another attention in the same place
+    notebook.run(5)
+    page.wait_for_function("document.querySelector('.seqlearn .rows .label')?.textContent === '<b>new</b>'")
+
+    # The theme
+    ground = "getComputedStyle(document.querySelector('.seqlearn')).backgroundColor"
+    light = page.evaluate(ground)
+    page.evaluate("void window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
+    page.wait_for_function(f"{ground} !== '{light}'")
+    red, green, blue = (int(part) for part in page.evaluate(ground)[4:-1].split(","))
+    assert max(red, green, blue) < 60

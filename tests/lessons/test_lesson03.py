@@ -1,0 +1,254 @@
+"""The checks of lesson 03: right answers in other forms, and typical wrong ones, each with its own diagnosis."""
+
+from pathlib import Path
+
+import matplotlib
+import matplotlib.pyplot as plt
+import nbformat
+import pytest
+import torch
+
+from seqlearn.exercises import checking, lesson03
+from seqlearn.nn.masking import masked_softmax
+
+matplotlib.use("agg")
+LESSON = Path(__file__).parents[2] / "notebooks" / "03-kernel-regression.ipynb"
+INF = float("inf")
+
+
+@pytest.fixture(autouse=True)
+def no_tries_yet():
+    checking._wrong_tries.clear()
+
+
+def said_by(check, answer, capsys):
+    """What the check prints about an answer: one line."""
+    check(answer)
+    said = capsys.readouterr().out
+    assert said.count("\n") == 1
+    return said
+
+
+@pytest.mark.parametrize(
+    ("answer", "diagnosis"),
+    [
+        (0.05, "training* error is lowest (orange)"),
+        (4.2, "the *height* of the lowest point"),
+        (0.2, "0.2 is to the left of the valley"),
+        (2, "2 is to the right of the valley"),
+        (10, "10 is to the right"),
+        (42, "looks like minutes"),
+        (0, "a width is above 0"),
+        (-1.5, "a width is above 0"),
+        (float("nan"), "is to the right"),
+        ("0.7", "of type str"),
+        (True, "of type bool"),
+    ],
+)
+def test_wrong_readings_of_the_valley(answer, diagnosis, capsys):
+    said = said_by(lesson03.check_best_width, answer, capsys)
+    assert said.startswith("Exercise 3.1: not yet.") and diagnosis.lower() in said.lower()
+
+
+@pytest.mark.parametrize("answer", [0.5, 0.67, 0.8, 1])
+def test_right_reading_of_the_valley(answer, capsys):
+    assert said_by(lesson03.check_best_width, answer, capsys) == "Exercise 3.1: right!\n"
+
+
+def test_the_valley_of_the_lesson_is_where_the_check_says():
+    """Runs the lesson up to the picture, and asks the numbers behind it."""
+    namespace = {}
+    for cell in nbformat.read(LESSON, as_version=4).cells:
+        if cell.cell_type == "code" and "KernelView" not in cell.source:
+            exec(cell.source, namespace)
+        if "curves" in namespace:
+            break
+    plt.close("all")
+    widths, (training, held, true) = namespace["widths"], namespace["curves"].values()
+    low, high = lesson03.VALLEY
+    for errors in (held, true):
+        assert low < widths[errors.index(min(errors))] < high
+    for width, error in zip(widths, held, strict=True):
+        assert (error <= 1.05 * min(held)) == (low <= width <= high) or min(abs(width - low), abs(width - high)) < 0.1
+    assert 3.5 <= min(held) <= 4.9 and training.index(min(training)) == 0
+
+
+def gaussian(queries, keys, width, *, half=2, sign=-1, square=True, inside=True, soft=True, axis=-1, stable=True):
+    """The solution of 3.2, with a switch for each typical mistake."""
+    u = queries[:, None] - keys
+    u = u / width if inside else u
+    scores = sign * (u**2 if square else u.abs()) / half
+    if stable and soft:
+        return scores.softmax(axis)
+    powers = scores.exp()
+    return powers / powers.sum(axis, keepdim=True) if soft else powers
+
+
+def in_place(queries, keys, width):
+    queries /= width
+    return gaussian(queries, keys / width, 1.0)
+
+
+WRONG_WEIGHTS = [
+    (lambda *args: gaussian(*args, stable=False), "the query 100 gives nan: so far from all keys"),
+    (lambda *args: gaussian(*args, soft=False), "these are the counts: divide each row"),
+    (lambda *args: gaussian(*args, soft=False).log(), "these are the scores"),
+    (lambda *args: gaussian(*args, axis=0), "your *columns* sum to 1"),
+    (lambda *args: gaussian(*args, axis=0, stable=False), "your *columns* sum to 1"),
+    (lambda *args: gaussian(*args, half=1), "the half is missing"),
+    (lambda *args: gaussian(*args, sign=1), "far keys get the most"),
+    (lambda *args: gaussian(*args, square=False), "half the distance; the Gaussian takes half its *square*"),
+    (lambda *args: gaussian(*args, square=False, half=1), "you took the distance"),
+    (lambda *args: gaussian(*args, inside=False), "the width does not enter"),
+    (lambda q, k, h: gaussian(q, k, h**0.5), "*before* you take the square"),
+    (lambda q, k, h: gaussian(q, k, 1 / h), "you multiply by the width"),
+    (lambda q, k, h: gaussian(k, q, h), "a row for each *query*"),
+    (lambda q, k, h: gaussian(q, k, h)[0], "should have shape (3, 4); yours: (4,)"),
+    (lambda q, k, h: gaussian(q, k, h).tolist(), "of type list"),
+    (lambda q, k, h: (q - k) / h, "your code stopped with RuntimeError"),
+    (lambda q, k, h: torch.full((len(q), len(k)), 1 / len(k)), "for the query 0 the weights should be [0.345"),
+    (lambda q, k, h: gaussian(q, k, h) / 0 * 0, "though no query is far from the keys"),
+    (in_place, "the caller's tensors have changed"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_WEIGHTS)
+def test_wrong_weights(answer, diagnosis, capsys):
+    said = said_by(lesson03.check_kernel_weights, answer, capsys)
+    assert said.startswith("Exercise 3.2: not yet.") and diagnosis.lower() in said.lower()
+
+
+def test_right_weights(capsys):
+    def by_products(queries, keys, width):
+        """The part q^2 is the same for all keys; the largest score is subtracted by hand."""
+        scores = (queries[:, None] * keys - keys**2 / 2) / width**2
+        powers = (scores - scores.amax(-1, keepdim=True)).exp()
+        return powers / powers.sum(-1, keepdim=True)
+
+    for answer in (gaussian, by_products, lambda q, k, h: gaussian(q.double(), k.double(), h)):
+        assert said_by(lesson03.check_kernel_weights, answer, capsys) == "Exercise 3.2: right!\n"
+
+
+def by_others(
+    keys, values, width, *, mask="others", hidden=-INF, half=2, after=False, empty=True, transpose=False, first=False
+):
+    """The solution of 3.3, with a switch for each typical mistake."""
+    keys = keys[:1].expand_as(keys) if first else keys
+    scores = -(((keys[:, :, None] - keys[:, None, :]) / width) ** 2) / half
+    itself = torch.eye(keys.shape[1], dtype=torch.bool)
+    hide = {"others": itself, "none": itself & False, "itself": ~itself}[mask]
+    weights = (scores if after else scores.masked_fill(hide, hidden)).softmax(-1)
+    if empty or after:
+        weights = weights.masked_fill(hide, 0.0)
+    weights = weights.transpose(1, 2) if transpose else weights
+    return torch.bmm(weights, values[:, :, None])[:, :, 0]
+
+
+def writes(keys, values, width):
+    answer = by_others(keys, values, width)
+    values *= 0
+    return answer
+
+
+WRONG_OTHERS = [
+    (lambda *args: by_others(*args, mask="none"), "each reading still looks at itself"),
+    (lambda *args: by_others(*args, hidden=0.0, empty=False), "each reading still looks at itself"),
+    (lambda *args: by_others(*args, mask="itself"), "sees *only* itself"),
+    (lambda *args: by_others(*args, after=True), "no longer sum to 1: mask the scores, *before*"),
+    (lambda *args: by_others(*args, empty=False), "nobody else to look at: predict 0, not nan"),
+    (lambda *args: by_others(*args, hidden=-1e9, empty=False), "nobody else to look at: predict 0, not 3"),
+    (lambda *args: by_others(*args, transpose=True), "summed over the wrong axis"),
+    (lambda *args: by_others(*args, first=True), "the times of day 0"),
+    (lambda k, v, h: by_others(k, v, 1.0), "the width does not enter"),
+    (lambda *args: by_others(*args, half=1), "the half is missing"),
+    (lambda *args: by_others(*args)[:, :, None], "an axis too many"),
+    (lambda k, v, h: by_others(k, v, h)[:, None].expand(-1, k.shape[1], -1), "that of the weights"),
+    (lambda *args: by_others(*args).mean(-1), "should have shape (2, 4); yours: (2,)"),
+    (lambda *args: by_others(*args).tolist(), "of type list"),
+    (lambda *args: by_others(*args) + 1, "day 0 should be ["),
+    (lambda *args: by_others(*args) / 0 * 0, "there is a nan, though"),
+    (lambda k, v, h: torch.bmm(k, v), "your code stopped with RuntimeError"),
+    (writes, "the caller's tensors have changed"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_OTHERS)
+def test_wrong_predictions_by_others(answer, diagnosis, capsys):
+    said = said_by(lesson03.check_predict_by_others, answer, capsys)
+    assert said.startswith("Exercise 3.3: not yet.") and diagnosis.lower() in said.lower()
+
+
+def test_right_predictions_by_others(capsys):
+    def day_by_day(keys, values, width):
+        others = ~torch.eye(keys.shape[1], dtype=torch.bool)
+        pairs = zip(keys, values, strict=True)
+        return torch.stack([masked_softmax(-(((k[:, None] - k) / width) ** 2) / 2, others) @ v for k, v in pairs])
+
+    for answer in (by_others, day_by_day):
+        assert said_by(lesson03.check_predict_by_others, answer, capsys) == "Exercise 3.3: right!\n"
+
+
+def boxcar(queries, keys, values, width, *, near=None, over="count"):
+    """The solution of 3.4, with a switch for each typical mistake."""
+    differences = queries[:, None] - keys
+    chosen = differences.abs() < width if near is None else near(differences, width)
+    count = chosen.sum(-1, keepdim=True)
+    return (chosen / {"count": count.clamp(min=1), "plain": count, "all": len(keys), "none": 1}[over]) @ values
+
+
+def hides(*args):
+    return boxcar(*args, over="plain").nan_to_num(0.0)
+
+
+def shifts(queries, keys, values, width):
+    keys -= 1
+    return boxcar(queries, keys + 1, values, width)
+
+
+WRONG_BOXCARS = [
+    (lambda *args: boxcar(*args, over="plain"), "for the query 3.5 nobody is within reach, and 0 / 0 is nan"),
+    (lambda *args: boxcar(*args, over="none"), "these are sums"),
+    (lambda *args: boxcar(*args, over="all"), "the number of *all* keys"),
+    (lambda *args: boxcar(*args, near=lambda d, h: d.abs() <= h), "`<`, not `<=`"),
+    (lambda *args: boxcar(*args, near=lambda d, h: d < h), "far *after* the query"),
+    (lambda *args: boxcar(*args, near=lambda d, h: -d < h), "far *before* the query"),
+    (lambda *args: boxcar(*args, near=lambda d, h: d.abs() >= h), "the *far* keys count"),
+    (lambda *args: boxcar(*args, near=lambda d, h: d.abs() < h / 2), "half as wide"),
+    (lambda *args: boxcar(*args, near=lambda d, h: d.abs() < 1), "the width does not enter"),
+    (hides, "`nan_to_num` does"),
+    (lambda *args: boxcar(*args).masked_fill(boxcar(*args) == 0, 4.75), "give 0, not 4.75"),
+    (lambda q, k, v, h: boxcar(q, k, v, h) * 2, "the query 0.5 should give"),
+    (lambda *args: boxcar(*args)[:, None], "should have shape (5,); yours: (5, 1)"),
+    (lambda *args: boxcar(*args).tolist(), "of type list"),
+    (lambda q, k, v, h: (q - k) < h, "your code stopped with RuntimeError"),
+    (shifts, "the caller's tensors have changed"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_BOXCARS)
+def test_wrong_boxcars(answer, diagnosis, capsys):
+    said = said_by(lesson03.check_boxcar_predict, answer, capsys)
+    assert said.startswith("Exercise 3.4: not yet.") and diagnosis.lower() in said.lower()
+
+
+def test_right_boxcars(capsys):
+    def in_a_loop(queries, keys, values, width):
+        chosen = [values[(keys - query).abs() < width] for query in queries]
+        return torch.stack([some.mean() if len(some) else torch.tensor(0.0) for some in chosen])
+
+    for answer in (boxcar, in_a_loop):
+        assert said_by(lesson03.check_boxcar_predict, answer, capsys) == "Exercise 3.4: right!\n"
+
+
+def test_stubs_are_not_tried_yet(capsys):
+    for number, check in enumerate(
+        (
+            lesson03.check_best_width,
+            lesson03.check_kernel_weights,
+            lesson03.check_predict_by_others,
+            lesson03.check_boxcar_predict,
+        ),
+        start=1,
+    ):
+        stub = None if number == 1 else lambda *args: None
+        assert said_by(check, stub, capsys) == f"Exercise 3.{number}: not tried yet.\n"

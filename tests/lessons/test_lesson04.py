@@ -1,0 +1,263 @@
+"""The checks of lesson 04: right answers in other forms, and typical wrong ones, each with its own diagnosis."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from seqlearn.exercises import checking, lesson04
+
+INF = float("inf")
+
+
+@pytest.fixture(autouse=True)
+def no_tries_yet():
+    checking._wrong_tries.clear()
+
+
+def said_by(check, answer, capsys):
+    """What the check prints about an answer: one line."""
+    check(answer)
+    said = capsys.readouterr().out
+    assert said.count("\n") == 1
+    return said
+
+
+@pytest.mark.parametrize(
+    ("answer", "diagnosis"),
+    [
+        (["girl", "and"], 'the *rows* that look at "eats"'),
+        (["washes", "eats"], 'the rows "girl" and "and"'),
+        (["Girl", "red"], '"red" is not among the two brightest'),
+        (["the", "it"], '"the" is not among the two brightest'),
+        (["girl"], "two different words share the most of this row; yours: 1"),
+        (["girl", "Girl"], "yours: 1"),
+        (["girl", "apple", "red"], "yours: 3"),
+        (["girl", "pomme"], '"pomme" is no column'),
+        ("girl, apple", "of type str"),
+        ([1, 5], "in quotes"),
+        (3, "of type int"),
+    ],
+)
+def test_wrong_readings_of_the_map(answer, diagnosis, capsys):
+    said = said_by(lesson04.check_eats_looks_at, answer, capsys)
+    assert said.startswith("Exercise 4.1: not yet.") and diagnosis.lower() in said.lower()
+
+
+@pytest.mark.parametrize("answer", [["girl", "apple"], ("apple", "girl"), {" Apple", "GIRL"}])
+def test_right_readings_of_the_map(answer, capsys):
+    assert said_by(lesson04.check_eats_looks_at, answer, capsys) == "Exercise 4.1: right!\n"
+
+
+def attention(queries, keys, values, mask, *, scale=None, hidden=-INF, axis=-1, empty=0.0):
+    """The solution of 4.2, with a switch for each typical mistake."""
+    scores = queries @ keys.transpose(-2, -1) * (queries.shape[-1] ** -0.5 if scale is None else scale)
+    weights = scores.masked_fill(~mask, hidden).softmax(axis)
+    if empty is not None:
+        weights = torch.where(mask.any(-1, keepdim=True), weights, empty)
+    return weights, weights @ values
+
+
+def after(queries, keys, values, mask):
+    weights = attention(queries, keys, values, torch.ones_like(mask))[0] * mask
+    return weights, weights @ values
+
+
+def scaled_late(queries, keys, values, mask):
+    weights = attention(queries, keys, values, mask, scale=1.0)[0] / queries.shape[-1] ** 0.5
+    return weights, weights @ values
+
+
+def no_softmax(queries, keys, values, mask):
+    scores = queries @ keys.transpose(-2, -1) / queries.shape[-1] ** 0.5
+    return scores, scores @ values
+
+
+def hides_in_place(queries, keys, values, mask):
+    mask ^= mask
+    return attention(queries, keys, values, mask)
+
+
+def scales_in_place(queries, keys, values, mask):
+    answer = attention(queries, keys, values, mask)
+    queries /= 2
+    return answer
+
+
+def spread(queries, keys, values, mask):
+    weights = torch.full(mask.shape, 1 / mask.shape[-1])
+    return weights, weights @ values
+
+
+WRONG_ATTENTIONS = [
+    (lambda *args: attention(*args, scale=1.0), "you did not divide"),
+    (lambda *args: attention(*args, scale=1 / 4), "you divided by d = 4 itself"),
+    (lambda *args: attention(*args, scale=2.0), "you multiplied by the root"),
+    (lambda *args: attention(*args, scale=5**-0.5), "root of 5, the number of keys"),
+    (lambda *args: attention(*args, scale=3**-0.5), "root of 3, the number of queries"),
+    (lambda *args: attention(*args, scale=args[2].shape[-1] ** -0.5), "root of 6, the size of a value"),
+    (lambda *args: attention(*args, axis=1, empty=None), "your columns sum to 1"),
+    (lambda q, k, v, m: attention(q, k, v, ~m), "the mask is upside down"),
+    (lambda q, k, v, m: attention(q, k, v, m | True), "weights without a mask"),
+    (after, "you masked after the softmax"),
+    (lambda *args: attention(*args, hidden=0.0), "a score of 0 hides nothing"),
+    (no_softmax, "these are the scores"),
+    (scaled_late, "sums to 0.50, not to 1: scale and mask *before* the softmax"),
+    (lambda q, k, v, m: attention(q, v, k, m), "you compared the queries with the *values*"),
+    (lambda q, k, v, m: attention(q, k, k, m), "you averaged the keys"),
+    (lambda q, k, v, m: (attention(q, k, v, m)[0], attention(q, k, k if v.shape[-1] == 6 else v, m)[1]), "a key: the"),
+    (lambda q, k, v, m: (attention(q, k, v, m)[0], attention(q, k, v, m)[1].flip(1)), "but the contexts are not"),
+    (
+        lambda *args: attention(*args, empty=None),
+        "query 2 of sentence 1 may attend to nothing and should get zeros, bu",
+    ),
+    (lambda *args: attention(*args, hidden=-1e9, empty=None), "but gets 0.20 for a masked key"),
+    (lambda *args: attention(*args)[0], "return two things"),
+    (lambda *args: attention(*args)[::-1], "the wrong way round"),
+    (lambda *args: tuple(part.tolist() for part in attention(*args)), "weights should be a tensor; yours is of type l"),
+    (lambda *args: (attention(*args)[0][:, 0], None), "the weights should have shape (2, 3, 5); yours: (2, 5)"),
+    (lambda *args: (attention(*args)[0], attention(*args)[1].sum(1)), "contexts should have shape (2, 3, 4); yours: ("),
+    (spread, "sentence 0, query 0 should be ["),
+    (hides_in_place, "an argument has changed, `mask`"),
+    (scales_in_place, "an argument has changed, `queries`"),
+    (lambda q, k, v, m: attention(q, k.transpose(1, 2), v, m), "your code stopped with RuntimeError"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_ATTENTIONS)
+def test_wrong_attentions(answer, diagnosis, capsys):
+    said = said_by(lesson04.check_scaled_dot_product, answer, capsys)
+    assert said.startswith("Exercise 4.2: not yet.") and diagnosis.lower() in said.lower()
+
+
+def by_torch(queries, keys, values, mask):
+    identity = torch.eye(keys.shape[1]).expand(len(keys), -1, -1)
+    return [F.scaled_dot_product_attention(queries, keys, last, attn_mask=mask) for last in (identity, values)]
+
+
+def in_double(queries, keys, values, mask):
+    return attention(queries.double(), keys.double(), values.double(), mask)
+
+
+@pytest.mark.parametrize("answer", [attention, by_torch, in_double])
+def test_right_attentions(answer, capsys):
+    assert said_by(lesson04.check_scaled_dot_product, answer, capsys) == "Exercise 4.2: right!\n"
+
+
+def additive(queries, keys, W_q, W_k, w_v, *, join=lambda q, k: (q + k).tanh(), paired=True):
+    """The solution of 4.3, with a switch for each typical mistake."""
+    q, k = queries @ W_q.T, keys @ W_k.T
+    return (join(q.unsqueeze(2), k.unsqueeze(1)) if paired else join(q, k)) @ w_v
+
+
+def adds_in_place(queries, keys, W_q, W_k, w_v):
+    answer = additive(queries, keys, W_q, W_k, w_v)
+    w_v += 1
+    return answer
+
+
+WRONG_SCORES = [
+    (lambda *args: additive(*args, join=lambda q, k: q + k), "the tanh is missing"),
+    (lambda *args: additive(*args, join=lambda q, k: q.tanh() + k.tanh()), "take tanh of the *sum*"),
+    (lambda *args: additive(*args, join=lambda q, k: (q - k).tanh()), "the two are *added*"),
+    (lambda *args: additive(*args, join=lambda q, k: (q * k).tanh()), "this score is additive"),
+    (
+        lambda *args: additive(*args, join=lambda q, k: (q + k).sigmoid()),
+        "should have the score -0.707, and key 1 1.130; yours: -1.155 and -0.432",
+    ),
+    (lambda *args: additive(*args, paired=False), "query 0 met key 0 only"),
+    (lambda *args: additive(*args).transpose(1, 2), "the other way round"),
+    (lambda *args: additive(*args).softmax(-1), "these are the weights"),
+    (lambda *args: additive(*args) / len(args[-1]) ** 0.5, "divided by a root"),
+    (lambda q, k, W_q, W_k, w_v: additive(q, k, W_q, W_k, torch.ones_like(w_v)), "w_v is missing"),
+    (lambda q, k, W_q, W_k, w_v: additive(q, k, W_q.T, W_k.T, w_v), "lie on their side"),
+    (lambda q, k, W_q, W_k, w_v: additive(q, k, W_k, W_q, w_v), "you exchanged W_q and W_k"),
+    (lambda q, k, W_q, W_k, w_v: additive(q, k, W_q, W_k, torch.eye(len(w_v))), "you still have h numbers"),
+    (lambda q, k, W_q, W_k, w_v: additive(q, k, W_q, W_k, w_v[:, None]), "`squeeze(-1)` takes it away"),
+    (lambda *args: additive(*args)[0], "the scores should have shape (2, 3, 3); yours: (3, 3)"),
+    (lambda *args: additive(*args).tolist(), "the scores should be a tensor; yours is of type list"),
+    (adds_in_place, "one of the arguments has changed"),
+    (lambda q, k, W_q, W_k, w_v: q @ w_v[:2], "your code stopped with RuntimeError"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_SCORES)
+def test_wrong_additive_scores(answer, diagnosis, capsys):
+    said = said_by(lesson04.check_additive_scores, answer, capsys)
+    assert said.startswith("Exercise 4.3: not yet.") and diagnosis.lower() in said.lower()
+
+
+def looped(queries, keys, W_q, W_k, w_v):
+    return torch.stack([additive(queries[:, [i]], keys, W_q, W_k, w_v)[:, 0] for i in range(queries.shape[1])], 1)
+
+
+@pytest.mark.parametrize("answer", [additive, looped])
+def test_right_additive_scores(answer, capsys):
+    assert said_by(lesson04.check_additive_scores, answer, capsys) == "Exercise 4.3: right!\n"
+
+
+def sharpen(scores, share, *, high=2.0**40, turn=1):
+    """The solution of 4.4 as a search in the exponent, with a switch for each typical mistake."""
+    low = 2.0**-40
+    for _ in range(200):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if (turn * middle * scores).softmax(0).max() < share else (low, middle)
+    return high
+
+
+def sorts_in_place(scores, share):
+    answer = sharpen(scores, share)
+    scores.copy_(scores.sort().values)
+    return answer
+
+
+def first_key(scores, share):
+    candidates = torch.logspace(-4, 4, 40001, dtype=torch.float64)
+    enough = (candidates[:, None] * scores).softmax(1)[:, 0] >= share
+    return candidates[enough][0].item()
+
+
+WRONG_SHARPNESSES = [
+    (
+        lambda scores, share: 1.0,
+        "with s = 1, scores [2.0, 1.0, 0.0] give a largest weight of 0.665, not 0.9: more sharpness",
+    ),
+    (lambda scores, share: 5.0, "a largest weight of 0.993, not 0.9: less sharpness"),
+    (lambda scores, share: 1 / sharpen(scores, share), "is the temperature, by which one *divides*"),
+    (
+        lambda scores, share: sharpen(scores, share, high=10.0),
+        "scores [0.01, 0.0, 0.02] give a largest weight of 0.367",
+    ),
+    (first_key, "the *first* key now has 0.40; it is the largest"),
+    (lambda scores, share: -sharpen(scores, share, turn=-1), "positive number, yours is -"),
+    (lambda scores, share: 0, "positive number, yours is 0"),
+    (lambda scores, share: math.nan, "positive number, yours is nan"),
+    (lambda scores, share: (sharpen(scores, share) * scores).softmax(0), "yours is of shape (3,)"),
+    (lambda scores, share: "1.5", "yours is of type str"),
+    (sorts_in_place, "scores have changed"),
+    (lambda scores, share: scores[7], "your code stopped with IndexError"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_SHARPNESSES)
+def test_wrong_sharpnesses(answer, diagnosis, capsys):
+    said = said_by(lesson04.check_sharpen, answer, capsys)
+    assert said.startswith("Exercise 4.4: not yet.") and diagnosis.lower() in said.lower()
+
+
+def by_steps(scores, share):
+    """Newton's method would do, too; here: as a tensor, from a table of sharpnesses."""
+    candidates = torch.logspace(-4, 4, 40001, dtype=torch.float64)
+    largest = (candidates[:, None] * scores).softmax(1).max(1).values
+    return candidates[(largest - share).abs().argmin()]
+
+
+@pytest.mark.parametrize("answer", [sharpen, by_steps])
+def test_right_sharpnesses(answer, capsys):
+    assert said_by(lesson04.check_sharpen, answer, capsys) == "Exercise 4.4: right!\n"
+
+
+@pytest.mark.parametrize("name", ["scaled_dot_product", "additive_scores", "sharpen"])
+def test_a_stub_is_not_tried_yet(name, capsys):
+    assert said_by(getattr(lesson04, f"check_{name}"), lambda *args: None, capsys).endswith("not tried yet.\n")

@@ -1,0 +1,165 @@
+"""AttentionSteps computes what the package's attention computes, and says what is wrong with its input."""
+
+import math
+
+import matplotlib
+import pytest
+import torch
+import traitlets
+
+from seqlearn.nn.attention import DotProductAttention, record_attention
+from seqlearn.nn.masking import causal_mask
+from seqlearn.views.attention_steps import MATRICES, AttentionSteps
+
+matplotlib.use("agg")
+
+SHAPE = (3, 4, 2, 5)  # queries, keys, size, value size
+MASK = torch.tensor([[True, False, True, True], [True] * 4, [False] * 4])
+
+
+def tensors(dtype=torch.float32):
+    queries, keys, size, value_size = SHAPE
+    return (
+        torch.randn(queries, size).to(dtype),
+        torch.randn(keys, size).to(dtype),
+        torch.randn(keys, value_size).to(dtype),
+    )
+
+
+@pytest.mark.parametrize("mask", [None, MASK, causal_mask(3, past=1)], ids=["none", "with an empty row", "causal"])
+def test_results_are_those_of_the_attention(mask):
+    queries, keys, values = tensors()
+    attention = DotProductAttention()
+    with record_attention(attention) as record:
+        context = attention(queries[None], keys[None], values[None], mask)
+    view = AttentionSteps(queries, keys, values, mask)
+    torch.testing.assert_close(view.tensor("weights"), record[""][0][0])
+    torch.testing.assert_close(view.tensor("context"), context[0])
+
+
+def test_each_step_against_a_plain_loop():
+    queries, keys, values = tensors()
+    view = AttentionSteps(queries, keys, values, MASK)
+    for i in range(3):
+        scores = [sum(float(queries[i, d] * keys[j, d]) for d in range(2)) for j in range(4)]
+        assert view.tensor("scores")[i].tolist() == pytest.approx(scores)
+        scaled = [score / math.sqrt(2) for score in scores]
+        assert view.tensor("scaled")[i].tolist() == pytest.approx(scaled)
+        masked = [score if MASK[i, j] else -math.inf for j, score in enumerate(scaled)]
+        assert view.tensor("masked")[i].tolist() == pytest.approx(masked)
+        total = sum(math.exp(score) for score in masked)
+        weights = [math.exp(score) / total if total else 0.0 for score in masked]
+        assert view.tensor("weights")[i].tolist() == pytest.approx(weights)
+        context = [sum(weights[j] * float(values[j, d]) for j in range(4)) for d in range(5)]
+        assert view.tensor("context")[i].tolist() == pytest.approx(context, abs=1e-6)
+    assert view.record["empty"] == [2]
+
+
+def test_the_inputs_are_sent_as_they_are():
+    queries, keys, values = tensors()
+    view = AttentionSteps(queries, keys, values, MASK, scale=3.0)
+    assert torch.equal(view.tensor("queries"), queries) and torch.equal(view.tensor("keys"), keys.T)
+    assert torch.equal(view.tensor("values"), values) and torch.equal(view.tensor("mask").bool(), MASK)
+    assert torch.equal(view.tensor("scaled"), view.tensor("scores") * 3)
+    assert view.record["scale"] == 3.0 and view.record["steps"][1]["formula"] == "scaled = scores · 3"
+    assert set(view.record["matrices"]) == set(MATRICES)
+
+
+def test_nothing_is_written_into_the_arguments():
+    given = (*tensors(), MASK.clone())
+    before = [tensor.clone() for tensor in given]
+    AttentionSteps(*given)
+    assert all(map(torch.equal, given, before))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64, torch.int64])
+def test_other_number_types(dtype):
+    view = AttentionSteps(*tensors(dtype))
+    assert view.tensor("weights").sum(-1).tolist() == pytest.approx([1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("mask", "same"),
+    [
+        (torch.tensor([1, 4, 0]), [[1, 0, 0, 0], [1, 1, 1, 1], [0, 0, 0, 0]]),
+        (torch.tensor(2), [[1, 1, 0, 0]] * 3),
+        (torch.tensor([True, False, True, True]), [[1, 0, 1, 1]] * 3),
+        (torch.tensor([[[True, False, True, True]]]), [[1, 0, 1, 1]] * 3),
+        (MASK.unsqueeze(0), MASK.int().tolist()),
+    ],
+)
+def test_all_forms_of_a_mask(mask, same):
+    assert AttentionSteps(*tensors(), mask).tensor("mask").tolist() == same
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"queries": torch.ones(3, 3)}, r"queries \(3, 3\) and keys \(4, 2\) differ in size"),
+        ({"values": torch.ones(5, 2)}, r"4 keys \(4, 2\) do not fit 5 values \(5, 2\)"),
+        ({"queries": torch.ones(2)}, r"queries have 2 axes, none of them empty; got the shape \(2,\)"),
+        ({"keys": torch.ones(1, 4, 2)}, r"keys have 2 axes, none of them empty; got the shape \(1, 4, 2\)"),
+        ({"keys": torch.ones(0, 2)}, r"keys have 2 axes, none of them empty; got the shape \(0, 2\)"),
+        ({"keys": torch.tensor([[1.0, math.nan]] * 4)}, r"keys \(4, 2\) hold NaN or infinity"),
+        ({"values": torch.full((4, 2), math.inf)}, r"values \(4, 2\) hold NaN or infinity"),
+        ({"mask": torch.ones(4, 3).bool()}, r"mask \(4, 3\) does not fit scores \(3, 4\) \(queries, keys\)"),
+        ({"mask": torch.ones(2, 3, 4).bool()}, r"mask \(2, 3, 4\) does not fit scores \(3, 4\)"),
+        ({"query_tokens": ["a"]}, r"1 query tokens do not fit 3 rows"),
+        ({"key_tokens": list("abcde")}, r"5 key tokens do not fit 4 rows"),
+        ({"scale": math.nan}, "a scale is a finite number, not nan"),
+    ],
+)
+def test_one_sentence_for_what_is_wrong(change, sentence):
+    given = {"queries": torch.ones(3, 2), "keys": torch.ones(4, 2), "values": torch.ones(4, 5)}
+    with pytest.raises(ValueError, match=sentence) as caught:
+        AttentionSteps(**(given | change))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_mask_of_floats(as_a_user):
+    with pytest.raises(TypeError, match="a mask is bool"):
+        AttentionSteps(*tensors(), mask=torch.ones(3, 4))
+
+
+def test_step_and_lock():
+    view = AttentionSteps(*tensors())
+    assert (view.step, view.locked) == (0, [])
+    view.step, view.locked = 4, [2, 4]
+    for step in (-1, 5):
+        with pytest.raises(traitlets.TraitError, match="step"):
+            view.step = step
+    for locked in ([1], [3, 0], [0, 5], [-1, 0], [0, 0, 0]):
+        with pytest.raises(traitlets.TraitError):
+            view.locked = locked
+    assert (view.step, view.locked) == (4, [2, 4])
+
+
+def test_another_attention_in_the_same_view():
+    view = AttentionSteps(*tensors())
+    view.step, view.locked = 3, [2, 3]
+    view.update(torch.ones(1, 2), torch.ones(2, 2), torch.ones(2, 1), key_tokens=["x", "y"])
+    assert view.tensor("weights").tolist() == [[0.5, 0.5]] and view.record["axes"]["key"] == ["x", "y"]
+    assert (view.step, view.locked) == (3, [])
+    with pytest.raises(ValueError):
+        view.update(torch.ones(1, 3), torch.ones(2, 2), torch.ones(2, 1))
+    assert view.tensor("weights").tolist() == [[0.5, 0.5]], "what is wrong changes nothing"
+
+
+def test_the_picture_shows_all_steps():
+    view = AttentionSteps(*tensors(), MASK, list("abc"), list("wxyz"))
+    view.step = 3
+    panels = view.figure().axes
+    assert [ax.get_title() for ax in panels] == ["1. scores", "2. scale", "3. mask", "4. softmax ◀", "5. weighted sum"]
+    for ax, name in zip(panels, ("scores", "scaled", "masked", "weights", "context"), strict=True):
+        drawn = ax.images[0].get_array()
+        hidden = ~MASK.numpy() if name in ("masked", "weights") else False
+        assert (drawn.mask == hidden).all()
+        assert drawn.data[~drawn.mask].tolist() == view.tensor(name).numpy()[~drawn.mask].tolist()
+    assert [label.get_text() for label in panels[0].get_xticklabels()] == list("wxyz")
+    assert [label.get_text() for label in panels[0].get_yticklabels()] == list("abc")
+    assert panels[2].texts[1].get_text() == "−∞" and panels[3].texts[1].get_text() == "–"
+
+
+def test_a_large_picture_has_no_numbers_and_fewer_labels():
+    panel = AttentionSteps(torch.ones(40, 2), torch.ones(9, 2), torch.ones(9, 2)).figure().axes[0]
+    assert not panel.texts and len(panel.get_yticklabels()) <= 16

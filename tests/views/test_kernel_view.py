@@ -1,0 +1,118 @@
+"""KernelView computes what KernelRegression computes, for every kernel and width, and says what is wrong."""
+
+import math
+
+import matplotlib
+import pytest
+import torch
+import traitlets
+
+from seqlearn.nn.kernels import KERNELS, KernelRegression
+from seqlearn.views.base import unpack
+from seqlearn.views.kernel_view import KernelView
+
+matplotlib.use("agg")
+
+
+def data(keys=7, queries=5):
+    return torch.rand(keys) * 5, torch.randn(keys), torch.rand(queries) * 5
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("width", [0.05, 0.5, 5.0])
+def test_predictions_and_weights_are_those_of_the_package(kernel, width):
+    keys, values, queries = data()
+    view = KernelView(keys, values, queries, KERNELS, 1.0, widths=[0.05, 0.5, 5.0])
+    view.kernel, view.width = kernel, width
+    model = KernelRegression(kernel, width)
+    (keys, order), queries = keys.sort(), queries.sort()[0]
+    torch.testing.assert_close(view.prediction(), model(queries, keys, values[order]), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(view.weights(), model.weights(queries, keys), atol=1e-5, rtol=0)
+
+
+def test_against_a_plain_loop():
+    keys, values, queries = data()
+    view = KernelView(keys, values, queries, width=0.7)
+    for i, query in enumerate(sorted(queries.tolist())):
+        alike = [math.exp(-(((query - key) / 0.7) ** 2) / 2) for key in keys.tolist()]
+        mean = sum(a * v for a, v in zip(alike, values.tolist(), strict=True)) / sum(alike)
+        assert float(view.prediction()[i]) == pytest.approx(mean, abs=1e-5)
+
+
+def test_points_are_sorted_together():
+    view = KernelView(
+        torch.tensor([3.0, 1.0, 2.0]), torch.tensor([30.0, 10.0, 20.0]), torch.tensor([2.0, 1.0]),
+        truth=torch.tensor([200.0, 100.0]),
+    )  # fmt: skip
+    lists = {name: unpack(view.record[name]).tolist() for name in ("keys", "values", "queries", "truth")}
+    assert lists == {"keys": [1, 2, 3], "values": [10, 20, 30], "queries": [1, 2], "truth": [100, 200]}
+
+
+def test_no_key_within_reach():
+    view = KernelView(torch.tensor([0.0, 1.0]), torch.ones(2), torch.tensor([0.0, 9.0]), ("boxcar",), 0.5)
+    assert view.weights().tolist() == [[1, 0], [0, 0]] and view.prediction().tolist() == [1, 0]
+
+
+def test_the_slider():
+    view = KernelView(*data(), width=0.321)
+    widths = view.record["widths"]
+    assert widths == sorted(widths) and len(widths) == 31 and view.width == 0.321 in widths
+    view.width = 0.33
+    assert view.width == min(widths, key=lambda width: abs(width - 0.33))
+    view.width = 1e9
+    assert view.width == widths[-1]
+
+
+def test_the_weights_take_two_bytes_each():
+    view = KernelView(*data(50, 50))
+    assert len(view.record["weights"]["data"]) == 2 * 31 * 50 * 50
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"values": torch.ones(2)}, "3 keys do not fit 2 values"),
+        ({"truth": torch.ones(3)}, "2 queries do not fit a truth of 3 numbers"),
+        ({"keys": torch.ones(3, 1)}, r"keys have 1 axes, none of them empty; got the shape \(3, 1\)"),
+        ({"queries": torch.ones(0)}, r"queries have 1 axes, none of them empty"),
+        ({"values": torch.tensor([1, math.nan, 1])}, r"values \(3,\) hold NaN or infinity"),
+        ({"kernels": ["gauss"]}, "there is no kernel 'gauss'"),
+        ({"kernels": []}, "at least one kernel"),
+        ({"width": 0.0}, r"a width is above 0 and finite, not 0.0"),
+        ({"widths": [1.0, -1.0]}, r"a width is above 0 and finite, not -1.0"),
+        ({"keys": torch.ones(500), "values": torch.ones(500), "queries": torch.ones(500)}, "8 MB is the most"),
+    ],
+)
+def test_one_sentence_for_what_is_wrong(change, sentence):
+    given = {"keys": torch.arange(3.0), "values": torch.arange(3.0), "queries": torch.arange(2.0)}
+    with pytest.raises(ValueError, match=sentence) as caught:
+        KernelView(**(given | change))
+    assert "\n" not in str(caught.value)
+
+
+def test_what_cannot_be_chosen():
+    view = KernelView(*data(), ("gaussian", "boxcar"))
+    for name, value in {"kernel": "triangular", "locked": [5]}.items():
+        with pytest.raises(traitlets.TraitError, match=name):
+            setattr(view, name, value)
+    view.kernel, view.locked = "boxcar", [4]
+
+
+def test_other_data_in_the_same_view():
+    view = KernelView(*data(), ("gaussian", "boxcar"), 0.5)
+    view.kernel, view.locked = "boxcar", [4]
+    view.update(*data(3, 2))
+    assert (view.kernel, view.width, view.locked) == ("boxcar", 0.5, []) and view.weights().shape == (2, 3)
+    view.update(*data(3, 2), kernels=("epanechnikov",), width=2.0)
+    assert (view.kernel, view.width) == ("epanechnikov", 2.0)
+
+
+def test_the_picture():
+    keys, values, queries = data()
+    view = KernelView(keys, values, queries, width=0.5, truth=queries.sin())
+    curve, weights = view.figure().axes[:2]
+    assert curve.get_title() == "gaussian kernel, width 0.5"
+    drawn = {line.get_label(): line.get_ydata() for line in curve.lines}
+    assert drawn["prediction"].tolist() == view.prediction().tolist()
+    assert drawn["truth"].tolist() == queries.sort()[0].sin().tolist()
+    assert weights.images[0].get_array().tolist() == view.weights().tolist()
