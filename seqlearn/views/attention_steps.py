@@ -22,8 +22,8 @@ from .base import View, finite, pack, token_texts, unpack
 MATRICES = {  # name: title, what its rows and its columns are, whether masked cells are drawn as masked
     "queries": ("Q", "query", "size", False),
     "keys": ("Kᵀ", "size", "key", False),
-    "scores": ("scores", "query", "key", False),
-    "scaled": ("scaled", "query", "key", False),
+    "scores": ("products", "query", "key", False),
+    "scaled": ("scores", "query", "key", False),
     "mask": ("mask", "query", "key", True),
     "masked": ("masked", "query", "key", True),
     "weights": ("weights", "query", "key", True),
@@ -41,9 +41,10 @@ class AttentionSteps(View, static="attention_steps"):
         mask: bool `(queries, keys)`, True = may be attended, or what broadcasts to it; or integer valid lengths, one
             for all queries or `(queries,)`.
         query_tokens, key_tokens: the names of the rows; default: q0, q1 ... and k0, k1 ...
-        scale: what the scores are multiplied with; default: 1 / sqrt(size).
+        scale: what the products are multiplied with; default: 1 / sqrt(size).
+        value_names: what each column of the values stands for; default: 0, 1 ...
 
-    Traits, synced with the browser: `step` from 0 (scores) to 4 (weighted sum); `locked`, the `[row, column]` of the
+    Traits, synced with the browser: `step` from 0 (products) to 4 (weighted sum); `locked`, the `[row, column]` of the
     result that stays marked, or `[]`.
 
     Raises:
@@ -63,8 +64,9 @@ class AttentionSteps(View, static="attention_steps"):
         query_tokens: Sequence[Any] | None = None,
         key_tokens: Sequence[Any] | None = None,
         scale: float | None = None,
+        value_names: Sequence[Any] | None = None,
     ):
-        record = attention_record(queries, keys, values, mask, query_tokens, key_tokens, scale)
+        record = attention_record(queries, keys, values, mask, query_tokens, key_tokens, scale, value_names)
         super().__init__(record=record)
 
     def update(
@@ -76,9 +78,10 @@ class AttentionSteps(View, static="attention_steps"):
         query_tokens: Sequence[Any] | None = None,
         key_tokens: Sequence[Any] | None = None,
         scale: float | None = None,
+        value_names: Sequence[Any] | None = None,
     ) -> None:
         """Show another attention in the same place, at the same step. The arguments are those of the view."""
-        record = attention_record(queries, keys, values, mask, query_tokens, key_tokens, scale)
+        record = attention_record(queries, keys, values, mask, query_tokens, key_tokens, scale, value_names)
         with self.hold_sync():
             self.locked, self.record = [], record
 
@@ -146,6 +149,7 @@ def attention_record(
     query_tokens: Sequence[Any] | None,
     key_tokens: Sequence[Any] | None,
     scale: float | None,
+    value_names: Sequence[Any] | None,
 ) -> dict[str, Any]:
     """Every number and every sentence that `AttentionSteps` draws; the arguments are explained there."""
     queries, keys, values = (
@@ -178,7 +182,7 @@ def attention_record(
             "query": token_texts("query tokens", query_tokens, count, "q"),
             "key": token_texts("key tokens", key_tokens, key_count, "k"),
             "size": [str(index) for index in range(size)],
-            "value": [str(index) for index in range(value_size)],
+            "value": token_texts("value names", value_names, value_size, ""),
         },
         "matrices": matrices,
         "allowed": pack(allowed, "uint8"),
@@ -211,13 +215,13 @@ def steps_of(
     low, high = (float(number) for number in torch.aminmax(torch.cat([tensors["scores"], tensors["scaled"]])))
     same, scaled = [low, high], [float(number) for number in torch.aminmax(tensors["scaled"])]
     steps = [
-        ("scores", f"scores = Q Kᵀ: ({queries} × {size}) · ({size} × {keys}) = ({queries} × {keys})",
-         "Each score is the dot product of a query and a key: how well the two agree.",
+        ("products", f"products = Q Kᵀ: ({queries} × {size}) · ({size} × {keys}) = ({queries} × {keys})",
+         "Each is the dot product of a query and a key: how well the two agree.",
          ["queries", "keys"], "scores", ["row", "column"], ["·", "="], {}, ""),
-        ("scale", f"scaled = scores · {factor}",
+        ("scale", f"scores = products · {factor}",
          "The scale keeps scores of long vectors in the range where softmax does not pick a single key.",
          ["scores"], "scaled", ["same"], ["→"], {"scores": same, "scaled": same}, ""),
-        ("mask", "masked = scaled where the mask allows, −∞ elsewhere",
+        ("mask", "masked = scores where the mask allows, −∞ elsewhere",
          "What may not be attended gets −∞." if masks else "No mask was given: every key may be attended.",
          ["scaled", "mask"], "masked", ["same", "same"], ["and", "→"], {"scaled": scaled, "masked": scaled},
          "The whole row is −∞."),

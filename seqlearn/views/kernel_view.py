@@ -35,6 +35,7 @@ class KernelView(View, static="kernel_view"):
         truth: `(queries,)`, the true curve at the queries.
         widths: those on the slider; default: 30 from a hundredth of the spread of the keys to all of it. `width` is
             added to them.
+        xlabel, ylabel: what keys and values are.
 
     Keys and queries are sorted. Traits, synced with the browser: `kernel`; `width`, which is moved to the nearest one
     on the slider; `locked`, `[i]` for the i-th query, counted from the smallest, or `[]`.
@@ -56,8 +57,11 @@ class KernelView(View, static="kernel_view"):
         width: float = 1.0,
         truth: Real[Tensor, "..."] | None = None,
         widths: Sequence[float] | None = None,
+        xlabel: str = "x",
+        ylabel: str = "y",
     ):
         record = kernel_record(keys, values, queries, kernels, width, truth, widths)
+        record |= {"xlabel": str(xlabel), "ylabel": str(ylabel)}
         super().__init__(record=record, kernel=kernels[0], width=float(width))
 
     def update(
@@ -74,6 +78,7 @@ class KernelView(View, static="kernel_view"):
         kernels = kernels or self.record["kernels"]
         width = self.width if width is None else width
         record = kernel_record(keys, values, queries, kernels, width, truth, widths)
+        record |= {name: self.record[name] for name in ("xlabel", "ylabel")}
         with self.hold_sync():
             self.locked, self.record = [], record
             self.kernel = self.kernel if self.kernel in kernels else kernels[0]
@@ -123,13 +128,18 @@ class KernelView(View, static="kernel_view"):
         curve.plot(queries, self.prediction().numpy(), color=TRAIN, linewidth=2.5, label="prediction")
         if self.record["truth"] is not None:
             curve.plot(queries, unpack(self.record["truth"]).numpy(), "--", color="#595959", label="truth")
-        curve.set(xlabel="x", ylabel="y", title=f"{self.kernel} kernel, width {self.width:.3g}")
+        curve.set(
+            xlabel=self.record["xlabel"],
+            ylabel=self.record["ylabel"],
+            title=f"{self.kernel} kernel, width {self.width:.3g}",
+        )
         curve.legend(frameon=False)
         image = weights.imshow(self.weights().numpy(), cmap=CMAP, vmin=0, aspect="auto", interpolation="nearest")
         for axis, points in ((weights.xaxis, keys), (weights.yaxis, queries)):
             places = np.unique(np.linspace(0, len(points) - 1, min(6, len(points))).round().astype(int))
-            axis.set_ticks(places, [f"{points[place]:.2g}" for place in places])
-        weights.set(xlabel="key (x of a data point)", ylabel="query (x)", title="weights")
+            axis.set_ticks(places, [f"{points[place]:.3g}" for place in places])
+        x = self.record["xlabel"]
+        weights.set(xlabel=f"key: {x} of a data point", ylabel=f"query: {x}", title="weights")
         figure.colorbar(image, ax=weights)
         return figure
 

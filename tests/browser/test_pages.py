@@ -51,7 +51,7 @@ def frames(page):
 def test_the_five_steps(show):
     page = show(steps())
     where, back, on = page.get_by_role("status"), page.get_by_label("previous step"), page.get_by_label("next step")
-    names = ["scores", "scale", "mask", "softmax", "weighted sum"]
+    names = ["products", "scale", "mask", "softmax", "weighted sum"]
     assert back.is_disabled()
     for number, name in enumerate(names, 1):
         assert where.inner_text() == f"step {number} of 5: {name}"
@@ -64,8 +64,8 @@ def test_the_five_steps(show):
 
 def test_shapes_and_formula(show):
     page = show(steps())
-    assert page.locator("figcaption").all_inner_texts() == ["Q (2 × 2)", "Kᵀ (2 × 3)", "scores (2 × 3)"]
-    assert page.locator(".formula").first.inner_text() == "scores = Q Kᵀ: (2 × 2) · (2 × 3) = (2 × 3)"
+    assert page.locator("figcaption").all_inner_texts() == ["Q (2 × 2)", "Kᵀ (2 × 3)", "products (2 × 3)"]
+    assert page.locator(".formula").first.inner_text() == "products = Q Kᵀ: (2 × 2) · (2 × 3) = (2 × 3)"
     labels = page.locator(".map").last.locator(".label").all_text_contents()
     assert labels == ["le", "chat", "noir", "the", "cat"]
 

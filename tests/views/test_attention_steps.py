@@ -61,7 +61,7 @@ def test_the_inputs_are_sent_as_they_are():
     assert torch.equal(view.tensor("queries"), queries) and torch.equal(view.tensor("keys"), keys.T)
     assert torch.equal(view.tensor("values"), values) and torch.equal(view.tensor("mask").bool(), MASK)
     assert torch.equal(view.tensor("scaled"), view.tensor("scores") * 3)
-    assert view.record["scale"] == 3.0 and view.record["steps"][1]["formula"] == "scaled = scores · 3"
+    assert view.record["scale"] == 3.0 and view.record["steps"][1]["formula"] == "scores = products · 3"
     assert set(view.record["matrices"]) == set(MATRICES)
 
 
@@ -149,7 +149,13 @@ def test_the_picture_shows_all_steps():
     view = AttentionSteps(*tensors(), MASK, list("abc"), list("wxyz"))
     view.step = 3
     panels = view.figure().axes
-    assert [ax.get_title() for ax in panels] == ["1. scores", "2. scale", "3. mask", "4. softmax ◀", "5. weighted sum"]
+    assert [ax.get_title() for ax in panels] == [
+        "1. products",
+        "2. scale",
+        "3. mask",
+        "4. softmax ◀",
+        "5. weighted sum",
+    ]
     for ax, name in zip(panels, ("scores", "scaled", "masked", "weights", "context"), strict=True):
         drawn = ax.images[0].get_array()
         hidden = ~MASK.numpy() if name in ("masked", "weights") else False
@@ -163,3 +169,11 @@ def test_the_picture_shows_all_steps():
 def test_a_large_picture_has_no_numbers_and_fewer_labels():
     panel = AttentionSteps(torch.ones(40, 2), torch.ones(9, 2), torch.ones(9, 2)).figure().axes[0]
     assert not panel.texts and len(panel.get_yticklabels()) <= 16
+
+
+def test_values_may_have_names():
+    tensors = torch.eye(2), torch.eye(2), torch.ones(2, 3)
+    assert AttentionSteps(*tensors).record["axes"]["value"] == ["0", "1", "2"]
+    assert AttentionSteps(*tensors, value_names=["red", "<b>", 5]).record["axes"]["value"] == ["red", "<b>", "5"]
+    with pytest.raises(ValueError, match="value names"):
+        AttentionSteps(*tensors, value_names=["red"])

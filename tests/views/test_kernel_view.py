@@ -116,3 +116,12 @@ def test_the_picture():
     assert drawn["prediction"].tolist() == view.prediction().tolist()
     assert drawn["truth"].tolist() == queries.sort()[0].sin().tolist()
     assert weights.images[0].get_array().tolist() == view.weights().tolist()
+
+
+def test_axes_may_have_names_and_keep_them():
+    points = torch.arange(3.0)
+    view = KernelView(points, points, points, xlabel="time (hours)", ylabel="degrees")
+    view.update(points, points + 1, points)
+    curve, weights, _ = view.figure().axes
+    assert (curve.get_xlabel(), curve.get_ylabel()) == ("time (hours)", "degrees")
+    assert weights.get_xlabel() == "key: time (hours) of a data point"

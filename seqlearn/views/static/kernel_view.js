@@ -87,7 +87,7 @@ function legend(hasTruth) {
 }
 
 /** Points, curves and the query that is pointed at. */
-function plot({ keys, values, queries, truth, predictions }, point, lock) {
+function plot({ keys, values, queries, truth, predictions, xlabel, ylabel }, point, lock) {
   const { width, height, left, right, top, bottom } = SIZE;
   const spread = ([low, high]) => [low - 0.04 * (high - low || 1), high + 0.04 * (high - low || 1)];
   const [x0, x1] = spread(extent(keys.values, queries.values));
@@ -97,8 +97,8 @@ function plot({ keys, values, queries, truth, predictions }, point, lock) {
   const marks = [
     ...ticks(x0, x1).map((at) => draw("text", { x: x(at), y: height - bottom + 16, "text-anchor": "middle" }, number(at))),
     ...ticks(y0, y1).map((at) => draw("text", { x: left - 6, y: y(at) + 4, "text-anchor": "end" }, number(at))),
-    draw("text", { x: (width + left) / 2, y: height - 2, "text-anchor": "middle" }, "x"),
-    draw("text", { x: 4, y: top + 8 }, "y"),
+    draw("text", { x: (width + left) / 2, y: height - 2, "text-anchor": "middle" }, xlabel),
+    draw("text", { x: left + 8, y: top + 8 }, ylabel),
     draw("path", { class: "axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
   ];
   const line = (name) => draw("path", { class: name });
