@@ -124,7 +124,8 @@ def grid(
     if texts is not None and [len(row) for row in texts] != [len(columns)] * len(rows):
         raise ValueError(f"texts have {[len(row) for row in texts]} cells a row; values have the shape {shape}")
     ax = _axes(ax, 2.5 + (0.45 if texts is None else 0.7) * len(columns), 1.8 + 0.38 * len(rows))
-    how: dict[str, Any] = {"square": texts is None and values.numel() <= 1024, "linewidths": 0.5 if values.numel() <= 400 else 0.0}
+    lines = 0.5 if values.numel() <= 400 else 0.0  # between very many cells they would be all that is seen
+    how: dict[str, Any] = {"square": texts is None and values.numel() <= 1024, "linewidths": lines}
     if texts is not None:
         how |= {"annot": np.array(texts, dtype=object), "fmt": ""}
     array = values.detach().cpu().double().numpy()

@@ -125,7 +125,7 @@ def test_a_click_locks_and_frees(show):
 def test_what_python_locked_is_shown(show):
     view = steps()
     view.step, view.locked = 4, [0, 1]
-    assert said(show(view)).startswith("the, number 1 (locked")
+    assert said(show(view)).startswith("the, column 1 (locked")
     view.step, view.locked = 4, [0, 2]  # there is such a key, and no such number of the values
     assert said(show(view)).startswith("Point at a cell")
 
@@ -253,7 +253,7 @@ def test_a_large_attention_is_drawn_at_once(show):
     print("256 x 256, seconds for a step:", [round(seconds, 3) for seconds in times])
     assert sorted(times)[1] < 1, "on a slow machine"
     hover(page, 100, 0, cell=(5, 2))
-    assert said(page).startswith("q100, number 0")
+    assert said(page).startswith("q100, column 0")
 
 
 def test_the_slider_moves_the_curve(show):

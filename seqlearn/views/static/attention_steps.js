@@ -119,7 +119,7 @@ function noteOf(step, empty, queries) {
 function sentence(record, step, { row, column }, isLocked) {
   const { axes, matrices } = record;
   const { rows, columns, numbers } = matrices[step.result];
-  const names = [token(axes[rows][row]), columns === "key" ? " looks at " : ", number ", token(axes[columns][column])];
+  const names = [token(axes[rows][row]), columns === "key" ? " looks at " : ", column ", token(axes[columns][column])];
   const words = WORDS[step.result](record, row, column, numbers.at(row, column));
   const lock = isLocked ? [make("span", { class: "faint" }, " (locked: Escape or a click frees it)")] : [];
   return [make("div", {}, ...names, ...lock), make("div", { class: "formula" }, words)];
