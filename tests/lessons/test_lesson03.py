@@ -32,45 +32,55 @@ def said_by(check, answer, capsys):
 @pytest.mark.parametrize(
     ("answer", "diagnosis"),
     [
-        (0.05, "training* error is lowest (orange)"),
-        (4.2, "the *height* of the lowest point"),
-        (0.2, "0.2 is to the left of the valley"),
-        (2, "2 is to the right of the valley"),
-        (10, "10 is to the right"),
-        (42, "looks like minutes"),
-        (0, "a width is above 0"),
-        (-1.5, "a width is above 0"),
-        (float("nan"), "is to the right"),
-        ("0.7", "of type str"),
+        (0.7, "looks like a width"),
+        (2, "2 is the width, on the lower axis"),
+        (2.4, "2.4 is on the dashed curve"),
+        (3.4, "3.4 is on the orange curve"),
+        (4.25, "the lowest point of the green curve"),
+        (5.3, "but at 0.2 hours"),
+        (7.6, "but at 3 hours"),
+        (5, "5 is too low"),
+        (0, "0 is too low"),
+        (6.8, "6.8 is too high"),
+        (-1, "-1 is not on the left axis"),
+        (59, "59 is not on the left axis"),
+        (float("nan"), "nan is not on the left axis"),
+        ("5.9", "of type str"),
         (True, "of type bool"),
     ],
 )
-def test_wrong_readings_of_the_valley(answer, diagnosis, capsys):
-    said = said_by(lesson03.check_best_width, answer, capsys)
+def test_wrong_readings_of_the_picture(answer, diagnosis, capsys):
+    said = said_by(lesson03.check_held_out_error, answer, capsys)
     assert said.startswith("Exercise 3.1: not yet.") and diagnosis.lower() in said.lower()
 
 
-@pytest.mark.parametrize("answer", [0.5, 0.67, 0.8, 1])
-def test_right_reading_of_the_valley(answer, capsys):
-    assert said_by(lesson03.check_best_width, answer, capsys) == "Exercise 3.1: right!\n"
+@pytest.mark.parametrize("answer", [5.5, 5.88, 6, 6.3])
+def test_right_reading_of_the_picture(answer, capsys):
+    assert said_by(lesson03.check_held_out_error, answer, capsys) == "Exercise 3.1: right!\n"
 
 
-def test_the_valley_of_the_lesson_is_where_the_check_says():
+def test_the_picture_of_the_lesson_is_as_the_check_says():
     """Runs the lesson up to the picture, and asks the numbers behind it."""
     namespace = {}
     for cell in nbformat.read(LESSON, as_version=4).cells:
-        if cell.cell_type == "code" and "KernelView" not in cell.source:
+        if cell.cell_type == "code":
             exec(cell.source, namespace)
         if "curves" in namespace:
             break
+    low, high = plt.gca().get_ylim()
     plt.close("all")
-    widths, (training, held, true) = namespace["widths"], namespace["curves"].values()
-    low, high = lesson03.VALLEY
-    for errors in (held, true):
-        assert low < widths[errors.index(min(errors))] < high
-    for width, error in zip(widths, held, strict=True):
-        assert (error <= 1.05 * min(held)) == (low <= width <= high) or min(abs(width - low), abs(width - high)) < 0.1
-    assert 3.5 <= min(held) <= 4.9 and training.index(min(training)) == 0
+    widths, (training, held, true) = torch.tensor(namespace["widths"]), namespace["curves"].values()
+
+    def at(errors, hours):  # between two points, along the straight line that is drawn (the axis is logarithmic)
+        place = int((widths < hours).sum())
+        share = (hours / widths[place - 1]).log() / (widths[place] / widths[place - 1]).log()
+        return float(torch.lerp(torch.tensor(errors[place - 1]), torch.tensor(errors[place]), share))
+
+    assert (low, high) == (0, 10)
+    assert at(held, 2) == pytest.approx(sum(lesson03.HELD_OUT) / 2, abs=0.1)
+    shown = (float(widths[held.index(min(held))]), at(true, 2), at(training, 2), min(held), at(held, 0.2), at(held, 3))
+    for number, (start, end, diagnosis) in zip(shown, lesson03.MISREAD, strict=True):
+        assert start < number < end, diagnosis
 
 
 def gaussian(queries, keys, width, *, half=2, sign=-1, square=True, inside=True, soft=True, axis=-1, stable=True):
@@ -150,7 +160,23 @@ def writes(keys, values, width):
     return answer
 
 
+def divides_again(keys, values, width):
+    """Right on paper; of a far neighbour nothing is left."""
+    weights = (-(((keys[:, :, None] - keys[:, None, :]) / width) ** 2) / 2).softmax(-1)
+    weights = weights * ~torch.eye(keys.shape[1], dtype=torch.bool)
+    return torch.bmm(weights / weights.sum(-1, keepdim=True), values[:, :, None])[:, :, 0]
+
+
+def exp_by_hand(keys, values, width):
+    counts = (-(((keys[:, :, None] - keys[:, None, :]) / width) ** 2) / 2).exp()
+    counts = counts.masked_fill(torch.eye(keys.shape[1], dtype=torch.bool), 0)
+    return torch.bmm(counts / counts.sum(-1, keepdim=True), values[:, :, None])[:, :, 0]
+
+
 WRONG_OTHERS = [
+    (divides_again, "60 widths apart"),
+    (exp_by_hand, "60 widths apart"),
+    (lambda k, v, h: by_others(k, v, h) / (len(k) != 3) * (len(k) != 3), "there is a nan, though each"),
     (lambda *args: by_others(*args, mask="none"), "each reading still looks at itself"),
     (lambda *args: by_others(*args, hidden=0.0, empty=False), "each reading still looks at itself"),
     (lambda *args: by_others(*args, mask="itself"), "sees *only* itself"),
@@ -166,7 +192,7 @@ WRONG_OTHERS = [
     (lambda *args: by_others(*args).mean(-1), "should have shape (2, 4); yours: (2,)"),
     (lambda *args: by_others(*args).tolist(), "of type list"),
     (lambda *args: by_others(*args) + 1, "day 0 should be ["),
-    (lambda *args: by_others(*args) / 0 * 0, "there is a nan, though"),
+    (lambda *args: by_others(*args) / 0 * 0, "there is a nan, though each"),
     (lambda k, v, h: torch.bmm(k, v), "your code stopped with RuntimeError"),
     (writes, "the caller's tensors have changed"),
 ]
@@ -243,7 +269,7 @@ def test_right_boxcars(capsys):
 def test_stubs_are_not_tried_yet(capsys):
     for number, check in enumerate(
         (
-            lesson03.check_best_width,
+            lesson03.check_held_out_error,
             lesson03.check_kernel_weights,
             lesson03.check_predict_by_others,
             lesson03.check_boxcar_predict,
