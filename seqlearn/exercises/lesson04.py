@@ -78,7 +78,7 @@ def _examine_attention(weights, contexts, queries, keys, values, mask) -> None:
 
 def _diagnose_weights(weights, right, queries, keys, values, mask) -> str:
     """Which of the usual mistakes gives these weights."""
-    d, n, m, e = len(keys[0][0]), len(queries[0]), len(keys[0]), len(values[0][0])
+    d, n, m, e, batch = len(keys[0][0]), len(queries[0]), len(keys[0]), len(values[0][0]), len(queries)
     everybody = [[[True] * m for _ in range(n)] for _ in mask]
     opposite = [[[not may for may in row] for row in rows] for rows in mask]
     empty = [(b, q) for b, rows in enumerate(mask) for q, row in enumerate(rows) if not any(row)]
@@ -101,7 +101,15 @@ def _diagnose_weights(weights, right, queries, keys, values, mask) -> str:
             _attention_weights(queries, keys, mask, e**-0.5),
             f"you divided by the root of {e}, the size of a value; d is the size of a query.",
         ),
+        (
+            _attention_weights(queries, keys, mask, batch**-0.5),
+            f"you divided by the root of {batch}, the number of sentences: `len` counts the *first* axis, d the last.",
+        ),
         (_attention_weights(queries, keys, everybody), "these are the weights without a mask: hide what is False."),
+        (
+            _attention_weights(queries, keys, everybody, 1.0),
+            "neither scaled nor masked: divide the products by the root of d, then hide what is False.",
+        ),
         (_attention_weights(queries, keys, opposite), "the mask is upside down: True means *may be attended*."),
         (
             _hidden(_attention_weights(queries, keys, everybody), mask),
@@ -235,12 +243,16 @@ def _diagnose_scores(answer, queries, keys, W_q, W_k, w_v) -> str:
             queries, keys, W_q, W_k, [number / math.sqrt(len(w_v)) for number in w_v]
         ),
     }
-    if len(W_q) == len(W_q[0]) == len(W_k[0]):
+    if len({len(queries[0]), len(keys[0]), len(W_q), len(W_q[0]), len(W_k[0])}) == 1:  # the first trial
+        identity = [[float(i == j) for j in range(len(W_q))] for i in range(len(W_q))]
         known |= {
             "your matrices lie on their side: for rows of vectors it is `queries @ W_q.T`.": _additive(
                 queries, keys, _turned(W_q), _turned(W_k), w_v
             ),
             "you exchanged W_q and W_k.": _additive(queries, keys, W_k, W_q, w_v),
+            "you multiplied from the left: vectors are *rows* here, `queries @ W_q.T`.": _additive(
+                _from_left(W_q, queries), _from_left(W_k, keys), identity, identity, w_v
+            ),
         }
     for diagnosis, numbers in known.items():
         if _close(answer, numbers):
@@ -265,7 +277,15 @@ def _additive(queries, keys, W_q, W_k, w_v, squeeze=lambda q, k: math.tanh(q + k
     ]
 
 
-@check("4.4", section="6. Why divide by the square root of d?")
+def _from_left(matrix, batch) -> list:
+    """The mistake `matrix @ vectors`, in which columns are taken for vectors."""
+    return [
+        [[sum(a * b for a, b in zip(row, column, strict=True)) for column in zip(*rows, strict=True)] for row in matrix]
+        for rows in batch
+    ]
+
+
+@check("4.4", section="1. From a dictionary to shares")
 def check_sharpen(sharpen: Callable[[Tensor, float], float]) -> None:
     """Try out `sharpen(scores, share)` -> s, so that the largest weight of softmax(s * scores) is the share."""
     for numbers, share in (

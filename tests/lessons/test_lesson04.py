@@ -97,6 +97,8 @@ WRONG_ATTENTIONS = [
     (lambda *args: attention(*args, scale=5**-0.5), "root of 5, the number of keys"),
     (lambda *args: attention(*args, scale=3**-0.5), "root of 3, the number of queries"),
     (lambda *args: attention(*args, scale=args[2].shape[-1] ** -0.5), "root of 6, the size of a value"),
+    (lambda *args: attention(*args, scale=len(args[0]) ** -0.5), "root of 2, the number of sentences"),
+    (lambda q, k, v, m: attention(q, k, v, m | True, scale=1.0), "neither scaled nor masked"),
     (lambda *args: attention(*args, axis=1, empty=None), "your columns sum to 1"),
     (lambda q, k, v, m: attention(q, k, v, ~m), "the mask is upside down"),
     (lambda q, k, v, m: attention(q, k, v, m | True), "weights without a mask"),
@@ -151,6 +153,10 @@ def additive(queries, keys, W_q, W_k, w_v, *, join=lambda q, k: (q + k).tanh(), 
     return (join(q.unsqueeze(2), k.unsqueeze(1)) if paired else join(q, k)) @ w_v
 
 
+def from_left(queries, keys, W_q, W_k, w_v):
+    return ((W_q @ queries).unsqueeze(2) + (W_k @ keys).unsqueeze(1)).tanh() @ w_v
+
+
 def adds_in_place(queries, keys, W_q, W_k, w_v):
     answer = additive(queries, keys, W_q, W_k, w_v)
     w_v += 1
@@ -173,6 +179,7 @@ WRONG_SCORES = [
     (lambda q, k, W_q, W_k, w_v: additive(q, k, W_q, W_k, torch.ones_like(w_v)), "w_v is missing"),
     (lambda q, k, W_q, W_k, w_v: additive(q, k, W_q.T, W_k.T, w_v), "lie on their side"),
     (lambda q, k, W_q, W_k, w_v: additive(q, k, W_k, W_q, w_v), "you exchanged W_q and W_k"),
+    (from_left, "vectors are *rows* here, `queries @ W_q.T`"),
     (lambda q, k, W_q, W_k, w_v: additive(q, k, W_q, W_k, torch.eye(len(w_v))), "you still have h numbers"),
     (lambda q, k, W_q, W_k, w_v: additive(q, k, W_q, W_k, w_v[:, None]), "`squeeze(-1)` takes it away"),
     (lambda *args: additive(*args)[0], "the scores should have shape (2, 3, 3); yours: (3, 3)"),
@@ -256,6 +263,12 @@ def by_steps(scores, share):
 @pytest.mark.parametrize("answer", [sharpen, by_steps])
 def test_right_sharpnesses(answer, capsys):
     assert said_by(lesson04.check_sharpen, answer, capsys) == "Exercise 4.4: right!\n"
+
+
+def test_sharpness_points_to_the_section_that_explains_it(capsys):
+    for _ in range(checking.TRIES_BEFORE_HINT):
+        lesson04.check_sharpen(lambda scores, share: 1.0)
+    assert '"1. From a dictionary to shares"' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["scaled_dot_product", "additive_scores", "sharpen"])
