@@ -1,0 +1,263 @@
+"""The checks of lesson 05: right answers in other forms, and typical wrong ones, each with its own diagnosis."""
+
+import json
+from pathlib import Path
+from statistics import mean
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from seqlearn.exercises import checking, lesson05
+
+STORED = Path(__file__).parents[2] / "assets" / "experiments" / "bottleneck"
+
+
+@pytest.fixture(autouse=True)
+def no_tries_yet():
+    checking._wrong_tries.clear()
+
+
+def said_by(check, answer, capsys):
+    """What the check prints about an answer: one line."""
+    check(answer)
+    said = capsys.readouterr().out
+    assert said.count("\n") == 1
+    return said
+
+
+@pytest.mark.parametrize(
+    ("answer", "diagnosis"),
+    [
+        ("3-6", 'at "3-6" the blue line is still above 70'),
+        ("13-15", "still above 70: go on to the right"),
+        ("19-20", "another group comes before it"),
+        ("20-30", "is no group of the picture; they are 3-6, 7-9"),
+        (16, "of type int"),
+    ],
+)
+def test_wrong_readings_of_the_curve(answer, diagnosis, capsys):
+    said = said_by(lesson05.check_group, answer, capsys)
+    assert said.startswith("Exercise 5.1: not yet.") and diagnosis.lower() in said.lower()
+
+
+@pytest.mark.parametrize("answer", ["16-18", "16 – 18"])
+def test_right_reading_of_the_curve(answer, capsys):
+    assert said_by(lesson05.check_group, answer, capsys) == "Exercise 5.1: right!\n"
+
+
+def test_the_reading_is_that_of_the_stored_runs():
+    runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(STORED.glob("no-attention-?.json"))]
+    assert {run["label"] for run in runs} == {"no attention"}
+    groups = zip(*(run["bins"] for run in runs), strict=True)
+    scores = {f"{group[0]['from']}-{group[0]['to']}": mean(part["bleu"] for part in group) for group in groups}
+    assert list(scores) == lesson05.GROUPS
+    assert [name for name, score in scores.items() if score < 70] == ["16-18", "19-20"]
+    assert all(abs(score - 70) > 1.5 for score in scores.values()), "far enough from the line to be read off a picture"
+
+
+def right_loss(logits, labels, pad):
+    """The solution of 5.2."""
+    losses = -logits.log_softmax(-1).gather(-1, labels[..., None])[..., 0]
+    real = labels != pad
+    return (losses * real).sum() / real.sum()
+
+
+def word_losses(logits, labels):
+    return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none").view(labels.shape)
+
+
+def mean_of_means(logits, labels, pad):
+    real = labels != pad
+    return ((word_losses(logits, labels) * real).sum(1) / real.sum(1)).mean()
+
+
+def naive_log(logits, labels, pad):
+    powers = logits.exp()
+    chosen = (powers / powers.sum(-1, keepdim=True)).gather(-1, labels[..., None])[..., 0]
+    return -chosen.log()[labels != pad].mean()
+
+
+def writes(logits, labels, pad):
+    loss = right_loss(logits, labels, pad)
+    logits.data.zero_()
+    return loss
+
+
+def mean_probability(logits, labels, pad):
+    return (-word_losses(logits, labels)).exp()[labels != pad].mean()
+
+
+WRONG_LOSSES = [
+    (lambda logits, labels, pad: word_losses(logits, labels).mean(), "padding is counted like a word"),
+    (
+        lambda logits, labels, pad: (word_losses(logits, labels) * (labels != pad)).mean(),
+        "you divide by all 10 places; only 8 of them are real",
+    ),
+    (
+        lambda logits, labels, pad: word_losses(logits, labels)[labels != pad].sum(),
+        "this is the *sum* over the 8 real tokens",
+    ),
+    (lambda *args: -right_loss(*args), "the sign is wrong"),
+    (mean_of_means, "the mean of the sentences' means"),
+    (lambda logits, labels, pad: right_loss(logits, labels, 0), "here <pad> is 1, and 0 is a word"),
+    (naive_log, "with logits in the hundreds the loss is nan"),
+    (mean_probability, "this is the mean probability"),
+    (lambda *args: -mean_probability(*args).log(), "you took the logarithm of the mean"),
+    (lambda *args: right_loss(*args) + 1, "the loss should be"),
+    (lambda *args: right_loss(*args).detach(), "no gradient flows"),
+    (lambda *args: right_loss(*args).item(), "return a tensor: training asks it for its gradient"),
+    (lambda logits, labels, pad: word_losses(logits, labels), "one number for the whole batch; yours has the shape"),
+    (writes, "the caller's logits have changed"),
+    (lambda logits, labels, pad: F.cross_entropy(logits, labels), "your code stopped with"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_LOSSES)
+def test_wrong_losses(answer, diagnosis, capsys):
+    said = said_by(lesson05.check_masked_loss, answer, capsys)
+    assert said.startswith("Exercise 5.2: not yet.") and diagnosis.lower() in said.lower()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        right_loss,
+        lambda logits, labels, pad: F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad),
+        lambda logits, labels, pad: word_losses(logits, labels)[labels != pad].mean(),
+        lambda logits, labels, pad: right_loss(logits.double(), labels, pad),
+    ],
+)
+def test_right_losses(answer, capsys):
+    assert said_by(lesson05.check_masked_loss, answer, capsys) == "Exercise 5.2: right!\n"
+
+
+def right_greedy(step, bos, eos, limit, *, first=None, keep_eos=False, stop=True, carry=True, feed="chosen", pick=int):
+    """The solution of 5.3, with a switch for each typical mistake."""
+    tokens, token, state = [], bos if first is None else first, None
+    while len(tokens) < limit:
+        scores, after = step(token, state)
+        state = after if carry else state
+        chosen = pick(scores.argmax())
+        if chosen == eos and stop:
+            if keep_eos:
+                tokens.append(chosen)
+            break
+        tokens.append(chosen)
+        token = chosen if feed == "chosen" else bos
+    return tokens
+
+
+def endless(step, bos, eos, limit):
+    tokens, token, state = [], bos, None
+    while token != 99:
+        scores, state = step(token, state)
+        token = int(scores.argmax())
+        tokens.append(token)
+    return tokens
+
+
+def first_state_kept(step, bos, eos, limit):
+    scores, state = step(bos, None)
+    tokens = [int(scores.argmax())]
+    while len(tokens) < limit:
+        scores, _ = step(tokens[-1], state)
+        tokens.append(int(scores.argmax()))
+    return tokens
+
+
+def worst(step, bos, eos, limit):
+    return [int(step(bos, None)[0].argmin())]
+
+
+WRONG_GREEDIES = [
+    (lambda *args: [args[1], *right_greedy(*args)], "your list starts with bos (1)"),
+    (lambda *args: right_greedy(*args, keep_eos=True), "it does not belong into the list"),
+    (lambda *args: right_greedy(*args, stop=False), "eos (2) ends the sentence: stop there"),
+    (endless, "your loop never ends"),
+    (lambda step, bos, eos, limit: right_greedy(step, bos, eos, 50), "with limit 7 there are 7 tokens at most"),
+    (lambda step, bos, eos, limit: right_greedy(step, bos, eos, limit - 1), "you stop too early: 7 tokens"),
+    (lambda *args: right_greedy(*args, carry=False), "has the state None again"),
+    (first_state_kept, "the same old state at each step"),
+    (lambda *args: right_greedy(*args, feed="bos"), "feed back the token you chose last, 4"),
+    (lambda *args: right_greedy(*args, first=args[2]), "start with step(bos, None); you called step(2, None)"),
+    (lambda *args: right_greedy(*args, pick=lambda best: best), "use `int(scores.argmax())`"),
+    (lambda *args: torch.tensor(right_greedy(*args)), "a list of tokens; yours is of type Tensor"),
+    (worst, "the best tokens are [4, 4, 3, 5]; yours: [1]"),
+    (lambda step, bos, eos, limit: step(bos), "your code stopped with TypeError"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_GREEDIES)
+def test_wrong_greedies(answer, diagnosis, capsys):
+    said = said_by(lesson05.check_greedy, answer, capsys)
+    assert said.startswith("Exercise 5.3: not yet.") and diagnosis.lower() in said.lower()
+
+
+def test_right_greedies(capsys):
+    def one_call_more(step, bos, eos, limit):
+        tokens, state = [bos], None
+        for _ in range(limit + 1):
+            scores, state = step(tokens[-1], state)
+            tokens.append(max(range(len(scores)), key=lambda place: scores[place]))
+            if tokens[-1] == eos:
+                break
+        tokens = tokens[1:]
+        return tokens[: tokens.index(eos)] if eos in tokens else tokens[:limit]
+
+    for answer in (right_greedy, one_call_more):
+        assert said_by(lesson05.check_greedy, answer, capsys) == "Exercise 5.3: right!\n"
+
+
+def right_step(x, h, W, U, *, flip=False, reset="after", order=(0, 1, 2), new=torch.tanh, gate=torch.sigmoid, mix=True):
+    """The solution of 5.4, with a switch for each typical mistake."""
+    of_reset, of_update, of_new = order
+    r = gate(W[of_reset] @ x + U[of_reset] @ h)
+    z = gate(W[of_update] @ x + U[of_update] @ h)
+    memory = {"after": r * (U[of_new] @ h), "before": U[of_new] @ (r * h), "none": U[of_new] @ h}[reset]
+    n = new(W[of_new] @ x + memory)
+    if not mix:
+        return n
+    return z * n + (1 - z) * h if flip else (1 - z) * n + z * h
+
+
+def in_place(x, h, W, U):
+    answer = right_step(x, h, W, U)
+    h.copy_(answer)
+    return answer
+
+
+WRONG_STEPS = [
+    (lambda *args: right_step(*args, flip=True), "the update gate is upside down"),
+    (lambda *args: right_step(*args, reset="none"), "without the reset gate"),
+    (lambda *args: right_step(*args, reset="before"), "*before* the product with U"),
+    (lambda *args: right_step(*args, order=(1, 0, 2)), "you have mixed up the gates"),
+    (lambda *args: right_step(*args, new=lambda x: x), "without the tanh"),
+    (lambda *args: right_step(*args, new=torch.sigmoid), "through tanh, not through the sigmoid"),
+    (lambda *args: right_step(*args, gate=torch.tanh), "the gates go through the sigmoid"),
+    (lambda *args: right_step(*args, mix=False), "these are the new values alone"),
+    (lambda *args: args[1], "the new state should be ["),
+    (lambda *args: right_step(*args)[None], "the shape of the old one, (4,); yours: (1, 4)"),
+    (lambda *args: right_step(*args).tolist(), "of type list"),
+    (in_place, "one of the arguments has changed"),
+    (lambda x, h, W, U: W @ h, "your code stopped with RuntimeError"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_STEPS)
+def test_wrong_gru_steps(answer, diagnosis, capsys):
+    said = said_by(lesson05.check_gru_step, answer, capsys)
+    assert said.startswith("Exercise 5.4: not yet.") and diagnosis.lower() in said.lower()
+
+
+def by_torch(x, h, W, U):
+    cell = torch.nn.GRUCell(len(x), len(h), bias=False)
+    cell.load_state_dict({"weight_ih": W.flatten(0, 1), "weight_hh": U.flatten(0, 1)})
+    return cell(x[None], h[None])[0]
+
+
+@pytest.mark.parametrize(
+    "answer", [right_step, by_torch, lambda *args: right_step(*(tensor.double() for tensor in args))]
+)
+def test_right_gru_steps(answer, capsys):
+    assert said_by(lesson05.check_gru_step, answer, capsys) == "Exercise 5.4: right!\n"
