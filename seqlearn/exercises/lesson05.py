@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .checking import Wrong, check
+from .checking import NotTried, Wrong, check
 
 GROUPS = ["3-6", "7-9", "10-12", "13-15", "16-18", "19-20"]  # tokens of the English sentence, as under the picture
 
@@ -112,7 +112,12 @@ def _diagnose_loss(loss: float, losses: list, real: list, labels: list, pad: int
 def check_greedy(greedy: Callable[..., list[int]]) -> None:
     """Try out `greedy(step, bos, eos, limit)` -> the tokens, over a toy `step(token, state)`."""
     for toy, limit in ((_Toy(bos=1, eos=2, sentence=[4, 4, 3, 5]), 20), (_Toy(bos=6, eos=0, sentence=[3] * 30), 7)):
-        answer = greedy(toy.step, toy.bos, toy.eos, limit)
+        try:
+            answer = greedy(toy.step, toy.bos, toy.eos, limit)
+        except NotTried:
+            if limit == 7:  # the first sentence was right
+                raise Wrong("nothing is returned when the limit is reached: put `return` after the loop.") from None
+            raise
         if isinstance(answer, Tensor) or not isinstance(answer, list):
             raise Wrong(f"return a list of tokens; yours is of type {type(answer).__name__}.")
         if any(isinstance(token, bool) or not isinstance(token, int) for token in answer):
@@ -223,7 +228,8 @@ def _diagnose_gru(new: Tensor, x: Tensor, h: Tensor, W: Tensor, U: Tensor) -> st
         ({"flip": True}, "the update gate is upside down: z keeps the *old* state, 1 - z takes the new one."),
         ({"reset": "none"}, "this is what comes out without the reset gate."),
         ({"reset": "before"}, "you multiplied the old state by r *before* the product with U; here r comes after it. "
-         "(Cho and others did it your way; nn.GRU does it this way.)"),
+         "(Cho and others did it your way; nn.GRU does it this way.) Or brackets are missing: `r * U[2] @ h` is "
+         "`(r * U[2]) @ h`."),
         ({"order": (1, 0, 2)}, "you have mixed up the gates: W[0] and U[0] belong to reset, W[1] and U[1] to update."),
         ({"squash": lambda number: number}, "this is what comes out without the tanh."),
         ({"squash": _sigmoid}, "the new values go through tanh, not through the sigmoid."),

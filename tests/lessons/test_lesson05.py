@@ -148,6 +148,16 @@ def right_greedy(step, bos, eos, limit, *, first=None, keep_eos=False, stop=True
     return tokens
 
 
+def without_return(step, bos, eos, limit):
+    tokens, token, state = [], bos, None
+    for _ in range(limit):
+        scores, state = step(token, state)
+        token = int(scores.argmax())
+        if token == eos:
+            return tokens
+        tokens.append(token)
+
+
 def endless(step, bos, eos, limit):
     tokens, token, state = [], bos, None
     while token != 99:
@@ -175,6 +185,7 @@ WRONG_GREEDIES = [
     (lambda *args: right_greedy(*args, keep_eos=True), "it does not belong into the list"),
     (lambda *args: right_greedy(*args, stop=False), "eos (2) ends the sentence: stop there"),
     (endless, "your loop never ends"),
+    (without_return, "nothing is returned when the limit is reached: put `return` after the loop"),
     (lambda step, bos, eos, limit: right_greedy(step, bos, eos, 50), "with limit 7 there are 7 tokens at most"),
     (lambda step, bos, eos, limit: right_greedy(step, bos, eos, limit - 1), "you stop too early: 7 tokens"),
     (lambda *args: right_greedy(*args, carry=False), "has the state None again"),
