@@ -19,11 +19,6 @@ SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.D
 SENTENCE = "The girl washes the red apple and eats it."
 
 
-@pytest.fixture(autouse=True)
-def no_tries_yet():
-    checking._wrong_tries.clear()
-
-
 @pytest.fixture(scope="module")
 def attention():
     """The map that lessons 00 and 06 read from, by the model that comes with the course."""

@@ -7,12 +7,7 @@ from itertools import pairwise
 import pytest
 import torch
 
-from seqlearn.exercises import checking, lesson01
-
-
-@pytest.fixture(autouse=True)
-def no_tries_yet():
-    checking._wrong_tries.clear()
+from seqlearn.exercises import lesson01
 
 
 def said_to(check, answer, capsys):

@@ -3,22 +3,10 @@
 import pytest
 import torch
 
-from seqlearn.exercises import checking, lesson02
+from answers import said_by
+from seqlearn.exercises import lesson02
 
 INF = float("inf")
-
-
-@pytest.fixture(autouse=True)
-def no_tries_yet():
-    checking._wrong_tries.clear()
-
-
-def said_by(check, answer, capsys):
-    """What the check prints about an answer: one line."""
-    check(answer)
-    said = capsys.readouterr().out
-    assert said.count("\n") == 1
-    return said
 
 
 @pytest.mark.parametrize(

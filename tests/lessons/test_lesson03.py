@@ -8,25 +8,13 @@ import nbformat
 import pytest
 import torch
 
-from seqlearn.exercises import checking, lesson03
+from answers import said_by
+from seqlearn.exercises import lesson03
 from seqlearn.nn.masking import masked_softmax
 
 matplotlib.use("agg")
 LESSON = Path(__file__).parents[2] / "notebooks" / "03-kernel-regression.ipynb"
 INF = float("inf")
-
-
-@pytest.fixture(autouse=True)
-def no_tries_yet():
-    checking._wrong_tries.clear()
-
-
-def said_by(check, answer, capsys):
-    """What the check prints about an answer: one line."""
-    check(answer)
-    said = capsys.readouterr().out
-    assert said.count("\n") == 1
-    return said
 
 
 @pytest.mark.parametrize(

@@ -8,22 +8,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from seqlearn.exercises import checking, lesson05
+from answers import said_by
+from seqlearn.exercises import lesson05
 
 STORED = Path(__file__).parents[2] / "assets" / "experiments" / "bottleneck"
-
-
-@pytest.fixture(autouse=True)
-def no_tries_yet():
-    checking._wrong_tries.clear()
-
-
-def said_by(check, answer, capsys):
-    """What the check prints about an answer: one line."""
-    check(answer)
-    said = capsys.readouterr().out
-    assert said.count("\n") == 1
-    return said
 
 
 @pytest.mark.parametrize(

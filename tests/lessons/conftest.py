@@ -1,0 +1,11 @@
+"""What the tests of all lessons share."""
+
+import pytest
+
+from seqlearn.exercises import checking
+
+
+@pytest.fixture(autouse=True)
+def no_tries_yet():
+    """Each test starts as a learner does: with no wrong tries counted."""
+    checking._wrong_tries.clear()
