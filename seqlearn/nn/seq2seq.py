@@ -22,6 +22,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from .attention import AdditiveAttention, BilinearAttention, DotProductAttention
 from .masking import sequence_mask
+from .recurrence import unroll
 
 RNNS = {"gru": nn.GRU, "lstm": nn.LSTM}
 SCORES = ("additive", "dot", "bilinear")
@@ -89,10 +90,15 @@ class Seq2SeqEncoder(nn.Module):
 
     def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> RNNMemory:
         """Read each source up to its length (at least 1)."""
-        embedded = self.dropout(self.embedding(source))
-        packed = pack_padded_sequence(embedded, source_lens.cpu(), batch_first=True, enforce_sorted=False)
-        outputs, last = self.rnn(packed)
-        outputs, _ = pad_packed_sequence(outputs, batch_first=True, total_length=source.shape[1])
+        embedded, lengths = self.dropout(self.embedding(source)), source_lens.cpu()
+        if bool(
+            (lengths == source.shape[1]).all()
+        ):  # no padding, nothing to pack: a batch of one length is read faster
+            outputs, last = self.rnn(embedded)
+        else:
+            packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
+            outputs, last = self.rnn(packed)
+            outputs, _ = pad_packed_sequence(outputs, batch_first=True, total_length=source.shape[1])
         hidden, cell = last if isinstance(last, tuple) else (last, None)
         real = sequence_mask(source_lens.to(source.device), source.shape[1]).unsqueeze(1)
         return RNNMemory(outputs, self._join(hidden), real, None if cell is None else self._join(cell))
@@ -164,12 +170,18 @@ class Seq2SeqDecoder(nn.Module):
         self, tokens: Int[Tensor, "rows steps"], state: PlainState
     ) -> tuple[Float[Tensor, "rows steps vocab"], PlainState]:
         """The logits after each of these tokens, and the state after the last one."""
+        features, state = self.features(tokens, state)
+        return self.dense(features), state
+
+    def features(
+        self, tokens: Int[Tensor, "rows steps"], state: PlainState
+    ) -> tuple[Float[Tensor, "rows steps hiddens"], PlainState]:
+        """What `dense` turns into logits. The loss asks for these, so as not to hold all logits at once."""
         context = state.context.unsqueeze(1).expand(-1, tokens.shape[1], -1)
         inputs = torch.cat([self.dropout(self.embedding(tokens)), context], dim=-1)
         outputs, last = self.rnn(inputs, state.hidden if state.cell is None else (state.hidden, state.cell))
         hidden, cell = last if isinstance(last, tuple) else (last, None)
-        logits = self.dense(self.dropout(outputs))
-        return logits, replace(state, hidden=hidden, cell=cell, length=state.length + tokens.shape[1])
+        return self.dropout(outputs), replace(state, hidden=hidden, cell=cell, length=state.length + tokens.shape[1])
 
 
 @dataclass(frozen=True)
@@ -239,33 +251,21 @@ class Seq2SeqAttentionDecoder(nn.Module):
         self, tokens: Int[Tensor, "rows steps"], state: AttentionState
     ) -> tuple[Float[Tensor, "rows steps vocab"], AttentionState]:
         """The logits after each of these tokens, and the state after the last one."""
+        features, state = self.features(tokens, state)
+        return self.dense(features), state
+
+    def features(
+        self, tokens: Int[Tensor, "rows steps"], state: AttentionState
+    ) -> tuple[Float[Tensor, "rows steps hiddens"], AttentionState]:
+        """What `dense` turns into logits. The loss asks for these, so as not to hold all logits at once."""
         embed_size = self.embedding.embedding_dim
         of_token, of_context = self.rnn.weight_ih_l0.split([embed_size, state.values.shape[-1]], dim=1)
-        embedded = self.dropout(self.embedding(tokens))
+        embedded = self.dropout(self.embedding(tokens.T))
         # The token's half of the input gates needs no state: one product for all steps.
-        token_gates = F.linear(embedded, of_token, self.rnn.bias_ih_l0).unbind(1)
-        hidden, outputs = list(state.hidden), []  # hidden: for each layer (rows, hiddens)
-        for gates in token_gates:
-            queries = hidden[-1].unflatten(0, (-1, state.beams))  # sentences, beams, hiddens
-            context = self.attention.attend(queries, state.keys, state.values, state.mask).flatten(0, 1)
-            hidden = self._step(gates + context @ of_context.T, hidden)
-            outputs.append(hidden[-1])
-        logits = self.dense(self.dropout(torch.stack(outputs, dim=1)))
-        return logits, replace(state, hidden=torch.stack(hidden), length=state.length + tokens.shape[1])
-
-    def _step(self, gates: Float[Tensor, "rows gates"], hidden: list[Tensor]) -> list[Tensor]:
-        """One step of the stacked GRU, given the input gates of its lowest layer."""
-        after = []
-        for layer, before in enumerate(hidden):
-            if layer > 0:
-                below = self.dropout(after[-1])
-                gates = F.linear(below, self._weight("ih", layer), self._weight("ih", layer, "bias"))
-            recurrent = F.linear(before, self._weight("hh", layer), self._weight("hh", layer, "bias"))
-            after.append(gru_cell(gates, recurrent, before))
-        return after
-
-    def _weight(self, kind: str, layer: int, name: str = "weight") -> Tensor:
-        return getattr(self.rnn, f"{name}_{kind}_l{layer}")
+        token_gates = F.linear(embedded, of_token, self.rnn.bias_ih_l0)  # steps, rows, gates
+        outputs, hidden = unroll(self.attention, self.rnn, self.dropout, token_gates, of_context, state)
+        features = self.dropout(outputs.transpose(0, 1))
+        return features, replace(state, hidden=hidden, length=state.length + tokens.shape[1])
 
 
 def make_attention(score: str, query_size: int, key_size: int) -> nn.Module:
@@ -280,21 +280,6 @@ def make_attention(score: str, query_size: int, key_size: int) -> nn.Module:
         case "dot":
             raise ValueError(f"a dot product needs queries and keys of one size, not {query_size} and {key_size}")
     raise ValueError(f"there is no score {score!r}; choose from {', '.join(SCORES)}")
-
-
-def gru_cell(
-    gates: Float[Tensor, "rows gates"], recurrent: Float[Tensor, "rows gates"], hidden: Float[Tensor, "rows hiddens"]
-) -> Float[Tensor, "rows hiddens"]:
-    """The new hidden state of a GRU from W x + b, U h + c (reset, update and new gate side by side) and h.
-
-    Cho et al. (2014), section 2.3, with the reset gate applied after the product, as in `torch.nn.GRU`.
-    """
-    reset_x, update_x, new_x = gates.chunk(3, dim=-1)
-    reset_h, update_h, new_h = recurrent.chunk(3, dim=-1)
-    reset = torch.sigmoid(reset_x + reset_h)
-    update = torch.sigmoid(update_x + update_h)
-    new = torch.tanh(new_x + reset * new_h)
-    return torch.lerp(new, hidden, update)  # (1 - update) * new + update * hidden
 
 
 def seq2seq(
