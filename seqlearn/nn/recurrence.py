@@ -1,4 +1,4 @@
-"""The steps of the attention decoder: as a loop, and for training with the gradient written out.
+"""The state of the attention decoder and its steps: as a loop, and for training with the gradient written out.
 
 Autograd would find the same gradient from the loop, one small operation after the other. Written out (backpropagation
 through time, by hand), the gradient of a weight is one product over all steps, and no tensor is cut up and put together
@@ -7,21 +7,44 @@ again. The numbers are the same (a test compares them); training takes less time
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from .attention import AdditiveAttention
 
-if TYPE_CHECKING:
-    from .seq2seq import AttentionState
-
 tanh_backward = torch.ops.aten.tanh_backward  # (gradient, y = tanh(x)) -> gradient * (1 - y^2)
 sigmoid_backward = torch.ops.aten.sigmoid_backward  # (gradient, y = sigmoid(x)) -> gradient * y (1 - y)
+
+
+@dataclass(frozen=True)
+class AttentionState:
+    """Where an attention decoder stands: `beams` rows for each sentence, side by side.
+
+    Keys, values and mask are held once for each sentence, however many beams share them.
+    """
+
+    keys: Float[Tensor, "sentences source hiddens"]
+    values: Float[Tensor, "sentences source size"]
+    mask: Bool[Tensor, "sentences 1 source"]
+    hidden: Float[Tensor, "layers rows hiddens"]
+    beams: int = 1
+    length: int = 0
+
+    def select(self, rows: Int[Tensor, "chosen"]) -> AttentionState:
+        """The state of these rows, repeated, reordered or dropped. The memory is copied only where sentences end."""
+        sentences, counts = (rows // self.beams).unique_consecutive(return_counts=True)
+        beams = int(counts[0]) if len(counts) else 1
+        if (counts != beams).any():  # as many rows for each sentence no longer: a sentence for each row
+            sentences, beams = rows // self.beams, 1
+        chosen = replace(self, hidden=self.hidden[:, rows], beams=beams)
+        if torch.equal(sentences, torch.arange(len(self.keys), device=rows.device)):
+            return chosen
+        return replace(chosen, keys=self.keys[sentences], values=self.values[sentences], mask=self.mask[sentences])
 
 
 def unroll(
@@ -113,6 +136,7 @@ class AdditiveDecoder(torch.autograd.Function):
         w_v: Float[Tensor, "1 A"],
         *weights: Tensor | None,
     ) -> tuple[Float[Tensor, "T B H"], Float[Tensor, "L B H"]]:
+        """All steps, and what the way back needs of them."""
         (T, B, _), (L, _, H), (_, S, A) = gates.shape, hidden.shape, keys.shape
         empty = gates.new_empty
         features, alphas, contexts = empty(T, B, S, A), empty(T, B, S), empty(T, B, values.shape[-1])
@@ -145,6 +169,7 @@ class AdditiveDecoder(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, d_outputs: Float[Tensor, "T B H"], d_last: Float[Tensor, "L B H"]) -> tuple[Tensor | None, ...]:
+        """From the last step to the first: what each argument of `apply` did to the loss."""
         values, kept, W_q, w_v, features, alphas, contexts, states, inputs, recurrents, *weights = ctx.saved_tensors
         L, T, B, _ = inputs.shape
         state, cells = steps(states), Cells(inputs, recurrents)

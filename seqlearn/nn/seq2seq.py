@@ -22,7 +22,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from .attention import AdditiveAttention, BilinearAttention, DotProductAttention
 from .masking import sequence_mask
-from .recurrence import unroll
+from .recurrence import AttentionState, unroll
 
 RNNS = {"gru": nn.GRU, "lstm": nn.LSTM}
 SCORES = ("additive", "dot", "bilinear")
@@ -182,32 +182,6 @@ class Seq2SeqDecoder(nn.Module):
         outputs, last = self.rnn(inputs, state.hidden if state.cell is None else (state.hidden, state.cell))
         hidden, cell = last if isinstance(last, tuple) else (last, None)
         return self.dropout(outputs), replace(state, hidden=hidden, cell=cell, length=state.length + tokens.shape[1])
-
-
-@dataclass(frozen=True)
-class AttentionState:
-    """Where an attention decoder stands: `beams` rows for each sentence, side by side.
-
-    Keys, values and mask are held once for each sentence, however many beams share them.
-    """
-
-    keys: Float[Tensor, "sentences source hiddens"]
-    values: Float[Tensor, "sentences source size"]
-    mask: Bool[Tensor, "sentences 1 source"]
-    hidden: Float[Tensor, "layers rows hiddens"]
-    beams: int = 1
-    length: int = 0
-
-    def select(self, rows: Int[Tensor, "chosen"]) -> AttentionState:
-        """The state of these rows, repeated, reordered or dropped. The memory is copied only where sentences end."""
-        sentences, counts = (rows // self.beams).unique_consecutive(return_counts=True)
-        beams = int(counts[0]) if len(counts) else 1
-        if (counts != beams).any():  # as many rows for each sentence no longer: a sentence for each row
-            sentences, beams = rows // self.beams, 1
-        chosen = replace(self, hidden=self.hidden[:, rows], beams=beams)
-        if torch.equal(sentences, torch.arange(len(self.keys), device=rows.device)):
-            return chosen
-        return replace(chosen, keys=self.keys[sentences], values=self.values[sentences], mask=self.mask[sentences])
 
 
 class Seq2SeqAttentionDecoder(nn.Module):

@@ -5,8 +5,7 @@ import torch
 from torch import nn
 
 from seqlearn.nn.attention import AdditiveAttention, record_attention
-from seqlearn.nn.recurrence import AdditiveDecoder, unroll
-from seqlearn.nn.seq2seq import AttentionState
+from seqlearn.nn.recurrence import AdditiveDecoder, AttentionState, unroll
 
 MASK = torch.tensor([[True, True, True, True], [True, True, False, False], [False, False, False, False]])
 
