@@ -1,14 +1,16 @@
-"""Training speed of the Bahdanau model against its textbook form: python benchmarks/training.py [FOLDER]
+"""Training speed against textbook forms: python benchmarks/training.py [FOLDER] [bahdanau|transformer]
 
-The textbook form has d2l's own layers: its encoder over padded sources, its additive attention called at each step,
-keys projected each time, `nn.GRU` called at each step, all batches padded to one width. Ours: batches of similar
-length, keys projected once, the token's half of the input gates in one product for all steps. Where no padding is in
-the way, both give the same outputs with the same weights (checked here before anything is timed).
+Ours is what `fit` does: batches of similar length, keys projected once, the loss without all logits in memory, Adam in
+one kernel. The opponents (`textbook.py`) have our weights and the same dropout; without padding they are shown to give
+the same outputs before anything is timed. d2l's layers get batches padded to one width, as in the book;
+`torch.nn.Transformer` gets batches as wide as their longest sentence. Each opponent runs twice: with the update of
+its authors (d2l: its masked loss, its clipping and Adam; PyTorch: cross-entropy, `clip_grad_norm_` and Adam), and with
+ours, as far as it fits any model: token loss, `clip_grad_norm_`, Adam in one kernel.
 
-Two settings: 20,000 shuffled pairs of fra-eng (from FOLDER or SEQLEARN_DATA), 256 wide, vocabulary 6,000, padded to 20;
-and d2l's small one: the first 600 pairs, 32 wide, padded to 10. One thread, both in turn in one run, medians. "Real"
-target tokens are those the model has to predict; "places" count padding, too: so the table tells what is saved by
-padding less, and what by computing less.
+Two settings: 20,000 shuffled pairs of fra-eng (from FOLDER or SEQLEARN_DATA), width 256, vocabularies 6,000, batch 128,
+padded to 20; and d2l's small one: the first 600 pairs, width 32, batch 64, padded to 10. One thread, all in turn in one
+run. "Real" target tokens are those the model has to predict; "places" count padding, too: so the table tells what is
+saved by padding less and what by computing less.
 """
 
 from __future__ import annotations
@@ -21,57 +23,67 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 import torch
-from torch import Tensor, nn
+from textbook import TextbookBahdanau, TextbookTransformer, TorchTransformer, our_bahdanau, our_transformer
+from torch import nn
 
 from seqlearn.data import corpus
 from seqlearn.data.batches import Batch, Batches
 from seqlearn.data.d2l_compat import d2l
 from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language, Vocab
-from seqlearn.nn.seq2seq import EncoderDecoder, Seq2SeqAttentionDecoder, Seq2SeqEncoder
-from seqlearn.training.loop import token_loss
+from seqlearn.training.loop import batch_loss, token_loss
+
+Update = Callable[[Batch], None]
 
 
-class Textbook(nn.Module):
-    """The same model from d2l's layers, as the book has it: one step after the other."""
+def our_update(model: nn.Module, pad: int) -> Update:
+    """One update as in `seqlearn.training.loop.fit`."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
 
-    def __init__(self, source_vocab: int, target_vocab: int, size: int, hiddens: int, layers: int, dropout: float):
-        super().__init__()
-        self.encoder = d2l.Seq2SeqEncoder(source_vocab, size, hiddens, layers, dropout=dropout)
-        self.attention = d2l.AdditiveAttention(hiddens, hiddens, hiddens, dropout=0.0)
-        self.embedding = nn.Embedding(target_vocab, size)
-        self.rnn = nn.GRU(size + hiddens, hiddens, layers, dropout=dropout)
-        self.bridge = nn.Linear(hiddens, hiddens)
-        self.dense = nn.Linear(hiddens, target_vocab)
-        self.dropout = nn.Dropout(dropout)
+    def update(batch: Batch) -> None:
+        optimizer.zero_grad()
+        (batch_loss(model, batch, pad) / batch.tokens).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
 
-    def forward(self, source: Tensor, source_lens: Tensor, tokens: Tensor) -> Tensor:
-        """The logits after each token."""
-        outputs, hidden = self.encoder(source)
-        outputs, hidden = outputs.permute(1, 0, 2), torch.tanh(self.bridge(hidden))
-        steps = []
-        for embedded in self.dropout(self.embedding(tokens)).permute(1, 0, 2):
-            query = hidden[-1].unsqueeze(1)
-            context = self.attention(query, outputs, outputs, source_lens)
-            step, hidden = self.rnn(torch.cat((context, embedded.unsqueeze(1)), dim=-1).permute(1, 0, 2), hidden)
-            steps.append(step)
-        return self.dense(self.dropout(torch.cat(steps))).permute(1, 0, 2)
+    return update
 
 
-def build(vocabs: tuple[int, int], width: int, dropout: float = 0.1) -> tuple[EncoderDecoder, Textbook]:
-    """Both models, two layers each, with the same weights."""
-    encoder = Seq2SeqEncoder(vocabs[0], width, width, 2, dropout, bidirectional=False)
-    ours = EncoderDecoder(encoder, Seq2SeqAttentionDecoder(vocabs[1], width, width, width, 2, dropout))
-    theirs = Textbook(*vocabs, width, width, 2, dropout)
-    state = {name.removeprefix("decoder."): weight for name, weight in ours.state_dict().items()}
-    first = state["rnn.weight_ih_l0"]  # the book has the context first, then the token
-    state["rnn.weight_ih_l0"] = torch.cat([first[:, width:], first[:, :width]], dim=1)
-    theirs.load_state_dict(state)
-    return ours, theirs
+def plain_update(model: nn.Module, pad: int, fused: bool | None = None) -> Update:
+    """One update of a model of which only the logits are known; `fused`: our Adam, else PyTorch's default."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=fused)
+
+    def update(batch: Batch) -> None:
+        optimizer.zero_grad()
+        logits = model(batch.source, batch.source_lens, batch.target[:, :-1])
+        (token_loss(logits, batch.target[:, 1:], pad) / batch.tokens).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+    return update
+
+
+def books_update(model: nn.Module, pad: int) -> Update:
+    """One update as in `d2l.train_seq2seq`."""
+    optimizer, loss = torch.optim.Adam(model.parameters(), lr=1e-3), d2l.MaskedSoftmaxCELoss()
+
+    def update(batch: Batch) -> None:
+        optimizer.zero_grad()
+        logits = model(batch.source, batch.source_lens, batch.target[:, :-1])
+        loss(logits, batch.target[:, 1:], batch.target_lens - 1).sum().backward()
+        d2l.grad_clipping(model, 1)
+        optimizer.step()
+
+    return update
+
+
+def with_our_update(model: nn.Module, pad: int) -> Update:
+    """What of our update fits any model."""
+    return plain_update(model, pad, fused=True)
 
 
 def check_same(ours: nn.Module, theirs: nn.Module, vocabs: tuple[int, int]) -> None:
-    """Without padding, which d2l's encoder reads, both are the same function."""
+    """Without padding, which d2l's recurrent encoder reads, both are the same function."""
     source, tokens = torch.randint(4, vocabs[0], (8, 7)), torch.randint(4, vocabs[1], (8, 9))
     lengths = torch.full((8,), 7)
     ours.eval(), theirs.eval()
@@ -80,54 +92,69 @@ def check_same(ours: nn.Module, theirs: nn.Module, vocabs: tuple[int, int]) -> N
     ours.train(), theirs.train()
 
 
-def trainer(model: nn.Module, pad: int) -> Callable[[Batch], tuple[int, int]]:
-    """A function that makes one update and returns how many real target tokens and places the batch had."""
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-
-    def update(batch: Batch) -> tuple[int, int]:
-        optimizer.zero_grad()
-        logits = model(batch.source, batch.source_lens, batch.target[:, :-1])
-        (token_loss(logits, batch.target[:, 1:], pad) / batch.tokens).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        return batch.tokens, batch.target[:, 1:].numel()
-
-    return update
-
-
-def compare(pairs: list[Pair], width: int, vocab: int | None, batch_size: int, steps: int, updates: int) -> None:
-    """Time both in turn, and print real tokens and places a second, wall and CPU time."""
+def languages_of(pairs: list[Pair], vocab: int | None) -> list[Language]:
+    """Both languages, with their `vocab` most frequent words."""
     languages = []
     for code, lines in (("en", [pair.source for pair in pairs]), ("fr", [pair.target for pair in pairs])):
         language = Language.learn(code, lines)
         languages.append(Language(language.tokenizer, Vocab.of(language.vocab.tokens[4:vocab])))
+    return languages
+
+
+def compare(
+    name: str, pairs: list[Pair], width: int, vocab: int | None, batch_size: int, steps: int, rounds: int
+) -> None:
+    """Time all in turn, and print real tokens and places a second, wall and CPU time."""
+    languages = languages_of(pairs, vocab)
     vocabs = tuple(len(language.vocab) for language in languages)
-    torch.manual_seed(0)
-    models = build(vocabs, width)
-    check_same(*models, vocabs)
     bucketed = Batches(pairs, *languages, batch_size)
+    dynamic = Batches(pairs, *languages, batch_size, batching="dynamic")
     fixed = Batches(pairs, *languages, batch_size, batching="fixed", steps=steps)
-    print(f"{len(pairs):,} pairs, width {width}, vocabularies {vocabs[0]:,} and {vocabs[1]:,}, batch {batch_size};")
-    print(f"padding {bucketed.padding():.1%} (ours), {fixed.padding():.1%} (to {steps}, {fixed.cut} pairs cut)")
-    runs = {
-        name: (trainer(model, bucketed.pad), forever(batches), [])
-        for name, model, batches in (("ours", models[0], bucketed), ("textbook", models[1], fixed))
-    }
-    for round_ in range(updates):
-        for update, stream, times in runs.values():
+    torch.manual_seed(0)
+    if name == "bahdanau":
+        ours, sizes, opponents = our_bahdanau(vocabs, width, 0.1), (), {"d2l": (TextbookBahdanau, fixed, books_update)}
+    else:
+        sizes = (1024, 3) if width > 32 else (64, 2)
+        ours = our_transformer(vocabs, width, *sizes, 0.1)
+        opponents = {"d2l": (TextbookTransformer, fixed, books_update)}
+        opponents["torch.nn"] = TorchTransformer, dynamic, plain_update
+    runs = {"ours": (our_update(ours, bucketed.pad), bucketed)}
+    for who, (kind, batches, own_update) in opponents.items():
+        for what, make_update in (("own update", own_update), ("our update", with_our_update)):
+            theirs = kind(vocabs, width, *sizes, 0.1, ours.state_dict())
+            check_same(ours, theirs, vocabs)
+            runs[f"{who}, {what}"] = make_update(theirs, batches.pad), batches
+    sizes = f"width {width}, vocabularies {vocabs[0]:,} and {vocabs[1]:,}, batch {batch_size}"
+    print(f"\n{name}: {len(pairs):,} pairs, {sizes}")
+    print(f"{'':24}{'padding':>9}{'real tokens/s':>15}{'a CPU second':>14}{'places a CPU second':>21}   ours is")
+    show(measure({who: (update, forever(batches)) for who, (update, batches) in runs.items()}, rounds), runs)
+
+
+def measure(runs: dict[str, tuple[Update, Iterator[Batch]]], rounds: int) -> dict[str, list[tuple[float, ...]]]:
+    """For each run and round: real tokens, places, wall and CPU seconds."""
+    times: dict[str, list[tuple[float, ...]]] = {name: [] for name in runs}
+    for round_ in range(rounds):
+        for name, (update, stream) in runs.items():
             batch = next(stream)
             wall, cpu = time.perf_counter(), time.process_time()
-            real, places = update(batch)
+            update(batch)
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
             if round_ >= 3:  # the first updates warm up
-                times.append((real, places, time.perf_counter() - wall, time.process_time() - cpu))
-    speeds = {}
-    for name, (_, _, times) in runs.items():
-        real, places, wall, cpu = (sum(column) for column in zip(*times, strict=True))
-        each = [real / wall for real, _, wall, _ in times]
-        speeds[name] = (real / wall, statistics.median(each), real / cpu, places / cpu)
-    for row, title in enumerate(("real tokens/s", "the same, median update", "real tokens/CPU s", "places/CPU s")):
-        ours, theirs = speeds["ours"][row], speeds["textbook"][row]
-        print(f"  {title:24} ours {ours:10,.0f}   textbook {theirs:10,.0f}   {ours / theirs:.2f} x")
+                times[name].append((batch.tokens, batch.target[:, 1:].numel(), wall, cpu))
+    return times
+
+
+def show(times: dict[str, list[tuple[float, ...]]], runs: dict[str, tuple[Update, Batches]]) -> None:
+    """A line for each run; speeds are medians over the rounds."""
+    first = None
+    for name, rounds in times.items():
+        speeds = [
+            statistics.median(row[count] / row[clock] for row in rounds) for count, clock in ((0, 2), (0, 3), (1, 3))
+        ]
+        first = first or speeds
+        ratios = " / ".join(f"{ours / theirs:.2f}" for ours, theirs in zip(first, speeds, strict=True))
+        padding = runs[name][1].padding()
+        print(f"{name:24}{padding:9.1%}{speeds[0]:15,.0f}{speeds[1]:14,.0f}{speeds[2]:21,.0f}   {ratios} x")
 
 
 def forever(batches: Batches) -> Iterator[Batch]:
@@ -140,7 +167,9 @@ def forever(batches: Batches) -> Iterator[Batch]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    real = corpus.fra_eng(*sys.argv[1:2]).pairs
+    models = [argument for argument in sys.argv[1:] if argument in ("bahdanau", "transformer")]
+    real = corpus.fra_eng(*[argument for argument in sys.argv[1:] if argument not in models][:1]).pairs
     order = random.Random(0).sample(range(len(real)), 20_000)
-    compare([real[place] for place in order], width=256, vocab=6000, batch_size=128, steps=20, updates=43)
-    compare(list(islice(real, 600)), width=32, vocab=None, batch_size=64, steps=10, updates=203)
+    for model in models or ["bahdanau", "transformer"]:
+        compare(model, [real[place] for place in order], width=256, vocab=6000, batch_size=128, steps=20, rounds=23)
+        compare(model, list(islice(real, 600)), width=32, vocab=None, batch_size=64, steps=10, rounds=203)

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +21,25 @@ app = typer.Typer(
 
 Folder = Annotated[Path, typer.Argument(help="The folder of a translator that `seqlearn train` wrote.")]
 Text = Annotated[str, typer.Argument(help="The sentence.")]
-Device = Annotated[str, typer.Option(help="cpu, cuda or mps. [default: the best there is]")]
+Device = Annotated[str, typer.Option(help="cpu, cuda or mps.", show_default="the best there is")]
+Count = int | None  # with a default that depends on other options
+
+# The options of each model: what its factory calls them, and what they are unless given. None: as --size says.
+_RECURRENT = {
+    "embed_size": ("embed_size", 128), "hidden": ("num_hiddens", 128), "layers": ("num_layers", 1),
+    "dropout": ("dropout", 0.1),
+}  # fmt: skip
+MODEL_OPTIONS = {
+    "bahdanau": {**_RECURRENT, "score": ("score", "additive")},
+    "seq2seq": {**_RECURRENT, "cell": ("cell", "gru")},
+    "transformer": {
+        "size": ("size", "tiny"), "width": ("num_hiddens", None), "ffn": ("ffn_num_hiddens", None),
+        "heads": ("num_heads", None), "layers": ("num_layers", None), "dropout": ("dropout", 0.1),
+        "norm": ("norm", "pre"), "positions": ("positions", "sinusoidal"),
+    },
+}  # fmt: skip
+# How each model is trained unless told otherwise: peak learning rate, and share of training that warms up.
+RATES = {"bahdanau": (3e-3, 0.0), "seq2seq": (3e-3, 0.0), "transformer": (2e-3, 0.1)}
 
 
 def sentence_for_errors(function: Callable) -> Callable:
@@ -96,6 +114,40 @@ def _split(described: dict) -> tuple[Corpus, Split]:
     return corpus, split
 
 
+def _sizes(model: str, given: dict) -> dict:
+    """What the factory of this model is called with."""
+    from .nn.transformer import SIZES
+
+    own, every = MODEL_OPTIONS[model], set().union(*MODEL_OPTIONS.values())
+    if foreign := [name for name in given if name in every - own.keys() and given[name] is not None]:
+        raise ValueError(f"{model} has no {_dashed(foreign)}; it has {_dashed(own)}")
+    chosen = {call: default if given[name] is None else given[name] for name, (call, default) in own.items()}
+    sizes = {call: value for call, value in chosen.items() if value is not None}
+    if model == "transformer":
+        size, norm = sizes.pop("size"), sizes.pop("norm")
+        if size not in SIZES:
+            raise ValueError(f"--size is one of {', '.join(SIZES)}, not {size!r}")
+        if norm not in ("pre", "post"):
+            raise ValueError(f"--norm is pre or post, not {norm!r}")
+        sizes = {**SIZES[size], **sizes, "norm_first": norm == "pre"}
+    return sizes
+
+
+def _dashed(names: Iterable[str]) -> str:
+    return ", ".join(f"--{name.replace('_', '-')}" for name in names)
+
+
+def _described(given: dict) -> dict:
+    """The options that name a corpus, with whole paths: they hold in any folder. `_corpus` reads them."""
+    names = ("corpus", "source", "target", "data", "skip_malformed", "reverse", "pairs", "limit", "held_out", "seed")
+    described = {name: given[name] for name in names}
+    for name in ("source", "target", "data"):
+        described[name] = described[name] and str(Path(described[name]).resolve())
+    if described["corpus"] not in ("builtin", "fra-eng"):
+        described["corpus"] = str(Path(described["corpus"]).resolve())
+    return described | {"languages": given["languages"].split("-")}
+
+
 @app.command()
 @sentence_for_errors
 def train(
@@ -104,40 +156,70 @@ def train(
     source: Annotated[str, typer.Option(help="A file with one source sentence a line (with --target).")] = "",
     target: Annotated[str, typer.Option(help="A file with one target sentence a line (with --source).")] = "",
     languages: Annotated[str, typer.Option(help="Of your own files, such as en-fr: how words are split.")] = "en-fr",
-    data: Annotated[str, typer.Option(help="The folder that holds fra-eng. [default: $SEQLEARN_DATA]")] = "",
+    data: Annotated[str, typer.Option(help="The folder that holds fra-eng.", show_default="$SEQLEARN_DATA")] = "",
     skip_malformed: Annotated[
         bool, typer.Option("--skip-malformed", help="Leave malformed lines of your files out, and count them.")
     ] = False,
     reverse: Annotated[bool, typer.Option("--reverse", help="Translate in the other direction.")] = False,
     pairs: Annotated[int, typer.Option(help="How many pairs the built-in corpus writes.")] = 30_000,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Use this many pairs, drawn at random. [default: all]")
+        int | None, typer.Option(min=1, help="Use this many pairs, drawn at random.", show_default="all")
     ] = None,
     held_out: Annotated[
         float, typer.Option(help="The share of source sentences for each of valid and test.", show_default="1/30")
     ] = 1 / 30,
-    model: Annotated[str, typer.Option(help="bahdanau, or seq2seq: without attention.")] = "bahdanau",
+    model: Annotated[str, typer.Option(help="bahdanau, transformer, or seq2seq (no attention).")] = "bahdanau",
     score: Annotated[
-        str | None, typer.Option(help="Of bahdanau's attention: additive, dot or bilinear. [default: additive]")
+        str | None, typer.Option(help="Of bahdanau's attention: additive, dot or bilinear.", show_default="additive")
     ] = None,
-    cell: Annotated[str | None, typer.Option(help="Of seq2seq: gru or lstm. [default: gru]")] = None,
-    embed_size: Annotated[int, typer.Option(min=1, help="Size of the embeddings.")] = 128,
-    hidden: Annotated[int, typer.Option(min=1, help="Size of each encoder direction.")] = 128,
-    layers: Annotated[int, typer.Option(min=1, help="Stacked recurrent layers.")] = 1,
-    dropout: Annotated[float, typer.Option(min=0, max=0.99, help="Share of activations dropped in training.")] = 0.1,
+    cell: Annotated[str | None, typer.Option(help="Of seq2seq: gru or lstm.", show_default="gru")] = None,
+    embed_size: Annotated[Count, typer.Option(min=1, help="Of bahdanau and seq2seq.", show_default="128")] = None,
+    hidden: Annotated[Count, typer.Option(min=1, help="Of them: width of each direction.", show_default="128")] = None,
+    size: Annotated[
+        str | None, typer.Option(help="Of a transformer: tiny, small or base.", show_default="tiny")
+    ] = None,
+    width: Annotated[Count, typer.Option(min=1, help="Of a transformer.", show_default="by --size")] = None,
+    ffn: Annotated[Count, typer.Option(min=1, help="Width of its feed-forward nets.", show_default="by --size")] = None,
+    heads: Annotated[Count, typer.Option(min=1, help="Of its attention.", show_default="by --size")] = None,
+    norm: Annotated[str | None, typer.Option(help="Of a transformer: pre or post.", show_default="pre")] = None,
+    positions: Annotated[
+        str | None, typer.Option(help="Of a transformer: sinusoidal, learned or rotary.", show_default="sinusoidal")
+    ] = None,
+    layers: Annotated[
+        Count, typer.Option(min=1, help="On each side.", show_default="1; transformer: by --size")
+    ] = None,
+    dropout: Annotated[
+        float | None,
+        typer.Option(min=0, max=0.99, help="Share of activations dropped in training.", show_default="0.1"),
+    ] = None,
     tokens: Annotated[str, typer.Option(help="word, or bpe: pieces of words, for any script.")] = "word",
     vocab_size: Annotated[int, typer.Option(min=10, help="The most tokens of each side, with --tokens bpe.")] = 8000,
     max_length: Annotated[int, typer.Option(min=1, help="Leave out pairs with more tokens, and count them.")] = 256,
     min_freq: Annotated[
-        int | None, typer.Option(min=1, help="Rarer words become <unk>. [default: builtin 1, else 2]")
+        Count, typer.Option(min=1, help="Rarer words become <unk>.", show_default="builtin 1, else 2")
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="Times through the training data.")] = 4,
-    lr: Annotated[float, typer.Option(min=0, help="Peak learning rate.")] = 3e-3,
+    lr: Annotated[
+        float | None, typer.Option(min=0, help="Peak learning rate.", show_default="0.003; transformer: 0.002")
+    ] = None,
+    schedule: Annotated[str, typer.Option(help="Of the rate: linear, cosine, constant or inverse-sqrt.")] = "linear",
+    warmup: Annotated[
+        float | None,
+        typer.Option(help="Share of training in which the rate rises.", show_default="0; transformer: 0.1"),
+    ] = None,
+    label_smoothing: Annotated[
+        float, typer.Option(min=0, max=0.99, help="Share of the probability that the right token gives to all.")
+    ] = 0.0,
     batch_size: Annotated[int, typer.Option(min=1, help="Pairs in a batch.")] = 64,
+    accumulate: Annotated[int, typer.Option(min=1, help="Batches in an update.")] = 1,
+    precision: Annotated[
+        str | None, typer.Option(help="bf16, where the device has it.", show_default="float32")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of split, weights and order.")] = 0,
     device: Device = "",
 ) -> None:
     """Train a translator and write it to a folder. The test part is kept for `seqlearn evaluate`."""
+    given = dict(locals())  # all options by name
     if bool(source) != bool(target):
         raise ValueError("--source and --target go together")
     if not re.fullmatch("[A-Za-z]{2,8}-[A-Za-z]{2,8}", languages):
@@ -148,48 +230,33 @@ def train(
         raise ValueError(f"{out} is a file, not a folder")
     _use(device)
     from .data.text import TOKENS
+    from .training.schedules import make_schedule
     from .translator import MODELS, Translator
 
     if model not in MODELS:
         raise ValueError(f"there is no model {model!r}; choose from {', '.join(MODELS)}")
-    for option, value, owner in (("--score", score, "bahdanau"), ("--cell", cell, "seq2seq")):
-        if value and model != owner:
-            raise ValueError(f"{option} is an option of {owner}, not of {model}")
     if tokens not in TOKENS:
         raise ValueError(f"--tokens is one of {', '.join(TOKENS)}, not {tokens!r}")
-    corpus = corpus if corpus in ("builtin", "fra-eng") else str(Path(corpus).resolve())
-    described = {
-        "corpus": corpus,
-        "source": source and str(Path(source).resolve()),
-        "target": target and str(Path(target).resolve()),
-        "languages": languages.split("-"),
-        "data": data and str(Path(data).resolve()),
-        "skip_malformed": skip_malformed,
-        "reverse": reverse,
-        "pairs": pairs,
-        "limit": limit,
-        "held_out": held_out,
-        "seed": seed,
-    }
+    sizes = _sizes(model, given)
+    names = ("epochs", "batch_size", "max_length", "label_smoothing", "accumulate", "precision", "seed")
+    options = {"lr": RATES[model][0] if lr is None else lr, **{name: given[name] for name in names}}
+    rate = {"schedule": schedule, "warmup": RATES[model][1] if warmup is None else warmup}
+    factor = make_schedule(*rate.values())
+    described = _described(given)
     chosen, split = _split(described)
-    own = [
-        path for path in ([described["source"], described["target"]] if source else [corpus]) if Path(path).is_file()
-    ]
-    described["sha256"] = {path: _sha256(path) for path in own}
-    sizes = {"embed_size": embed_size, "num_hiddens": hidden, "num_layers": layers, "dropout": dropout}
-    sizes |= {name: value for name, value in (("score", score), ("cell", cell)) if value}
+    own = [described[name] for name in (("source", "target") if source else ("corpus",))]
+    described["sha256"] = {path: _sha256(path) for path in own if Path(path).is_file()}
     min_freq = min_freq or (1 if corpus == "builtin" and not source else 2)
     vocabs = {"min_freq": min_freq, "tokens": tokens, "vocab_size": vocab_size}
     translator = Translator.untrained(model, split, chosen.languages, **vocabs, seed=seed, **sizes)
     counts = ", ".join(f"{len(part):,} {name}" for name, part in zip(split._fields, split, strict=True))
     vocabs = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
     typer.echo(f"{chosen.name}: pairs {counts}; {vocabs}; on {translator.device}")
-    options = {"epochs": epochs, "lr": lr, "batch_size": batch_size, "max_length": max_length, "seed": seed}
     with _writable(out):
-        history = translator.fit(split, **options, after_epoch=[_report])
+        history = translator.fit(split, **options, schedule=factor, after_epoch=[_report])
         if history.interrupted and not history.epochs:
             raise ValueError("stopped before the first epoch ended: nothing was written")
-        translator.config |= {"data": described, **options, "epochs": history.epochs}
+        translator.config |= {"data": described, **options, **rate, "epochs": history.epochs}
         translator.save(out)
     speed = sum(history.tokens) / max(sum(history.seconds), 1e-9)
     typer.echo(f"{speed:,.0f} tokens/s; best epoch {history.best_epoch + 1}; written to {out}")

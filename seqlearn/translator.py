@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,16 +15,23 @@ from torch import nn
 from .data.batches import Batches, pad
 from .data.corpus import Split
 from .data.pairs import Pair
-from .data.text import EOS, Language, normalize
+from .data.text import BOS, EOS, Language, normalize
 from .decoding import Hypothesis, greedy_search
 from .devices import best_device
 from .metrics import TextScore, alignment_error_rate, argmax_links, bleu, chrf, perplexity
 from .nn.attention import AttentionMap, record_attention
+from .nn.masking import causal_mask
 from .nn.seq2seq import bahdanau, seq2seq
+from .nn.transformer import transformer
 from .training.checkpoints import load_weights, save_weights
 from .training.loop import History, fit, mean_loss
 
-MODELS = {"bahdanau": bahdanau, "seq2seq": seq2seq}
+MODELS = {"bahdanau": bahdanau, "seq2seq": seq2seq, "transformer": transformer}
+ATTENTION = {  # the names that the layers of each kind have in a model
+    "cross": r"decoder\.(attention|blks\.\w+\.attention2)",
+    "encoder": r"encoder\.blks\.\w+\.attention",
+    "causal": r"decoder\.blks\.\w+\.attention1",
+}
 FORMAT = 1
 
 
@@ -79,7 +87,14 @@ class Translator:
     @property
     def has_attention(self) -> bool:
         """Whether the decoder looks at the source through a layer that can be recorded."""
-        return hasattr(getattr(self.model.decoder, "attention", None), "record")
+        return bool(self._layers("cross"))
+
+    def _layers(self, kind: str) -> list[str]:
+        """The names of the layers with this kind of attention, from the lowest to the highest."""
+        if kind not in ATTENTION:
+            raise ValueError(f"there is no attention {kind!r} to look at; choose from {', '.join(ATTENTION)}")
+        modules = self.model.named_modules()
+        return [name for name, module in modules if re.fullmatch(ATTENTION[kind], name) and hasattr(module, "record")]
 
     @classmethod
     def new(cls, name: str, source: Language, target: Language, **sizes) -> Translator:
@@ -214,21 +229,35 @@ class Translator:
         tokens = dict.fromkeys(self.source.tokenizer.tokenize(sentence))
         return [token for token in tokens if token not in self.source.vocab]
 
-    def attend(self, source: str, target: str | None = None) -> AttentionMap:
-        """Where the model looks in `source` while it writes `target` (default: its own translation)."""
-        if not self.has_attention:
-            raise ValueError(f"a {self.config.get('model', 'model')} model has no attention to look at")
+    def attend(self, source: str, target: str | None = None, kind: str = "cross") -> AttentionMap:
+        """Where the model looks in `source` while it writes `target` (default: its own translation).
+
+        Args:
+            kind: "cross": each row is the token that is being written, <eos> among them, and the columns are the
+                source. "encoder": source tokens look at each other. "causal": the decoder looks back; rows and columns
+                are the tokens it has read, <bos> first: a row looks for what comes *after* its token.
+
+        Raises:
+            ValueError: the model has no attention of this kind.
+        """
+        if not self._layers(kind):
+            which = "" if kind == "cross" else f"{kind} "
+            raise ValueError(f"a {self.config.get('model', 'model')} model has no {which}attention to look at")
         if target is None:
-            target = self.translate(source)
-        (weights,) = self._weights([(source, target)])
-        return AttentionMap(weights, _tokens(self.target, target), _tokens(self.source, source), "cross")
+            target = "" if kind == "encoder" else self.translate(source)
+        (weights,) = self._weights([(source, target)], kind)
+        read, written = _tokens(self.source, source), _tokens(self.target, target)
+        if kind == "causal":
+            inputs = [BOS, *written[:-1]]
+            return AttentionMap(weights, inputs, inputs, kind, causal_mask(len(inputs)))
+        return AttentionMap(weights, written if kind == "cross" else read, read, kind)
 
     def evaluate(self, pairs: Sequence[Pair], batch_size: int = 64) -> Scores:
         """Quality on pairs that the model was not trained on.
 
         Translations are compared with the references after `normalize`, which both went through. Where the pairs have
         gold links, which join words, and the tokens are words, each reference token is linked to the source token with
-        the largest attention weight; <eos> takes no part. That needs a model with a single cross-attention map.
+        the largest attention weight, averaged over all layers and heads; <eos> takes no part.
         """
         translations = self.translate([pair.source for pair in pairs], batch_size)
         references = [normalize(pair.target, self.target.tokenizer.language) for pair in pairs]
@@ -248,23 +277,26 @@ class Translator:
         words = all(language.tokenizer.kind == "word" for language in (self.source, self.target))
         if not (pairs and words and self.has_attention):
             return None
-        maps = self._weights([(pair.source, pair.target) for pair in pairs], batch_size)
-        links = [argmax_links(weights[:-1, :-1]) for weights in maps]  # without <eos>
+        maps = self._weights([(pair.source, pair.target) for pair in pairs], "cross", batch_size)
+        links = [argmax_links(weights.mean((0, 1))[:-1, :-1]) for weights in maps]  # without <eos>
         return alignment_error_rate(links, [pair.alignment for pair in pairs])
 
-    def _weights(self, pairs: Sequence[tuple[str, str]], batch_size: int = 64) -> Iterator[torch.Tensor]:
-        """The cross-attention `(queries, keys)` of each pair, in order, padding cut off, <eos> kept."""
+    def _weights(self, pairs: Sequence[tuple[str, str]], kind: str, batch_size: int = 64) -> Iterator[torch.Tensor]:
+        """The attention `(layers, heads, queries, keys)` of each pair, in order, padding cut off, <eos> kept."""
+        layers, bos = self._layers(kind), self.target.vocab.bos
         for chunk in _chunks(pairs, batch_size):
             source, source_lens = pad([self.source.encode(text) for text, _ in chunk], self.source.vocab.pad)
-            bos = self.target.vocab.bos
             target, target_lens = pad([[bos, *self.target.encode(text)] for _, text in chunk], self.target.vocab.pad)
             self.model.eval()
             with torch.inference_mode(), record_attention(self.model) as record:
                 self.model(source.to(self.device), source_lens, target[:, :-1].to(self.device))
-            steps = record["decoder.attention"]
-            weights = torch.cat(steps, dim=1).cpu()  # batch, queries, keys
-            for row, (queries, keys) in enumerate(zip(target_lens - 1, source_lens, strict=True)):
-                yield weights[row, :queries, :keys]
+            # A layer that is called for each token has recorded a row each time, and one with a single head no heads.
+            maps = [torch.cat(record[layer], dim=-2).cpu() for layer in layers]  # batch, [heads,] queries, keys
+            weights = torch.stack([each if each.dim() == 4 else each.unsqueeze(1) for each in maps], dim=1)
+            query_lens = source_lens if kind == "encoder" else target_lens - 1
+            key_lens = target_lens - 1 if kind == "causal" else source_lens
+            for row, (queries, keys) in enumerate(zip(query_lens, key_lens, strict=True)):
+                yield weights[row, :, :, :queries, :keys]
 
 
 def _tokens(language: Language, text: str) -> list[str]:

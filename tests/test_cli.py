@@ -1,5 +1,6 @@
 """The command line, from training to a picture."""
 
+import inspect
 import json
 import re
 import shutil
@@ -7,9 +8,10 @@ import shutil
 import pytest
 from typer.testing import CliRunner
 
-from seqlearn.cli import app
+from seqlearn.cli import MODEL_OPTIONS, RATES, app
 from seqlearn.data.corpus import distinct_sources, from_tsv
-from seqlearn.translator import Translator
+from seqlearn.nn.transformer import SIZES
+from seqlearn.translator import MODELS, Translator
 
 run = CliRunner().invoke
 WORDS = "red green blue one two three four".split()
@@ -102,6 +104,85 @@ def test_other_models(trained, tmp_path, model):
         assert result.exit_code == 0
 
 
+TRAINING = {
+    "--schedule": "inverse-sqrt", "--warmup": "0.25", "--label-smoothing": "0.1", "--accumulate": "2",
+    "--precision": "bf16", "--lr": "0.001", "--epochs": "1", "--batch-size": "16", "--held-out": "0.1",
+}  # fmt: skip
+
+
+def test_a_transformer_from_training_to_a_picture(trained, tmp_path, monkeypatch):
+    """All that was asked for reaches the model and the training, and is written down."""
+    asked, fit = {}, Translator.fit
+    monkeypatch.setattr(
+        Translator, "fit", lambda self, split, **options: asked.update(options) or fit(self, split, **options)
+    )
+    pairs, folder = trained[0].parent / "pairs.tsv", tmp_path / "model"
+    sizes = [
+        "--size",
+        "tiny",
+        "--width",
+        "16",
+        "--ffn",
+        "24",
+        "--heads",
+        "2",
+        "--norm",
+        "post",
+        "--positions",
+        "rotary",
+    ]
+    command = ["train", "--corpus", str(pairs), "--model", "transformer", *sizes, "--layers", "1", "--dropout", "0"]
+    result = run(app, [*command, *(text for both in TRAINING.items() for text in both), "--out", str(folder)])
+    assert result.exit_code == 0, result.output
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    assert config["model"] == "transformer" and config["sizes"] == {
+        "num_hiddens": 16, "ffn_num_hiddens": 24, "num_heads": 2, "num_layers": 1, "dropout": 0.0,
+        "norm_first": False, "positions": "rotary",
+    }  # fmt: skip
+    recorded = {"label_smoothing": 0.1, "accumulate": 2, "precision": "bf16", "lr": 0.001, "epochs": 1}
+    assert {name: config[name] for name in recorded} == recorded
+    assert config["schedule"] == "inverse-sqrt" and config["warmup"] == 0.25
+    assert {name: asked[name] for name in recorded} == recorded
+    assert [asked["schedule"](share) for share in (0.125, 0.25, 1.0)] == [0.5, 1.0, 0.5]
+    assert run(app, ["evaluate", str(folder)]).exit_code == 0
+    assert run(app, ["view", str(folder), "red blue", "-o", str(tmp_path / "map.png")]).exit_code == 0
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_is_not_asked_for_is_written_down_too(trained, tmp_path, monkeypatch, model):
+    asked = {}
+
+    def instead(self, split, **options):
+        asked.update(options, sizes=self.config["sizes"])
+        raise ValueError("that is enough")
+
+    monkeypatch.setattr(Translator, "fit", instead)
+    pairs = ["--corpus", str(trained[0].parent / "pairs.tsv"), "--held-out", "0.1"]
+    assert "that is enough" in run(app, ["train", *pairs, "--model", model, "--out", str(tmp_path / "m")]).stderr
+    sizes = {"embed_size": 128, "num_hiddens": 128, "num_layers": 1, "dropout": 0.1}
+    expected = {
+        "bahdanau": {**sizes, "score": "additive"},
+        "seq2seq": {**sizes, "cell": "gru"},
+        "transformer": {**SIZES["tiny"], "dropout": 0.1, "norm_first": True, "positions": "sinusoidal"},
+    }
+    assert asked["sizes"] == expected[model]
+    rates = [0.002, 0.0, 1.0, 0.0] if model == "transformer" else [0.003, 1.0, 0.9, 0.0]
+    assert [asked["lr"], *(asked["schedule"](share) for share in (0.0, 0.1, 1.0))] == pytest.approx(rates)
+    assert asked["label_smoothing"] == 0.0 and asked["accumulate"] == 1 and asked["precision"] is None
+
+
+def test_every_model_has_its_options_and_they_are_the_factorys():
+    assert MODEL_OPTIONS.keys() == MODELS.keys() == RATES.keys()
+    for model, factory in MODELS.items():
+        called = {name for name, _ in MODEL_OPTIONS[model].values()} - {"size", "norm"}
+        assert called <= inspect.signature(factory).parameters.keys()
+
+
+def test_help_tells_the_defaults():
+    output = run(app, ["train", "--help"], env={"COLUMNS": "400"}).output
+    assert "1; transformer: by --size" in output and "the best there is" in output and "0.003" in output
+
+
 def test_a_corpus_that_changed_is_not_scored(tmp_path):
     tsv = tmp_path / "pairs.tsv"
     tsv.write_text("".join(f"{line}\t{line} !\n" for line in LINES), encoding="utf-8")
@@ -170,7 +251,19 @@ def test_malformed_and_long_lines_are_left_out_on_request_and_counted(tmp_path):
         (["train", "--corpus", "builtin", "--pairs", "3", "--out", "x"], "give more pairs"),
         (["train", "--model", "mamba", "--out", "x"], "mamba"),
         (["train", "--score", "cosine", "--pairs", "900", "--out", "x"], "cosine"),
-        (["train", "--cell", "lstm", "--out", "x"], "--cell is an option of seq2seq, not of bahdanau"),
+        (
+            ["train", "--cell", "lstm", "--heads", "2", "--out", "x"],
+            "bahdanau has no --cell, --heads; it has --embed-size, --hidden, --layers, --dropout, --score",
+        ),
+        (["train", "--model", "transformer", "--embed-size", "8", "--out", "x"], "transformer has no --embed-size"),
+        (["train", "--model", "transformer", "--size", "huge", "--out", "x"], "tiny, small, base, not 'huge'"),
+        (["train", "--model", "transformer", "--norm", "none", "--out", "x"], "pre or post, not 'none'"),
+        (["train", "--model", "transformer", "--heads", "3", "--pairs", "900", "--out", "x"], "128"),
+        (["train", "--model", "transformer", "--positions", "gps", "--pairs", "900", "--out", "x"], "gps"),
+        (["train", "--schedule", "noam", "--out", "x"], "noam"),
+        (["train", "--schedule", "inverse-sqrt", "--out", "x"], "warm-up is a share of training between 0 and 1"),
+        (["train", "--warmup", "4000", "--out", "x"], "not 4000"),
+        (["train", "--precision", "fp16", "--pairs", "900", "--out", "x"], "fp16"),
         (["train", "--languages", "en-f/r", "--out", "x"], "en-f/r"),
         (["train", "--corpus", "", "--out", "x"], "--corpus is empty"),
         (["train", "--pairs", "900", "--max-length", "1", "--out", "x"], "longer than 1 tokens"),

@@ -24,7 +24,21 @@ def translator():
     return trained
 
 
-def test_translates_what_it_never_saw(translator):
+@pytest.fixture(scope="module")
+def transformer():
+    sizes = {"num_hiddens": 32, "ffn_num_hiddens": 64, "num_heads": 2, "num_layers": 2, "dropout": 0.0}
+    trained = Translator.untrained("transformer", SPLIT, ("", ""), **sizes)
+    trained.fit(SPLIT, epochs=20, lr=0.003, batch_size=16, progress=False)
+    return trained
+
+
+@pytest.fixture(params=["translator", "transformer"])
+def either(request):
+    return request.getfixturevalue(request.param)
+
+
+def test_translates_what_it_never_saw(either):
+    translator = either
     sources = [pair.source for pair in SPLIT.test]
     assert translator.translate(sources) == sources
     assert translator.translate(sources[0]) == sources[0]
@@ -41,8 +55,8 @@ def test_vocabulary_comes_from_training_data_only():
     assert trained.unknown("one secret") == ["secret"]
 
 
-def test_batch_size_and_order_change_nothing(translator):
-    translator = Translator(translator.model.double(), translator.source, translator.target)
+def test_batch_size_and_order_change_nothing(either):
+    translator = Translator(either.model.double(), either.source, either.target)
     sources = LINES[::7]
     expected = translator.search(sources)
     for size in (1, 3, 100):
@@ -67,6 +81,58 @@ def test_attention_map(translator):
     assert given.query_tokens == ("red", "<eos>")
 
 
+@pytest.mark.parametrize(
+    ("kind", "rows", "columns", "layers"),
+    [
+        ("cross", "three red <eos>", "one blue three <eos>", "decoder.blks.block{}.attention2"),
+        ("encoder", "one blue three <eos>", "one blue three <eos>", "encoder.blks.block{}.attention"),
+        ("causal", "<bos> three red", "<bos> three red", "decoder.blks.block{}.attention1"),
+    ],
+)
+def test_attention_maps_of_a_transformer(transformer, kind, rows, columns, layers):
+    attention = transformer.attend("one blue three", "three red", kind)
+    assert (attention.query_tokens, attention.key_tokens) == (tuple(rows.split()), tuple(columns.split()))
+    assert attention.weights.shape == (2, 2, len(rows.split()), len(columns.split())) and attention.kind == kind
+    source = torch.tensor([transformer.source.encode("one blue three")])
+    target = torch.tensor([[transformer.target.vocab.bos, *transformer.target.encode("three red")[:-1]]])
+    with record_attention(transformer.model) as record:
+        transformer.model(source, torch.tensor([4]), target)
+    for layer in range(2):
+        torch.testing.assert_close(attention.weights[layer], record[layers.format(layer)][0][0])
+    if kind == "causal":
+        assert torch.equal(attention.mask, torch.ones(3, 3, dtype=torch.bool).tril())
+        assert (attention.weights[..., ~attention.mask] == 0).all()
+    by_default = transformer.attend("one blue three", kind=kind)
+    assert by_default.query_tokens[-1] == ("three" if kind == "causal" else "<eos>")
+
+
+def test_attention_that_is_not_there_is_named(translator):
+    with pytest.raises(ValueError, match="a bahdanau model has no encoder attention to look at"):
+        translator.attend("one", kind="encoder")
+    with pytest.raises(ValueError, match="no attention 'self' to look at; choose from cross, encoder, causal"):
+        translator.attend("one", kind="self")
+    plain = Translator.new("seq2seq", translator.source, translator.target, embed_size=4, num_hiddens=4)
+    with pytest.raises(ValueError, match="a seq2seq model has no attention to look at"):
+        plain.attend("one")
+
+
+def test_weights_of_a_batch_are_those_of_each_pair_alone(transformer):
+    pairs = [("one", "one red blue"), ("red blue three one", "three"), ("", "")]
+    for kind in ("cross", "encoder", "causal"):
+        for (source, target), weights in zip(pairs, transformer._weights(pairs, kind), strict=True):
+            expected = transformer.attend(source, target, kind).weights
+            torch.testing.assert_close(weights, expected, atol=1e-5, rtol=0)
+
+
+def test_alignment_error_by_the_mean_over_layers_and_heads(transformer):
+    right = total = 0
+    for pair in SPLIT.test:
+        rows = transformer.attend(pair.source, pair.target).weights.sum((0, 1))[:-1, :-1]
+        right += sum(int(row.argmax()) == place for place, row in enumerate(rows))
+        total += len(rows)
+    assert transformer.evaluate(SPLIT.test).aer == pytest.approx(1 - right / total)
+
+
 def test_scores(translator):
     scores = translator.evaluate(SPLIT.test)
     assert scores.pairs == len(SPLIT.test) and scores.exact == 1 and scores.bleu.score == pytest.approx(100)
@@ -84,7 +150,8 @@ def test_scores(translator):
     assert wrong.exact == 0
 
 
-def test_save_and_load(translator, tmp_path):
+def test_save_and_load(either, tmp_path):
+    translator = either
     translator.save(tmp_path / "new" / "folder")
     loaded = Translator.load(tmp_path / "new" / "folder")
     assert loaded.translate(LINES[:9]) == translator.translate(LINES[:9])

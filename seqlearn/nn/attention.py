@@ -1,7 +1,8 @@
 """Attention: each query takes a weighted average of the values, and the weights say where it looked.
 
 The three scores share one contract: `attention(queries, keys, values, mask)`, or, where queries come one by one,
-`project_keys(keys)` once and then `attend(queries, projected_keys, values, mask)` for each.
+`project_keys(keys)` once and then `attend(queries, projected_keys, values, mask)` for each. Several heads project the
+values as well: `project(keys, values)`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from .masking import Mask, as_mask, masked_softmax
+from .masking import Mask, as_mask, causal_mask, masked_softmax
+from .positions import RotaryPositions
 
 
 class AdditiveAttention(nn.Module):
@@ -143,25 +145,121 @@ class BilinearAttention(nn.Module):
         return dot_product_attend(self, queries, projected_keys, values, mask, 1.0)
 
 
+class MultiHeadAttention(nn.Module):
+    """Several scaled dot-product attentions side by side, each in a part of the features, and their contexts joined.
+
+    head_i = attention(W_q^i q, W_k^i k, W_v^i v), output W_o [head_1; ...; head_h]: Vaswani et al. (2017), section
+    3.2.2. Heads have num_hiddens / num_heads features each, so that all of them cost what one large one would.
+
+    Args:
+        num_hiddens: size of the output, and of all heads together.
+        num_heads: must divide it.
+        dropout: probability with which a weight is dropped in training (with 0, a CPU has a fused kernel).
+        bias: whether the four projections have one. With it, a query with nothing to attend to gets W_o's bias, not 0.
+        query_size, key_size, value_size: sizes of what comes in; default: `num_hiddens`.
+        rotary: for self-attention; queries and keys are rotated by their positions (see `RotaryPositions`). The queries
+            are then the last of the keys.
+
+    Raises:
+        ValueError: the heads do not share the features evenly.
+    """
+
+    record: list[Tensor] | None = None  # set by record_attention: `(batch, heads, queries, keys)`
+
+    def __init__(
+        self,
+        num_hiddens: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = False,
+        query_size: int | None = None,
+        key_size: int | None = None,
+        value_size: int | None = None,
+        rotary: bool = False,
+    ):
+        super().__init__()
+        if num_heads < 1 or num_hiddens % num_heads:
+            raise ValueError(f"{num_heads} heads cannot share {num_hiddens} features evenly")
+        self.num_heads = num_heads
+        self.W_q = nn.Linear(query_size or num_hiddens, num_hiddens, bias=bias)
+        self.W_k = nn.Linear(key_size or num_hiddens, num_hiddens, bias=bias)
+        self.W_v = nn.Linear(value_size or num_hiddens, num_hiddens, bias=bias)
+        self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+        self.dropout = nn.Dropout(dropout)
+        self.rotary = RotaryPositions(num_hiddens // num_heads) if rotary else None
+
+    def project(
+        self, keys: Float[Tensor, "batch keys key_size"], values: Float[Tensor, "batch keys value_size"], start: int = 0
+    ) -> tuple[Float[Tensor, "batch heads keys head_size"], Float[Tensor, "batch heads keys head_size"]]:
+        """W_k k and W_v v, split into heads: needed once for a sentence. `start`: the first key's position (rotary)."""
+        projected = self._split(self.W_k(keys))
+        return projected if self.rotary is None else self.rotary(projected, start), self._split(self.W_v(values))
+
+    def forward(
+        self,
+        queries: Float[Tensor, "batch queries query_size"],
+        keys: Float[Tensor, "batch keys key_size"],
+        values: Float[Tensor, "batch keys value_size"],
+        mask: Mask | None = None,
+        causal: bool = False,
+    ) -> Float[Tensor, "batch queries hiddens"]:
+        """The joined context of each query.
+
+        Args:
+            mask: see `seqlearn.nn.masking.as_mask`; the same for all heads, or `(batch, heads, queries, keys)`.
+            causal: no query may attend to a key of its future, the queries being the last of the keys.
+        """
+        return self.attend(queries, *self.project(keys, values), mask, causal)
+
+    def attend(
+        self,
+        queries: Float[Tensor, "batch queries query_size"],
+        projected_keys: Float[Tensor, "batch heads keys head_size"],
+        projected_values: Float[Tensor, "batch heads keys head_size"],
+        mask: Mask | None = None,
+        causal: bool = False,
+    ) -> Float[Tensor, "batch queries hiddens"]:
+        """Like `forward`, with keys and values that went through `project` already."""
+        heads = self._split(self.W_q(queries))
+        if self.rotary is not None:
+            heads = self.rotary(heads, projected_keys.shape[2] - queries.shape[1])
+        scale = heads.shape[-1] ** -0.5
+        context = dot_product_attend(self, heads, projected_keys, projected_values, mask, scale, causal)
+        return self.W_o(context.transpose(1, 2).flatten(2))  # batch, queries, heads * head_size
+
+    def _split(self, projected: Float[Tensor, "batch steps hiddens"]) -> Float[Tensor, "batch heads steps head_size"]:
+        """The features of each head apart. A view: nothing is copied."""
+        return projected.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+
 def dot_product_attend(
-    layer: DotProductAttention | BilinearAttention,
+    layer: DotProductAttention | BilinearAttention | MultiHeadAttention,
     queries: Float[Tensor, "batch *heads queries size"],
     keys: Float[Tensor, "batch *heads keys size"],
     values: Float[Tensor, "batch *heads keys value_size"],
     mask: Mask | None,
     scale: float,
+    causal: bool = False,
 ) -> Float[Tensor, "batch *heads queries value_size"]:
-    """softmax(scale q . k) v. The weights exist as a tensor only while `layer` records them."""
+    """softmax(scale q . k) v. The weights exist as a tensor only while `layer` records them.
+
+    With `causal`, the queries are the last of the keys, and none may attend to a key after its own.
+    """
+    if mask is not None:
+        scores = queries.new_empty(()).expand(*queries.shape[:-1], keys.shape[-2])  # a shape, without memory
+        mask = as_mask(mask, scores)
+    steps, past = queries.shape[-2], keys.shape[-2] - queries.shape[-2]
+    kernel_is_causal = causal and mask is None and past == 0 and layer.record is None
+    if causal and steps > 1 and not kernel_is_causal:
+        order = causal_mask(steps, past, queries.device)
+        mask = order if mask is None else mask & order
     if layer.record is not None:
         weights = masked_softmax(queries @ keys.transpose(-2, -1) * scale, mask)
         layer.record.append(weights.detach())
         return layer.dropout(weights) @ values
-    if mask is not None:
-        scores = queries.new_empty(()).expand(*queries.shape[:-1], keys.shape[-2])  # a shape, without memory
-        mask = as_mask(mask, scores)
     dropout = layer.dropout.p if layer.training else 0.0
     if queries.dim() > 3:
-        return F.scaled_dot_product_attention(queries, keys, values, mask, dropout, scale=scale)
+        return F.scaled_dot_product_attention(queries, keys, values, mask, dropout, kernel_is_causal, scale=scale)
     # The fused kernels ask for an axis of heads.
     mask = mask if mask is None or mask.dim() < 3 else mask.unsqueeze(1)
     one_head = (tensor.unsqueeze(1) for tensor in (queries, keys, values))

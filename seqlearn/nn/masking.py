@@ -54,10 +54,9 @@ def as_mask(mask: Tensor, scores: Float[Tensor, "*batch queries keys"]) -> Bool[
         over_keys = sequence_mask(mask, scores.shape[-1])
         heads = [1] * (scores.dim() - (3 if mask.dim() == 2 else 2))
         fitted = over_keys.reshape(mask.shape[0], *heads, *over_keys.shape[1:])
-    try:
-        fits = torch.broadcast_shapes(fitted.shape, scores.shape) == scores.shape
-    except RuntimeError:
-        fits = False
+    fits = fitted.dim() <= scores.dim() and all(
+        have in (1, want) for have, want in zip(fitted.shape[::-1], scores.shape[::-1], strict=False)
+    )
     if not fits:
         raise ValueError(
             f"mask {tuple(mask.shape)} does not fit scores {tuple(scores.shape)} (batch, ..., queries, keys)"

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_model
-from torch import nn
+from torch import Tensor, nn
 
 
 def save_weights(model: nn.Module, path: str | Path) -> None:
@@ -39,6 +39,7 @@ def load_weights(model: nn.Module, path: str | Path, device: torch.device | str 
         weights = load_file(path, device=str(device))
     except SafetensorError as error:
         raise ValueError(f"{path} is not a whole safetensors file: {error}") from None
+    _complete(weights, model.state_dict())
     expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
     found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     wrong = [name for name in sorted(expected.keys() | found.keys()) if expected.get(name) != found.get(name)]
@@ -49,3 +50,11 @@ def load_weights(model: nn.Module, path: str | Path, device: torch.device | str 
             f"{expected.get(name, 'missing')} here ({len(wrong)} such weights)"
         )
     model.load_state_dict(weights)
+
+
+def _complete(weights: dict[str, Tensor], state: dict[str, Tensor]) -> None:
+    """Give tied weights, of which the file holds one, all their names."""
+    stored = {state[name].data_ptr(): name for name in weights if name in state}
+    for name in state.keys() - weights.keys():
+        if state[name].data_ptr() in stored:
+            weights[name] = weights[stored[state[name].data_ptr()]]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import torch
 import torch.nn.functional as F
@@ -18,14 +19,22 @@ from tqdm.auto import tqdm
 
 from ..data.batches import Batch, Batches
 from ..devices import best_device
-from .schedules import constant, linear_decay
+from .curriculum import Curriculum
+from .schedules import Schedule, constant, linear_decay
+
+FUSED = ("cpu", "cuda", "mps")  # where torch has Adam in a single kernel
+MANY_LOGITS = 2**20  # in a batch; from here on, chunks are faster
+# torch 2.13 and later (without smoothing); before it, all logits are made at once.
+CHUNKS = hasattr(nn, "LinearCrossEntropyOptions") and nn.LinearCrossEntropyOptions(
+    batch_chunk_size=256, chunking_method=None
+)
 
 
 @dataclass
 class History:
     """What happened in training. Losses are nats for each real target token."""
 
-    batch_losses: list[float] = field(default_factory=list)
+    batch_losses: list[float] = field(default_factory=list)  # one for each update; smoothed, if `fit` was asked to
     train_losses: list[float] = field(default_factory=list)  # one for each epoch, as are the lists below
     valid_losses: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
@@ -44,24 +53,62 @@ class History:
 
 
 def token_loss(
-    logits: Float[Tensor, "batch steps vocab"], labels: Int[Tensor, "batch steps"], pad: int
+    logits: Float[Tensor, "batch steps vocab"],
+    labels: Int[Tensor, "batch steps"],
+    pad: int,
+    label_smoothing: float = 0.0,
 ) -> Float[Tensor, ""]:
-    """Cross-entropy in nats, summed over the real tokens. Padding adds nothing."""
-    return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad, reduction="sum")
+    """Cross-entropy in nats, summed over the real tokens. Padding adds nothing.
+
+    Args:
+        label_smoothing: the share of the probability that the true token gives away, evenly to all tokens of the
+            vocabulary: itself, and <pad> and <bos>, too, which are never right (search may forbid them).
+            -(1 - s) log p(true) - s mean_k log p(k): Szegedy et al. (2016), section 7.
+    """
+    logits = logits.float() if logits.dtype == torch.bfloat16 else logits  # 8 bits are too few to add up a batch
+    return F.cross_entropy(
+        logits.flatten(0, 1), labels.flatten(), ignore_index=pad, reduction="sum", label_smoothing=label_smoothing
+    )
 
 
-def batch_loss(model: nn.Module, batch: Batch, pad: int, teacher_forcing: float = 1.0) -> Float[Tensor, ""]:
+def batch_loss(
+    model: nn.Module, batch: Batch, pad: int, teacher_forcing: float = 1.0, label_smoothing: float = 0.0
+) -> Float[Tensor, ""]:
     """The summed loss of a batch, against the true tokens.
 
     Args:
         teacher_forcing: the probability with which the decoder sees the true token before each step, and not the one
             that it likes best itself. With 1 all steps are computed at once.
+        label_smoothing: see `token_loss`.
     """
+    labels = batch.target[:, 1:]
     if teacher_forcing < 1:
-        logits = _sampled_logits(model, batch, teacher_forcing)
-    else:
-        logits = model(batch.source, batch.source_lens, batch.target[:, :-1])
-    return token_loss(logits, batch.target[:, 1:], pad)
+        return token_loss(_sampled_logits(model, batch, teacher_forcing), labels, pad, label_smoothing)
+    decoder, inputs = getattr(model, "decoder", None), batch.target[:, :-1]
+    many = hasattr(decoder, "features") and labels.numel() * decoder.dense.out_features >= MANY_LOGITS
+    if not (CHUNKS and many) or label_smoothing or torch.is_autocast_enabled(labels.device.type):
+        return token_loss(model(batch.source, batch.source_lens, inputs), labels, pad, label_smoothing)
+    features, _ = decoder.features(inputs, decoder.init_state(model.encoder(batch.source, batch.source_lens)))
+    return chunked_loss(features, decoder.dense, labels, pad)
+
+
+def chunked_loss(
+    features: Float[Tensor, "batch steps size"], dense: nn.Linear, labels: Int[Tensor, "batch steps"], pad: int
+) -> Float[Tensor, ""]:
+    """`token_loss(dense(features), labels, pad)` with the logits of a few places at a time.
+
+    All logits of a batch, and their gradient, are the largest tensors of a training step: to write them to memory takes
+    longer than to compute them.
+    """
+    return F.linear_cross_entropy(
+        features.flatten(0, 1),
+        dense.weight,
+        labels.flatten(),
+        linear_bias=dense.bias,
+        ignore_index=pad,
+        reduction="sum",
+        options=CHUNKS,
+    )
 
 
 def _sampled_logits(model: nn.Module, batch: Batch, teacher_forcing: float) -> Float[Tensor, "batch steps vocab"]:
@@ -78,7 +125,7 @@ def _sampled_logits(model: nn.Module, batch: Batch, teacher_forcing: float) -> F
 
 
 def mean_loss(model: nn.Module, batches: Batches, device: torch.device | str | None = None) -> float:
-    """The loss of a real target token, averaged over all batches, in eval mode."""
+    """The loss of a real target token, averaged over all batches, in eval mode: plain cross-entropy."""
     device = next(model.parameters()).device if device is None else device
     was_training, total, tokens = model.training, 0.0, 0
     model.eval()
@@ -92,14 +139,17 @@ def mean_loss(model: nn.Module, batches: Batches, device: torch.device | str | N
 
 def fit(
     model: nn.Module,
-    train: Batches,
+    train: Batches | Curriculum,
     valid: Batches,
     *,
     epochs: int,
     lr: float,
-    schedule: Callable[[float], float] = linear_decay,
+    schedule: Schedule = linear_decay,
     clip: float = 1.0,
     teacher_forcing: Callable[[float], float] = constant,
+    label_smoothing: float = 0.0,
+    accumulate: int = 1,
+    precision: str | None = None,
     after_epoch: Sequence[Callable[[nn.Module, History], None]] = (),
     progress: bool = True,
 ) -> History:
@@ -113,38 +163,52 @@ def fit(
         clip: the largest norm that a gradient may have (Pascanu et al., 2013).
         teacher_forcing: maps the share of training done to the probability that the decoder sees the true last token
             and not its own guess (scheduled sampling).
+        label_smoothing: see `token_loss`; the validation loss is never smoothed.
+        accumulate: the batches of an update, which is that of one batch with all their pairs, in less memory.
+        precision: "bf16": training steps multiply in bfloat16 (CPU and CUDA), which pays for large models on chips that
+            have units for it. Weights and validation stay in float32.
         after_epoch: functions of `(model, history)`: a plot, a sample translation.
         progress: show a progress bar.
 
     Raises:
         ValueError: the loss is no longer a number: the learning rate is too high, or the data are broken.
     """
+    if accumulate < 1 or not 0 <= label_smoothing < 1:
+        raise ValueError(
+            f"accumulate is at least 1 and label_smoothing 0 to below 1, not {accumulate} and {label_smoothing}"
+        )
     AcceleratorState._reset_state(reset_partial_state=True)
     accelerator = Accelerator(cpu=best_device().type == "cpu")
     if accelerator.num_processes > 1:
         raise ValueError(f"fit trains in one process, and was started in {accelerator.num_processes}")
-    optimizer = torch.optim.Adam(model.parameters(), lr=lr)
-    model, optimizer = accelerator.prepare(model, optimizer)
-    history, best, updates = History(), None, epochs * len(train)
+    device, lower = accelerator.device, _autocast(precision, accelerator.device)
+    model = accelerator.prepare(model)
+    optimizer = torch.optim.Adam(model.parameters(), lr=lr, fused=device.type in FUSED)
+    per_epoch = -(-len(train) // accumulate)  # updates
+    history, best, updates = History(), None, epochs * per_epoch
     hidden = not progress or bool(os.environ.get("TQDM_DISABLE"))  # tqdm's own switch, which its notebook bar overlooks
-    bar = tqdm(total=updates, unit="batch", leave=False, disable=hidden)
+    bar = tqdm(total=updates, unit="update", leave=False, disable=hidden)
     try:
         for epoch in range(epochs):
             start, losses, tokens = time.perf_counter(), [], []
             model.train()
-            for step, batch in enumerate(train.epoch(epoch), start=epoch * len(train)):
-                for group in optimizer.param_groups:
-                    group["lr"] = lr * schedule(step / updates)
+            for step, group in enumerate(_groups(train.epoch(epoch), accumulate), start=epoch * per_epoch):
+                done, group_tokens, group_loss = step / updates, sum(batch.tokens for batch in group), 0.0
+                for parameters in optimizer.param_groups:
+                    parameters["lr"] = lr * schedule(done)
                 optimizer.zero_grad()
-                loss = batch_loss(model, batch.to(accelerator.device), train.pad, teacher_forcing(step / updates))
-                accelerator.backward(loss / batch.tokens)
+                for batch in group:
+                    with lower:
+                        loss = batch_loss(model, batch.to(device), train.pad, teacher_forcing(done), label_smoothing)
+                    accelerator.backward(loss / group_tokens)  # the tokens of the whole update, not of this batch
+                    group_loss += loss.detach()
                 accelerator.clip_grad_norm_(model.parameters(), clip)
                 optimizer.step()
-                losses.append(loss.detach())
-                tokens.append(batch.tokens)
+                losses.append(group_loss)
+                tokens.append(group_tokens)
                 bar.update()
             _record(history, torch.stack(losses), tokens, start)
-            history.valid_losses.append(mean_loss(model, valid, accelerator.device))
+            history.valid_losses.append(mean_loss(model, valid, device))
             if history.best_epoch == epoch:
                 best = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
             for function in after_epoch:
@@ -156,6 +220,23 @@ def fit(
         if best is not None:
             model.load_state_dict(best)
     return history
+
+
+def _autocast(precision: str | None, device: torch.device) -> torch.autocast:
+    """The context in which products are taken in this precision; it does nothing for None."""
+    if precision not in (None, "bf16"):
+        raise ValueError(f'precision is None or "bf16", not {precision!r}')
+    able = device.type == "cpu" or (device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False))
+    if precision and not able:
+        raise ValueError(f"the device {device} does not compute in {precision}: leave the precision as it is")
+    return torch.autocast(device.type, torch.bfloat16, enabled=precision is not None)
+
+
+def _groups(batches: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
+    """The batches of each update; the last group of an epoch may be smaller."""
+    batches = iter(batches)
+    while group := list(islice(batches, size)):
+        yield group
 
 
 def _record(history: History, losses: Float[Tensor, "updates"], tokens: list[int], start: float) -> None:

@@ -1,4 +1,4 @@
-"""Both views in a real JupyterLab: traits there and back, no wait for a busy kernel, the theme, the keys."""
+"""All views in a real JupyterLab: traits there and back, no wait for a busy kernel, the theme, the keys."""
 
 import os
 import socket
@@ -24,6 +24,11 @@ kernel""",
     "print(steps.step, steps.locked, round(kernel.width, 2), kernel.kernel, kernel.locked)",
     "import time; end = time.time() + 60\nwhile time.time() < end and not __import__('os').path.exists('enough'): pass",
     "steps.update(torch.ones(1, 2), torch.ones(2, 2), torch.ones(2, 1), query_tokens=['<b>new</b>']); steps.step = 0",
+    """from seqlearn.nn.positions import sinusoids
+from seqlearn.views.position_view import PositionView
+place = PositionView(sinusoids(128, 64), offset=5)
+place""",
+    "print(place.position, place.offset, place.pair); place.position = 100",
 ]
 OPTIONS = """--no-browser --allow-root --ip=127.0.0.1 --ServerApp.port_retries=0 --IdentityProvider.token=
 --ServerApp.password= --LabApp.expose_app_in_browser=True --LabApp.news_url=None --ServerApp.terminals_enabled=False
@@ -67,6 +72,14 @@ WIDTH = """const slider = document.querySelector('input[type=range]');
     slider.value = 12 + i;
     slider.dispatchEvent(new Event('input'));
     return () => curve.getAttribute('d') !== before"""
+PLACE = """const view = document.querySelector('[aria-label="a table of positions"]');
+    const says = view.querySelector('.says'); const before = says.textContent;"""
+CELL = f"""{PLACE}const grid = view.querySelector('[role=application]'); const box = grid.getBoundingClientRect();
+    grid.dispatchEvent(new PointerEvent('pointermove', {{ clientX: box.left + 12 + 10 * i, clientY: box.top + 99 }}));
+    return () => says.textContent !== before"""
+TURN = f"""{PLACE}const slider = view.querySelector(`[aria-label="${{i % 2 ? 'offset k' : 'position i'}}"]`);
+    slider.value = Number(slider.value) + 1; slider.dispatchEvent(new Event('input'));
+    return () => says.textContent !== before"""
 
 
 @pytest.fixture
@@ -118,10 +131,10 @@ class Notebook:
         return self.page.wait_for_function(DONE, arg=index, timeout=60_000).json_value()
 
 
-def python_knows(notebook, text, attempts=20):
+def python_knows(notebook, text, cell=3, attempts=20):
     """Wait until the kernel has heard of it."""
     for _ in range(attempts):
-        told = notebook.run(3)[0]["text"].strip()
+        told = notebook.run(cell)[0]["text"].strip()
         if told == text:
             break
         notebook.page.wait_for_timeout(100)
@@ -135,16 +148,16 @@ def latencies(page, what, act, most):
     assert statistics.median(times) < most, what
 
 
-def test_both_views(lab, page):
+def test_all_views(lab, page):
     address, folder = lab
     notebook = Notebook(page, address)
-    for index, name in enumerate(
-        ("AttentionSteps(12 queries, 12 keys, size 12, value size 12)", "KernelView(50 keys,")
-    ):
+    names = {0: "AttentionSteps(12 queries, 12 keys, size 12, value size 12)", 1: "KernelView(50 keys,"}
+    names[6] = "PositionView(128 positions, size 64, sinusoidal)"
+    for index, name in names.items():
         (output,) = notebook.run(index)
         assert set(output["data"]) == {"text/plain", "image/png", "application/vnd.jupyter.widget-view+json"}
         assert output["data"]["text/plain"].startswith(name)
-    where, slider = page.get_by_role("status").filter(has_text="step"), page.locator("input[type=range]")
+    where, slider = page.get_by_role("status").filter(has_text="step"), page.get_by_label("width", exact=True)
     where.wait_for()
     slider.wait_for()
 
@@ -158,6 +171,11 @@ def test_both_views(lab, page):
     grid.click(position={"x": 20, "y": 36})
     slider.press("End")
     python_knows(notebook, "3 [1, 0] 4.0 triangular []")
+    place = page.get_by_role("region", name="a table of positions")
+    place.get_by_label("offset k").press("ArrowLeft")
+    place.get_by_role("application").click(position={"x": 52, "y": 21})  # cells of 5 x 2 pixels
+    python_knows(notebook, "10 4 5", cell=7)
+    page.wait_for_function("document.querySelector('[aria-label=\"position i\"]').value === '100'")
 
     # The arrow keys are ours, not those of the notebook
     grid.focus()
@@ -174,7 +192,11 @@ def test_both_views(lab, page):
     latencies(page, "hover", HOVER, 100)
     latencies(page, "step", STEP, 100)
     latencies(page, "width", WIDTH, 300)
-    assert page.evaluate(busy), "the kernel was busy all the time"
+    latencies(page, "cell of a table", CELL, 100)
+    latencies(page, "position and offset", TURN, 200)
+    # Not the status of the kernel: what widgets send goes to a subshell, which says "idle" when it has answered.
+    running = "window.jupyterapp.shell.currentWidget.content.widgets[4].model.executionCount === null"
+    assert page.evaluate(running), "the cell ran all the time"
     (folder / "enough").touch()
     page.wait_for_function(DONE, arg=4)
     python_knows(notebook, f"3 [] {float(slider.get_attribute('aria-valuetext'))} triangular []")

@@ -7,9 +7,11 @@ import matplotlib
 import pytest
 import torch
 
+from seqlearn.nn.positions import sinusoids
 from seqlearn.views.attention_steps import AttentionSteps
 from seqlearn.views.kernel_view import KernelView
 from seqlearn.views.plots import CMAP
+from seqlearn.views.position_view import PositionView
 
 MASK = torch.tensor([[True, True, False], [False, False, False]])
 HOSTILE = ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>"]
@@ -26,6 +28,10 @@ def kernels():
         points, points**2, torch.tensor([0.0, 1.5, 9.0]), ("gaussian", "boxcar"), 1.0,
         truth=torch.tensor([0.0, 2.25, 81.0]), widths=[0.1, 0.6, 1.0, 5.0],
     )  # fmt: skip
+
+
+def positions(**chosen):
+    return PositionView(sinusoids(9, 6), **chosen)  # cells of 38 x 24 pixels
 
 
 def result(page):
@@ -154,7 +160,7 @@ def test_keys(show):
     assert page.evaluate("model.get('step')") == 1, "the arrow keys step on the buttons"
 
 
-@pytest.mark.parametrize("view", [steps, kernels])
+@pytest.mark.parametrize("view", [steps, kernels, positions])
 def test_every_control_can_be_reached_and_has_a_name(show, view):
     page = show(view())
     names = page.locator(".seqlearn").evaluate(
@@ -177,21 +183,32 @@ def test_every_control_can_be_reached_and_has_a_name(show, view):
     assert set(controls) <= reached
 
 
-@pytest.mark.parametrize("view", [steps, kernels])
-def test_light_and_dark(show, page, view):
-    def luminance(name):
-        colour = page.locator(".seqlearn").evaluate(f"node => getComputedStyle(node)['{name}']")
-        parts = [int(part) / 255 for part in colour.removeprefix("rgb(").removesuffix(")").split(",")]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]  # WCAG 2.2, relative luminance
+def relative(colour):
+    """Relative luminance of rgb(...) (WCAG 2.2)."""
+    parts = [int(part) / 255 for part in colour.removeprefix("rgb(").removesuffix(")").split(",")]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
+
+def luminance(page, selector, name):
+    """That of a colour of the first such element."""
+    return relative(page.locator(selector).first.evaluate(f"node => getComputedStyle(node)['{name}']"))
+
+
+def contrast(page, selector, name):
+    """Of a text or a line with the ground of the view (WCAG 2.2, contrast ratio)."""
+    dark, light = sorted((luminance(page, selector, name), luminance(page, ".seqlearn", "backgroundColor")))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("view", [steps, kernels, positions])
+def test_light_and_dark(show, page, view):
     grounds = {}
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         show(view())
-        text, grounds[scheme] = luminance("color"), luminance("backgroundColor")
-        light, dark = max(text, grounds[scheme]), min(text, grounds[scheme])
-        assert (light + 0.05) / (dark + 0.05) >= 7, "WCAG AAA"
+        grounds[scheme] = luminance(page, ".seqlearn", "backgroundColor")
+        assert contrast(page, ".seqlearn", "color") >= 7, "WCAG AAA"
     assert grounds["light"] > 0.8 and grounds["dark"] < 0.05
     page.emulate_media(color_scheme="light")
 
@@ -295,3 +312,143 @@ def test_no_key_within_reach(show):
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     assert said(page).startswith("Query x = 9: prediction 0") and "No key is within reach" in said(page)
+
+
+def traits(page):
+    return page.evaluate("['position', 'offset', 'pair'].map(name => model.get(name))")
+
+
+def pairing(page):
+    """What is said of the chosen pair, and of the cell that is pointed at."""
+    return page.locator(".says > div").all_text_contents()
+
+
+def matrices(page):
+    return [box.locator("span").all_text_contents() for box in page.locator(".matrix").all()]
+
+
+def test_a_pair_of_positions_is_told(show):
+    page = show(positions(position=1, offset=2))
+    turn, where, to = matrices(page)
+    assert turn == ["−0.416", "0.909", "−0.909", "−0.416"], "cos 2, sin 2"
+    assert where == ["0.841", "0.540"] and to == ["0.141", "−0.990"], "sine and cosine of 1 and of 3"
+    told, hint = pairing(page)
+    assert told == (
+        "Pair 0 turns by w = 1 rad a position: a full turn takes 6.28 positions. From i = 1 to j = 3 it turns by "
+        "k w = 2 rad = 115°, and so it does from every i. P[1] · P[3] ≈ 1.58."
+    )
+    assert hint.startswith("Point at the map") and page.locator(".tag").all_text_contents() == ["i", "j"]
+    assert page.locator(".clock .name").all_text_contents() == ["i = 1", "j = 3"]
+
+
+def test_the_rotation_stays_where_only_the_position_moves(show):
+    page = show(positions(offset=3, pair=1))
+    turn, where, _ = matrices(page)
+    page.get_by_label("position i").focus()
+    seen = {tuple(where)}
+    for position in range(1, 6):
+        page.keyboard.press("ArrowRight")
+        assert traits(page) == [position, 3, 1] and matrices(page)[0] == turn
+        seen.add(tuple(matrices(page)[1]))
+    assert len(seen) == 6, "the hands move"
+    page.keyboard.press("ArrowRight")
+    assert traits(page) == [5, 3, 1] and page.get_by_label("position i").input_value() == "5"
+    assert pairing(page)[0].startswith("i stops here: j = i + k has to be in the table. Pair 1")
+    page.get_by_label("offset k").focus()
+    page.keyboard.press("ArrowLeft")
+    assert traits(page) == [5, 2, 1] and matrices(page)[0] != turn and pairing(page)[0].startswith("Pair 1")
+    page.keyboard.press("Home")
+    assert traits(page) == [5, -5, 1] and pairing(page)[0].startswith("k stops here")
+    page.get_by_label("pair", exact=True).focus()
+    page.keyboard.press("End")
+    assert traits(page) == [5, -5, 2]
+
+
+def test_a_cell_of_the_table_is_told_and_a_click_moves_there(show):
+    page = show(positions())
+    hover(page, 5, 3)
+    assert pairing(page)[1] == "Position 5, dimension 3: cos(5 · 0.05) ≈ 0.97"
+    result(page).click(position={"x": 3.5 * 38, "y": 5.5 * 24})
+    assert traits(page) == [5, 2, 1]
+    page.mouse.move(5, 5)
+    page.locator(".says").click()
+    page.keyboard.press("Tab")  # to the sliders again, or to the end of the page
+    result(page).focus()
+    page.keyboard.press("ArrowDown")
+    assert pairing(page)[1].startswith("Position 6, dimension 3")
+    page.keyboard.press("Escape")
+    assert traits(page) == [5, 2, 1]
+    page.keyboard.press("Enter")
+    assert traits(page) == [6, 2, 1]
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert traits(page) == [6, 2, 1] and pairing(page)[0].startswith("i stops here"), "8 + 2 is not in the table"
+
+
+def test_the_table_is_blue_below_0_and_red_above(show):
+    page = show(positions())
+    for row, column in itertools.product(range(9), range(6)):
+        colour = matplotlib.colormaps["RdBu_r"]((float(sinusoids(9, 6)[row, column]) + 1) / 2)
+        drawn = pixel(page, 0, column * 38 + 2, row * 24 + 2)
+        assert drawn[:3] == pytest.approx([255 * part for part in colour[:3]], abs=4)
+    assert page.locator(".foot").inner_text().split() == ["−1", "1"]
+
+
+def test_a_table_without_rotation(show):
+    page = show(PositionView(torch.linspace(-1, 1, 12).reshape(4, 3), start=7, position=8, offset=-1))
+    assert page.locator(".remark").inner_text().startswith("No rotation is shown: this table differs")
+    assert page.locator(".clock, .equation").count() == 0 and page.locator("input").count() == 2
+    hover(page, 1, 2)
+    assert pairing(page)[1] == "Position 8, dimension 2: −0.09"
+    assert pairing(page)[0].startswith("From i = 8 to j = 7: P[8] · P[7] ≈ 0.74.")
+
+
+def test_many_turns_and_none_are_drawn(show):
+    page = show(PositionView(sinusoids(40, 2), offset=39))
+    assert "= 39 rad = 6 turns and 75°" in pairing(page)[0]
+    page.evaluate("model.set('offset', 0)")
+    assert "= 0 rad = 0°" in pairing(page)[0] and page.locator(".clock .name").first.text_content() == "i = j = 0"
+    page.evaluate("model.set('position', 39); model.set('offset', -1)")
+    assert "= −1 rad = −57°" in pairing(page)[0]
+
+
+@pytest.mark.parametrize(("rows", "size"), [(9, 6), (60, 32), (512, 512)])
+def test_positions_in_a_window_that_gets_narrow(show, page, rows, size):
+    show(PositionView(sinusoids(rows, size), pair=size // 2 - 1))
+    assert page.locator(".curve").bounding_box()["y"] < 100, "all in one line"
+    page.set_viewport_size({"width": 320, "height": 600})
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")  # drawn anew
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+    beyond = page.locator(".table").evaluate("node => node.scrollWidth - node.clientWidth")
+    assert beyond > 0 if size == 512 else beyond == 0, "only what has a pixel for each dimension is scrolled"
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_clock_can_be_read(show, page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    show(positions())
+    texts = [(".clock .name", "fill"), (".plot text", "fill"), (".faint", "color"), (".tag", "color")]
+    for selector, name in [*texts, (".hand.i", "stroke"), (".hand.j", "stroke"), (".curve .line", "stroke")]:
+        assert contrast(page, selector, name) >= 4.5, selector
+    page.emulate_media(color_scheme="light")
+
+
+@pytest.mark.parametrize("view", [steps, positions])
+def test_the_numbers_in_the_cells_can_be_read(show, view):
+    page = show(view())
+    grounds_and_inks = page.locator(".body > canvas").last.evaluate(
+        """canvas => { const [context, found] = [canvas.getContext('2d'), []];
+        for (let y = 0; y < canvas.height; y += 24) for (let x = 0; x < canvas.width; x += 38) {
+            const { data } = context.getImageData(x, y, 37, 23); const sum = (i) => data[i] + data[i + 1] + data[i + 2];
+            const ground = 4 * 37 * 2 + 8; let ink = ground;
+            for (let i = 0; i < data.length; i += 4) {
+                if (Math.abs(sum(i) - sum(ground)) > Math.abs(sum(ink) - sum(ground))) ink = i; }
+            found.push([`rgb(${data.slice(ground, ground + 3)})`, sum(ink) > sum(ground) ? 'white' : 'black']); }
+        return found }"""
+    )
+    assert {ink for _, ink in grounds_and_inks} == {"white", "black"}
+    for ground, ink in grounds_and_inks:
+        level = relative(ground)
+        assert (1.05 / (level + 0.05) if ink == "white" else (level + 0.05) / 0.05) >= 4.5, (ground, ink)

@@ -15,6 +15,23 @@ def test_round_trip(tmp_path):
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["model.safetensors"]
 
 
+def test_tied_weights_are_stored_once_and_come_back_tied(tmp_path):
+    def tied():
+        model = nn.ModuleDict({"embedding": nn.Embedding(4, 3), "dense": nn.Linear(3, 4)})
+        model["dense"].weight = model["embedding"].weight
+        return model
+
+    model, other = tied(), tied()
+    save_weights(model, tmp_path / "model.safetensors")
+    assert (tmp_path / "model.safetensors").stat().st_size < 1.5 * 4 * (12 + 4) + 200
+    load_weights(other, tmp_path / "model.safetensors")
+    assert torch.equal(other["dense"].weight, model["embedding"].weight)
+    assert other["dense"].weight is other["embedding"].weight
+    untied = nn.ModuleDict({"embedding": nn.Embedding(4, 3), "dense": nn.Linear(3, 4)})
+    with pytest.raises(ValueError, match=r"embedding\.weight is missing there|dense\.weight is missing there"):
+        load_weights(untied, tmp_path / "model.safetensors")
+
+
 def test_a_crash_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
     model = nn.Linear(3, 2)
     save_weights(model, tmp_path / "model.safetensors")

@@ -1,4 +1,4 @@
-"""The loop: real tokens only, clipping, the best epoch, hooks, Ctrl-C."""
+"""The loop: real tokens only, smoothing, clipping, accumulation, precision, the best epoch, hooks, Ctrl-C."""
 
 import pytest
 import torch
@@ -8,9 +8,11 @@ from seqlearn.data.batches import Batch, Batches
 from seqlearn.data.d2l_compat import d2l
 from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language
-from seqlearn.nn.seq2seq import bahdanau
-from seqlearn.training.loop import batch_loss, fit, mean_loss, token_loss
-from seqlearn.training.schedules import constant, linear_decay
+from seqlearn.nn.seq2seq import bahdanau, seq2seq
+from seqlearn.nn.transformer import transformer
+from seqlearn.training import loop
+from seqlearn.training.loop import _autocast, batch_loss, fit, mean_loss, token_loss
+from seqlearn.training.schedules import constant
 
 LINES = [" ".join("abcdef"[(i + j) % 6] for j in range(1 + i % 4)) for i in range(48)]
 LANGUAGE = Language.learn("", LINES)
@@ -212,6 +214,167 @@ def test_fit_asks_for_the_share_of_training_done():
     assert asked == pytest.approx([index / 6 for index in range(6)])
 
 
-def test_schedules():
-    assert [linear_decay(share) for share in (0.0, 0.25, 1.0)] == [1.0, 0.75, 0.0]
-    assert constant(0.7) == 1.0
+def smoothed(logits, label, smoothing):
+    """From the formula, for one token."""
+    log_probabilities = [float(logit - logits.logsumexp(0)) for logit in logits]
+    return -(1 - smoothing) * log_probabilities[label] - smoothing * sum(log_probabilities) / len(logits)
+
+
+def test_label_smoothing_by_hand_by_torch_and_never_on_padding():
+    logits = (3 * torch.randn(4, 6, 9)).double()
+    labels = torch.randint(1, 9, (4, 6))
+    labels[torch.arange(6) >= torch.tensor([[6], [1], [3], [5]])] = 0
+    logits[labels == 0] *= 100  # what a model says of padding may be anything
+    logits.requires_grad_()
+    real = labels != 0
+    for smoothing in (0.0, 0.1, 0.5):
+        loss = token_loss(logits, labels, 0, smoothing)
+        theirs = F.cross_entropy(logits[real], labels[real], reduction="sum", label_smoothing=smoothing)
+        torch.testing.assert_close(loss, theirs)
+        by_hand = sum(
+            smoothed(row, int(label), smoothing) for row, label in zip(logits[real].detach(), labels[real], strict=True)
+        )
+        assert float(loss.detach()) == pytest.approx(by_hand)
+        (gradient,) = torch.autograd.grad(loss, logits)
+        assert (gradient[~real] == 0).all() and (gradient[real] != 0).any()
+
+
+@pytest.mark.skipif(not loop.CHUNKS, reason="this torch makes all logits at once")
+@pytest.mark.parametrize("model", [bahdanau, seq2seq, transformer])
+def test_a_loss_in_chunks_is_the_same_loss(model, monkeypatch):
+    """Loss and gradients, with more places than a chunk has; without a gradient, too."""
+    torch.manual_seed(0)
+    model = model(len(LANGUAGE.vocab), len(LANGUAGE.vocab), num_layers=1).double().eval()
+    (batch,) = batches(PAIRS * 3, size=144)
+    assert batch.target[:, 1:].numel() > 256 and (batch.target[:, 1:] == batches().pad).any()
+    calls, chunked_loss = [], loop.chunked_loss
+    monkeypatch.setattr(loop, "chunked_loss", lambda *args: calls.append(args) or chunked_loss(*args))
+
+    def results(many):
+        monkeypatch.setattr(loop, "MANY_LOGITS", many)
+        loss = batch_loss(model, batch, batches().pad)
+        with torch.inference_mode():
+            torch.testing.assert_close(batch_loss(model, batch, batches().pad), loss.detach())
+        return loss, *torch.autograd.grad(loss / batch.tokens, list(model.parameters()))
+
+    whole = results(many=10**9)
+    assert not calls
+    for ours, expected in zip(results(many=0), whole, strict=True):
+        torch.testing.assert_close(ours, expected, atol=1e-10, rtol=1e-10)
+    assert len(calls) == 2
+
+
+def test_training_is_smoothed_and_validation_is_not():
+    model = make().double()
+    history = fit(model, batches(), batches(), epochs=1, lr=0.0, label_smoothing=0.3, progress=False)
+    (batch,) = batches(size=48)
+    logits, real = model(batch.source, batch.source_lens, batch.target[:, :-1]).detach(), batch.target[:, 1:] != 0
+    losses = [float(F.cross_entropy(logits[real], batch.target[:, 1:][real], label_smoothing=s)) for s in (0.3, 0.0)]
+    assert [history.train_losses[0], history.valid_losses[0]] == pytest.approx(losses, abs=1e-6)
+    assert abs(losses[0] - losses[1]) > 1e-3, "the two should differ"
+
+
+@pytest.mark.parametrize("clip", [0.1, 1e9])
+def test_accumulated_updates_equal_plain_pytorch(clip):
+    """Three updates of two batches and a last one of one; each the mean over all of its real tokens."""
+    ours, plain = make().double(), make().double()
+    train = batches(size=7)
+    options = {"lr": 0.01, "schedule": constant, "clip": clip, "progress": False}
+    history = fit(ours, train, batches(), epochs=1, accumulate=2, **options)
+    small = list(train.epoch(0))
+    groups = [small[start : start + 2] for start in range(0, len(small), 2)]
+    assert [len(group) for group in groups] == [2, 2, 2, 1] and len(history.batch_losses) == 4
+    assert any(group[0].tokens > 1.3 * group[1].tokens for group in groups[:3]), "their sizes should differ"
+    optimizer = torch.optim.Adam(plain.parameters(), lr=0.01)
+    for group, told in zip(groups, history.batch_losses, strict=True):
+        logits, labels = [], []
+        for batch in group:
+            real = batch.target[:, 1:] != 0
+            logits.append(plain(batch.source, batch.source_lens, batch.target[:, :-1])[real])
+            labels.append(batch.target[:, 1:][real])
+        optimizer.zero_grad()
+        loss = F.cross_entropy(torch.cat(logits), torch.cat(labels))
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(plain.parameters(), clip)
+        optimizer.step()
+        assert told == pytest.approx(loss.item(), abs=1e-6)
+    for (name, left), right in zip(ours.named_parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(left, right, msg=name, atol=1e-9, rtol=0)
+
+
+@pytest.mark.parametrize(("size", "accumulate"), [(16, 3), (5, 10), (47, 4)])
+def test_an_accumulated_update_is_that_of_one_big_batch(size, accumulate):
+    """Also where an update asks for more batches than there are, and where one batch has a single pair."""
+    models = [make().double(), make().double()]
+    options = {"epochs": 3, "lr": 0.01, "label_smoothing": 0.1, "progress": False}
+    histories = [
+        fit(models[0], batches(size=48), batches(), **options),
+        fit(models[1], batches(size=size), batches(), accumulate=accumulate, **options),
+    ]
+    assert histories[0].batch_losses == pytest.approx(histories[1].batch_losses, abs=1e-6)
+    assert histories[0].tokens == histories[1].tokens
+    for (name, left), right in zip(models[0].named_parameters(), models[1].parameters(), strict=True):
+        torch.testing.assert_close(left, right, msg=name, atol=1e-9, rtol=0)
+
+
+def test_the_schedule_counts_updates_and_not_batches():
+    asked = []
+    fit(
+        make(), batches(size=10), batches(), epochs=2, lr=0.01, accumulate=2, progress=False,
+        schedule=lambda share: asked.append(share) or 1.0,
+    )  # fmt: skip
+    assert asked == pytest.approx([index / 6 for index in range(6)])  # 5 batches of an epoch: 2, 2, 1
+
+
+@pytest.mark.parametrize("teacher_forcing", [1.0, 0.5])
+def test_bf16_trains_nearly_as_float32_and_keeps_the_weights(teacher_forcing):
+    histories, dtypes = [], set()
+    for precision in (None, "bf16"):
+        model = make()
+        forward = model.forward
+        seen = model.decoder.dense.register_forward_hook(
+            lambda layer, _, output: dtypes.add((precision, layer.training, output.dtype))  # noqa: B023
+        )
+        torch.manual_seed(1)
+        histories.append(
+            fit(
+                model, batches(), batches(), epochs=12, lr=0.03, progress=False, precision=precision,
+                teacher_forcing=lambda done: teacher_forcing,
+            )
+        )  # fmt: skip
+        seen.remove()
+        assert all(weight.dtype == torch.float32 and weight.isfinite().all() for weight in model.parameters())
+        assert model.forward == forward, "the model computes in float32 again"
+    full, low, f32 = *histories, torch.float32
+    assert dtypes == {(None, True, f32), (None, False, f32), ("bf16", True, torch.bfloat16), ("bf16", False, f32)}
+    assert low.batch_losses[0] == pytest.approx(full.batch_losses[0], abs=0.01)
+    if teacher_forcing == 1.0:  # a token that the model likes best may be another one in bf16
+        assert low.valid_losses == pytest.approx(full.valid_losses, abs=0.05)
+    assert low.valid_losses[-1] < 0.9 * low.valid_losses[0]
+
+
+def test_losses_are_added_up_in_float32():
+    """In bfloat16 the sum of a thousand tokens would have two digits."""
+    logits, labels = torch.randn(40, 30, 9), torch.randint(1, 9, (40, 30))
+    low = logits.bfloat16()
+    torch.testing.assert_close(token_loss(low, labels, 0), token_loss(low.double(), labels, 0).float())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"accumulate": 0}, "accumulate is at least 1 .* not 0"),
+        ({"label_smoothing": 1.0}, "label_smoothing 0 to below 1, not 1 and 1.0"),
+        ({"precision": "fp16"}, "precision is None or \"bf16\", not 'fp16'"),
+    ],
+)
+def test_bad_options_are_said(options, message):
+    with pytest.raises(ValueError, match=message):
+        fit(make(), batches(), batches(), epochs=1, lr=0.01, progress=False, **options)
+
+
+def test_a_device_without_bf16_is_said(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: including_emulation)
+    for device in ("mps", "cuda"):
+        with pytest.raises(ValueError, match=f"device {device} does not compute in bf16"):
+            _autocast("bf16", torch.device(device))

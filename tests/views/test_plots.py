@@ -1,5 +1,7 @@
 """Plots are tested on what they draw."""
 
+import itertools
+
 import matplotlib
 import pytest
 import torch
@@ -65,6 +67,45 @@ def test_gold_links_are_marked_on_their_cells():
 def test_no_such_layer_or_head(layer, head):
     with pytest.raises(IndexError, match="1 layers and 1 heads"):
         plots.heatmap(attention(), layer, head)
+
+
+def test_all_heads_have_their_place_their_name_and_one_scale():
+    shown = attention(layers=2, heads=3)
+    figure = plots.all_heads(shown, title="a title", limits=(0.0, 0.5))
+    *panels, bar = figure.axes
+    assert figure.get_suptitle() == "a title" and bar.get_ylabel() == "attention weight"
+    assert [ax.get_title() for ax in panels] == [f"layer {i}, head {j}" for i in range(2) for j in range(3)]
+    for index, ax in enumerate(panels):
+        layer, head = divmod(index, 3)
+        assert ax.images[0].get_array().tolist() == shown.weights[layer, head].tolist()
+        assert ax.images[0].get_clim() == (0, 0.5) and ax.images[0].get_cmap().name == "viridis"
+        assert texts(ax.get_yticklabels()) == (["q0", "q1"] if head == 0 else [])
+        assert texts(ax.get_xticklabels()) == (["k0", "k1", "k2"] if layer == 1 else [])
+        assert ax.get_ylim() == (2, 0), "the first query stands at the top"
+    assert (figure.get_supxlabel(), figure.get_supylabel()) == ("source token (key)", "target token (query)")
+
+
+def test_all_heads_thin_out_the_tokens_of_long_sentences_so_that_they_do_not_overlap():
+    figure = plots.all_heads(attention(40, 70, 4, 8))
+    figure.canvas.draw()
+    corner = figure.axes[24]
+    for labels in (corner.get_xticklabels(), corner.get_yticklabels()):
+        assert 5 < len(labels) < 20
+        boxes = [label.get_window_extent() for label in labels]
+        assert not any(first.overlaps(second) for first, second in itertools.pairwise(boxes))
+
+
+def test_all_heads_draw_a_mask_as_a_mask():
+    mask = torch.tensor([[True, False], [True, True]])
+    weights = torch.tensor([[1.0, 0.0], [0.4, 0.6]]).expand(1, 2, 2, 2)
+    figure = plots.all_heads(AttentionMap(weights, ["a", "b"], ["a", "b"], "causal", mask))
+    assert [ax.images[0].get_array().mask.tolist() for ax in figure.axes[:2]] == [(~mask).tolist()] * 2
+    assert figure.get_supxlabel() == "token looked at (key)"
+
+
+def test_all_heads_of_too_many_are_refused():
+    with pytest.raises(ValueError, match="13 layers x 12 heads are more than 144 panels"):
+        plots.all_heads(attention(1, 1, 13, 12))
 
 
 def history(epochs=2):

@@ -144,6 +144,30 @@ function ticks(low, high, count = 6) {
   return Array.from({ length: Math.max(0, Math.floor(high / step) - first + 1) }, (_, i) => (first + i) * step);
 }
 
+// ---- Plots ----------------------------------------------------------------------------------------------------------
+
+/** The plane of a plot: where x and y stand, and its axes with round numbers, as { x(at), y(at), marks }. */
+function plane({ width, height, left, right, top, bottom }, [x0, x1], [y0, y1], xlabel, ylabel) {
+  const x = (at) => left + ((at - x0) / (x1 - x0)) * (width - left - right);
+  const y = (at) => height - bottom - ((at - y0) / (y1 - y0)) * (height - top - bottom);
+  const marks = [
+    ...ticks(x0, x1).map((at) => draw("text", { x: x(at), y: height - bottom + 16, "text-anchor": "middle" }, number(at))),
+    ...ticks(y0, y1).map((at) => draw("text", { x: left - 6, y: y(at) + 4, "text-anchor": "end" }, number(at))),
+    draw("text", { x: (width + left) / 2, y: height - 2, "text-anchor": "middle" }, xlabel),
+    draw("text", { x: left + 8, y: top + 8 }, ylabel),
+    draw("path", { class: "axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
+  ];
+  return { x, y, marks };
+}
+
+/** An interval, a little wider. */
+const spread = ([low, high]) => [low - 0.04 * (high - low || 1), high + 0.04 * (high - low || 1)];
+
+/** An SVG path through places; null breaks it. */
+function path(places) {
+  return places.map((place, i) => place && `${places[i - 1] ? "L" : "M"}${place[0].toFixed(1)} ${place[1].toFixed(1)}`).filter(Boolean).join("");
+}
+
 // ---- Controls -------------------------------------------------------------------------------------------------------
 
 /** A slider over a list: slider({ label, texts, at, choose: (index) => ... }) gives { node, set(index) }. */

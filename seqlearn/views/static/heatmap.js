@@ -1,14 +1,21 @@
 // A labelled heat map that can be pointed at, by mouse and by keys.
 
-const VIRIDIS = "440154481769472a7a433d843d4e8a355e8d2e6d8e297b8e23898e1f978b21a5852eb37c46c06f65cb5e89d548b0dd2fd8e219fde725"
-  .match(/.{6}/g)
-  .map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+const colours = (text) => text.match(/.{6}/g).map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+const VIRIDIS = colours("440154481769472a7a433d843d4e8a355e8d2e6d8e297b8e23898e1f978b21a5852eb37c46c06f65cb5e89d548b0dd2fd8e219fde725");
+/** For numbers on both sides of 0, which is white: blue below, red above (ColorBrewer's RdBu, from its end). */
+const BLUE_RED = colours("0530612166ac4393c392c5ded1e5f0f7f7f7fddbc7f4a582d6604db2182b67001f");
 
 /** Red, green and blue of a share of the colour bar, from 0 to 1. */
-function colour(share) {
-  const place = Math.min(Math.max(share || 0, 0), 1) * (VIRIDIS.length - 1);
-  const [low, high] = [VIRIDIS[Math.floor(place)], VIRIDIS[Math.ceil(place)]];
+function colour(share, ramp) {
+  const place = Math.min(Math.max(share || 0, 0), 1) * (ramp.length - 1);
+  const [low, high] = [ramp[Math.floor(place)], ramp[Math.ceil(place)]];
   return low.map((part, i) => Math.round(part + (high[i] - part) * (place % 1)));
+}
+
+/** Whether black is easier to read on it than white: its relative luminance (WCAG 2.2) is above 0.18. */
+function isLight(rgb) {
+  const [red, green, blue] = rgb.map((part) => (part <= 10 ? part / 3295 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18;
 }
 
 const MOST_NUMBERS = 12; // rows or columns of a map with numbers in its cells
@@ -24,33 +31,35 @@ function widthOf(text) {
 /** A labelled heat map.
  *
  * title: above it. rows, columns: its labels. hidden(i, j): whether a cell is masked (hatched). word(value, i, j): what
- * stands in a cell; null: its number. tint: one colour, in place of the bar's. bar: false for no colour bar. point({row, column} or null): what the mouse or the
- * arrow keys are on; lock({row, column} or null): what was clicked, or Enter; without them it is only looked at.
- * start: where the arrow keys begin. width: of a cell, in pixels; numbers are written from CELL.width on.
+ * stands in a cell; null: its number. tint: one colour, in place of the bar's. ramp: the colours of the bar. bar: false
+ * for no colour bar. point({row, column} or null): what the mouse or the arrow keys are on; lock({row, column} or null):
+ * what was clicked, or Enter, which `enters` says; without them it is only looked at. start: where the arrow keys begin.
+ * width, height: of a cell, in pixels; numbers are written from CELL.width on. every: { rows, columns } for each label.
  * Gives { node, focus(), show(values, limits), mark(marks), target(locked cell) }.
  */
 function heatMap(options) {
-  const { title, rows, columns, hidden = () => false, word = null, tint = null, bar = true, point = null } = options;
+  const { title, rows, columns, hidden = () => false, word = null, tint = null, ramp = VIRIDIS, bar = true } = options;
+  const { point = null, enters = "Enter locks", every = {} } = options;
   const few = rows.length <= MOST_NUMBERS && columns.length <= MOST_NUMBERS;
   const width = options.width ?? (few ? CELL.width : fit(columns.length, CELL.width, 320));
-  const height = rows.length <= MOST_NUMBERS ? CELL.height : fit(rows.length, CELL.height, 320);
+  const height = options.height ?? (rows.length <= MOST_NUMBERS ? CELL.height : fit(rows.length, CELL.height, 320));
   const written = few && width >= CELL.width;
   const canvas = make("canvas", { "aria-hidden": "true" });
   const marks = make("div", { class: "marks", "aria-hidden": "true" });
   const body = make("div", { class: "body" }, canvas, marks);
   const [low, high, scale] = [make("span"), make("span"), make("canvas", { class: "bar", width: 64, height: 1 })];
-  const head = columnLabels(columns, width);
-  const side = rowLabels(rows, height);
+  const head = columnLabels(columns, width, every.columns);
+  const side = rowLabels(rows, height, every.rows);
   const foot = make("div", { class: "foot" }, ...(bar ? [low, scale, high] : []));
   const node = make("figure", { class: "map" }, make("figcaption", {}, title), head.node, side.node, body, foot);
   const spoken = `${title}: ${rows.length} rows, ${columns.length} columns`;
-  fill(body, point ? { role: "application", tabindex: 0, "aria-label": spoken + ". Arrow keys move, Enter locks." } :
+  fill(body, point ? { role: "application", tabindex: 0, "aria-label": `${spoken}. Arrow keys move, ${enters}.` } :
     { role: "img", "aria-label": spoken }, []);
   const context = scaled(canvas, width * columns.length, height * rows.length);
-  const ramp = scale.getContext("2d");
+  const strip = scale.getContext("2d");
   for (let x = 0; x < 64; x++) {
-    ramp.fillStyle = `rgb(${colour(x / 63)})`;
-    ramp.fillRect(x, 0, 1, 1);
+    strip.fillStyle = `rgb(${colour(x / 63, ramp)})`;
+    strip.fillRect(x, 0, 1, 1);
   }
   const cellAt = (event) => {
     const box = canvas.getBoundingClientRect();
@@ -67,16 +76,17 @@ function heatMap(options) {
     focus: () => body.focus({ focusVisible: true }),
     show(values, limits = extent(values)) {
       drawn = values;
-      paint(context, { values, limits, hidden, word, tint, written, width, height, rows: rows.length, columns: columns.length });
+      paint(context, { values, limits, hidden, word, tint, ramp, written, width, height, rows: rows.length, columns: columns.length });
       [low.textContent, high.textContent] = limits.map(number);
     },
-    /** Frames around cells: [{ row, column, strong }]; without a column the whole row, without a row the whole column. */
+    /** Frames around cells: [{ row, column, strong, span, tag }]; without a column the whole row, without a row the whole
+     * column, or a span of them. A tag stands beside it. */
     mark(list) {
-      marks.replaceChildren(...list.map(({ row, column, strong }) => {
-        const frame = make("div", { class: strong ? "frame strong" : "frame" });
+      marks.replaceChildren(...list.map(({ row, column, strong, span = 1, tag = null }) => {
+        const frame = make("div", { class: strong ? "frame strong" : "frame" }, tag);
         frame.style.left = `${(column ?? 0) * width}px`;
         frame.style.top = `${(row ?? 0) * height}px`;
-        frame.style.width = `${column === undefined ? width * columns.length : width}px`;
+        frame.style.width = `${column === undefined ? width * columns.length : width * span}px`;
         frame.style.height = `${row === undefined ? height * rows.length : height}px`;
         return frame;
       }));
@@ -100,7 +110,7 @@ function scaled(canvas, width, height) {
 }
 
 /** The cells: colours, hatching where masked, and words. The grey can be told from white, from black and from viridis. */
-function paint(context, { values, limits, hidden, word, tint, written, width, height, rows, columns }) {
+function paint(context, { values, limits, hidden, word, tint, ramp, written, width, height, rows, columns }) {
   context.clearRect(0, 0, width * columns, height * rows);
   context.font = SMALL;
   context.textAlign = "center";
@@ -111,15 +121,14 @@ function paint(context, { values, limits, hidden, word, tint, written, width, he
     for (let column = 0; column < columns; column++) {
       const [value, x, y] = [values[row * columns + column], column * width, row * height];
       const masked = hidden(row, column);
-      const rgb = colour((value - limits[0]) / (limits[1] - limits[0] || 1));
+      const rgb = colour((value - limits[0]) / (limits[1] - limits[0] || 1), ramp);
       if (masked) hatch(context, x, y, width - gap, height - gap);
       else {
         context.fillStyle = tint ?? `rgb(${rgb})`;
         context.fillRect(x, y, width - gap, height - gap);
       }
       if (!written) continue;
-      const light = masked || tint || 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 140;
-      context.fillStyle = light ? "#000" : "#fff";
+      context.fillStyle = masked || tint || isLight(rgb) ? "#000" : "#fff";
       context.fillText((word && word(value, row, column)) ?? inCell(value, digits), x + width / 2, y + height / 2, width - 4);
     }
   }
@@ -153,8 +162,7 @@ function inCell(x, digits) {
 }
 
 /** Labels above the columns, slanted where they are wider than a column; with too little room, every second, third ... */
-function columnLabels(texts, width) {
-  const every = Math.ceil(14 / width);
+function columnLabels(texts, width, every = Math.ceil(14 / width)) {
   const widths = texts.map((text) => Math.min(widthOf(text) + 4, 110));
   const slanted = widths.some((wide) => wide > width * every);
   const node = make("div", { class: slanted ? "columns slanted" : "columns" });
@@ -163,18 +171,19 @@ function columnLabels(texts, width) {
   const beyond = widths.map((wide, i) => (i % every ? 0 : (i + 0.5) * width + 0.71 * wide + 8 - texts.length * width));
   node.style.marginRight = `${slanted ? Math.max(0, ...beyond) : 0}px`;
   const labels = place(node, texts, every, (label, i) => {
-    label.style.left = slanted ? `${(i + 0.5) * width}px` : `${i * width}px`;
+    label.style.left = `${(i + 0.5 - (slanted ? 0 : every / 2)) * width}px`; // in the middle of its own column
     if (!slanted) label.style.width = `${width * every}px`;
   });
   return { node, mark: (list) => underline(labels, list) };
 }
 
-function rowLabels(texts, height) {
-  const every = Math.ceil(14 / height);
+function rowLabels(texts, height, every = Math.ceil(14 / height)) {
   const node = make("div", { class: "rows" });
   const labels = place(node, texts, every, (label, i) => {
     if ((texts.length - i) * height < 14) label.textContent = ""; // too little room for the last one
-    label.style.height = label.style.lineHeight = `${height * Math.min(every, texts.length - i)}px`;
+    const shared = Math.min(every, texts.length - i);
+    label.style.height = label.style.lineHeight = `${height * shared}px`;
+    label.style.top = `${(-height * (shared - 1)) / 2}px`; // beside its own row
   });
   return { node, mark: (list) => underline(labels, list) };
 }

@@ -88,19 +88,9 @@ function legend(hasTruth) {
 
 /** Points, curves and the query that is pointed at. */
 function plot({ keys, values, queries, truth, predictions, xlabel, ylabel }, point, lock) {
-  const { width, height, left, right, top, bottom } = SIZE;
-  const spread = ([low, high]) => [low - 0.04 * (high - low || 1), high + 0.04 * (high - low || 1)];
-  const [x0, x1] = spread(extent(keys.values, queries.values));
-  const [y0, y1] = spread(extent(values.values, predictions.values, truth ? truth.values : []));
-  const x = (at) => left + ((at - x0) / (x1 - x0)) * (width - left - right);
-  const y = (at) => height - bottom - ((at - y0) / (y1 - y0)) * (height - top - bottom);
-  const marks = [
-    ...ticks(x0, x1).map((at) => draw("text", { x: x(at), y: height - bottom + 16, "text-anchor": "middle" }, number(at))),
-    ...ticks(y0, y1).map((at) => draw("text", { x: left - 6, y: y(at) + 4, "text-anchor": "end" }, number(at))),
-    draw("text", { x: (width + left) / 2, y: height - 2, "text-anchor": "middle" }, xlabel),
-    draw("text", { x: left + 8, y: top + 8 }, ylabel),
-    draw("path", { class: "axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
-  ];
+  const { width, height, top, bottom } = SIZE;
+  const [across, up] = [extent(keys.values, queries.values), extent(values.values, predictions.values, truth ? truth.values : [])];
+  const { x, y, marks } = plane(SIZE, spread(across), spread(up), xlabel, ylabel);
   const line = (name) => draw("path", { class: name });
   const [prediction, lost, cursor] = [line("prediction"), draw("g"), line("cursor")];
   const answer = draw("circle", { class: "answer", r: 0 });
@@ -133,9 +123,4 @@ function plot({ keys, values, queries, truth, predictions, xlabel, ylabel }, poi
       fill(answer, { r: query === null ? 0 : 5, cx: at, cy: y(value) }, []);
     },
   };
-}
-
-/** An SVG path through places; null breaks it. */
-function path(places) {
-  return places.map((place, i) => place && `${places[i - 1] ? "L" : "M"}${place[0].toFixed(1)} ${place[1].toFixed(1)}`).filter(Boolean).join("");
 }

@@ -1,0 +1,89 @@
+"""What a Transformer decoder remembers between calls: keys and values, of the source and of the tokens so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+KeysValues = tuple[Float[Tensor, "sentences heads source head_size"], Float[Tensor, "sentences heads source head_size"]]
+
+
+class Past:
+    """The keys and values of the tokens so far, in one layer, in storage that has room for more.
+
+    A state names the `length` of its own past, so several states may share one storage: what one of them wrote behind
+    its own length, no other takes for its own, or writes over.
+    """
+
+    def __init__(
+        self,
+        keys: Float[Tensor, "rows heads room head_size"],
+        values: Float[Tensor, "rows heads room head_size"],
+        used: int,
+    ):
+        self.keys, self.values, self.used = keys, values, used
+
+    def append(
+        self,
+        keys: Float[Tensor, "rows heads steps head_size"],
+        values: Float[Tensor, "rows heads steps head_size"],
+        length: int,
+    ) -> Past:
+        """The first `length` steps and these new ones. The storage doubles when it is full: few steps copy anything."""
+        end = length + keys.shape[2]
+        if keys.requires_grad:  # autograd needs the old ones as they were
+            joined = (
+                torch.cat([old[:, :, :length], new], 2) for old, new in ((self.keys, keys), (self.values, values))
+            )
+            return Past(*joined, end)
+        past = self
+        if self.used > length or end > self.keys.shape[2]:
+            past = Past(*(_with_room(old[:, :, :length], 2 * end) for old in (self.keys, self.values)), length)
+        past.keys[:, :, length:end] = keys
+        past.values[:, :, length:end] = values
+        past.used = end
+        return past
+
+    def select(self, rows: Int[Tensor, "chosen"]) -> Past:
+        """These rows, repeated, reordered or dropped."""
+        return Past(self.keys[rows], self.values[rows], self.used)
+
+
+def _with_room(steps: Float[Tensor, "rows heads steps head_size"], room: int) -> Tensor:
+    storage = steps.new_empty(*steps.shape[:2], room, steps.shape[3])
+    storage[:, :, : steps.shape[2]] = steps
+    return storage
+
+
+@dataclass(frozen=True)
+class TransformerState:
+    """Where a Transformer decoder stands: `beams` rows for each sentence, side by side.
+
+    The source's keys and values are held once for each sentence, however many beams share them; those of the tokens so
+    far, once for each row.
+    """
+
+    memory: tuple[KeysValues, ...]  # for each block
+    mask: Bool[Tensor, "sentences 1 source"] | None  # None where no source is padded
+    past: tuple[Past | None, ...]  # for each block
+    beams: int = 1
+    length: int = 0
+
+    def select(self, rows: Int[Tensor, "chosen"]) -> TransformerState:
+        """The state of these rows, repeated, reordered or dropped. The memory is copied only where sentences end."""
+        held = len(self.memory[0][0])  # sentences
+        if torch.equal(rows, torch.arange(held * self.beams, device=rows.device)):
+            return self
+        past = tuple(past and past.select(rows) for past in self.past)
+        sentences, counts = (rows // self.beams).unique_consecutive(return_counts=True)
+        beams = int(counts[0]) if len(counts) else 1
+        if (counts != beams).any():  # as many rows for each sentence no longer: a sentence for each row
+            sentences, beams = rows // self.beams, 1
+        chosen = replace(self, past=past, beams=beams)
+        if torch.equal(sentences, torch.arange(held, device=rows.device)):
+            return chosen
+        memory = tuple((keys[sentences], values[sentences]) for keys, values in self.memory)
+        return replace(chosen, memory=memory, mask=None if self.mask is None else self.mask[sentences])

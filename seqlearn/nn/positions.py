@@ -1,0 +1,162 @@
+"""Positions: what tells attention, which by itself does not know any order, where a token stands.
+
+Three are added to the embeddings or rotate queries and keys; all count from 0 and take `start`, the position of the
+first token given, so that a search that brings one token at a time gets the same numbers as training.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+BASE = 10000.0
+
+
+def frequencies(size: int, base: float = BASE) -> Float[Tensor, "pairs"]:
+    """How fast each pair of dimensions turns, in radians for each position: base^(-2j / size), in float64.
+
+    Vaswani et al. (2017), section 3.5. With an odd size the last pair lacks its cosine.
+    """
+    return base ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
+
+
+def sinusoids(
+    steps: int, size: int, start: int = 0, base: float = BASE, dtype: torch.dtype = torch.float32
+) -> Float[Tensor, "{steps} {size}"]:
+    """The sinusoids of positions start, start + 1, ...: sine in the even dimensions, cosine in the odd ones.
+
+    P[i, 2j] = sin(i w_j) and P[i, 2j + 1] = cos(i w_j), with w_j from `frequencies`: Vaswani et al. (2017), section
+    3.5. They are computed in float64, so that a far position is as exact as a near one, and returned in `dtype`.
+    """
+    positions = torch.arange(start, start + steps, dtype=torch.float64)
+    angles = positions.unsqueeze(1) * frequencies(size, base)  # steps, pairs
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :size].to(dtype)
+
+
+def rotation(
+    offset: float, size: int, base: float = BASE, dtype: torch.dtype = torch.float32
+) -> Float[Tensor, "{size} {size}"]:
+    """The matrix that moves the sinusoids of every position by `offset`: rotation(k) @ P[i] = P[i + k].
+
+    One turn by k w_j in the plane of each pair (sine, cosine). It depends on k and not on i: "for any fixed offset k,
+    PE(pos + k) can be represented as a linear function of PE(pos)", Vaswani et al. (2017), section 3.5.
+
+    Raises:
+        ValueError: the size is odd: the last sine has no cosine beside it, and no matrix can move it.
+    """
+    _check_pairs(size)
+    angles = offset * frequencies(size, base)
+    sine, cosine = angles.sin(), angles.cos()
+    turns = torch.stack([torch.stack([cosine, sine], -1), torch.stack([-sine, cosine], -1)], -2)  # pairs, 2, 2
+    return torch.block_diag(*turns).to(dtype)
+
+
+def _check_pairs(size: int) -> None:
+    if size % 2:
+        raise ValueError(f"a rotation turns pairs of dimensions, and of {size} the last one has no partner")
+
+
+class PositionalEncoding(nn.Module):
+    """Adds the sinusoids to the embeddings, then dropout: Vaswani et al. (2017), sections 3.5 and 5.4.
+
+    The table `P`, `(1, steps, size)`, is not stored with the weights. It grows when a longer sequence comes, and is
+    float32 or float64, also where the model is in half precision.
+
+    Args:
+        num_hiddens: size of the embeddings; may be odd.
+    """
+
+    P: Float[Tensor, "1 steps size"]
+
+    def __init__(self, num_hiddens: int, dropout: float = 0.0):
+        super().__init__()
+        self.num_hiddens = num_hiddens
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("P", sinusoids(256, num_hiddens).unsqueeze(0), persistent=False)
+
+    def forward(self, x: Float[Tensor, "batch steps size"], start: int = 0) -> Float[Tensor, "batch steps size"]:
+        """The embeddings x of the tokens at positions start, start + 1, ... with these positions added."""
+        return self.dropout((x + self.rows(start, x.shape[1])).to(x.dtype))
+
+    def rows(self, start: int, steps: int) -> Float[Tensor, "1 {steps} size"]:
+        """The sinusoids of these positions."""
+        if start < 0:
+            raise ValueError(f"positions are counted from 0; there is no position {start}")
+        if start + steps > self.P.shape[1]:
+            self._write(max(start + steps, 2 * self.P.shape[1]))
+        return self.P[:, start : start + steps]
+
+    def _write(self, steps: int) -> None:
+        """Make the table anew, on its device and in its dtype (at least float32)."""
+        dtype = torch.promote_types(self.P.dtype, torch.float32)
+        with torch.inference_mode(False):  # a table that grew in search may be needed in training
+            self.P = sinusoids(steps, self.num_hiddens, dtype=dtype).unsqueeze(0).to(self.P.device)
+
+    def _apply(self, *arguments, **options) -> nn.Module:
+        """What `.to()`, `.half()` and the like go through: a table that was rounded on the way is written anew."""
+        super()._apply(*arguments, **options)
+        self._write(self.P.shape[1])
+        return self
+
+
+class LearnedPositions(nn.Module):
+    """Adds a learned vector for each position to the embeddings, then dropout: Gehring et al. (2017), section 3.1.
+
+    Args:
+        max_steps: how many positions there are; none can be added later.
+        num_hiddens: size of the embeddings.
+    """
+
+    def __init__(self, max_steps: int, num_hiddens: int, dropout: float = 0.0):
+        super().__init__()
+        self.P = nn.Parameter(torch.empty(1, max_steps, num_hiddens).normal_(std=num_hiddens**-0.5))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "batch steps size"], start: int = 0) -> Float[Tensor, "batch steps size"]:
+        """The embeddings x of the tokens at positions start, start + 1, ... with these positions added.
+
+        Raises:
+            ValueError: a position is beyond the table.
+        """
+        last, known = start + x.shape[1] - 1, self.P.shape[1]
+        if start < 0 or last >= known:
+            raise ValueError(f"there is no position {start if start < 0 else last}: {known} were learned, from 0")
+        return self.dropout(x + self.P[:, start : start + x.shape[1]])
+
+
+class RotaryPositions(nn.Module):
+    """Rotates queries and keys by their positions, so that a score depends on the distance of the two alone.
+
+    Dimensions 2j and 2j + 1 are a pair (neighbours, as in the paper, Su et al., 2021, section 3.4.2, equation 34; other
+    code pairs j with j + size / 2), turned by position times `frequencies(head_size)[j]`. Values are not rotated.
+
+    Args:
+        head_size: size of the queries and keys of one head; even.
+    """
+
+    def __init__(self, head_size: int):
+        super().__init__()
+        _check_pairs(head_size)
+        self.angles = PositionalEncoding(head_size)
+
+    def forward(
+        self, x: Float[Tensor, "batch heads steps size"], start: int = 0
+    ) -> Float[Tensor, "batch heads steps size"]:
+        """Queries or keys x at positions start, start + 1, ..., rotated. Half precision is computed in float32."""
+        sine, cosine = self.angles.rows(start, x.shape[2]).unflatten(-1, (-1, 2)).unbind(-1)  # 1, steps, pairs
+        first, second = x.unflatten(-1, (-1, 2)).unbind(-1)  # batch, heads, steps, pairs
+        turned = torch.stack([first * cosine - second * sine, first * sine + second * cosine], dim=-1)
+        return turned.flatten(-2).to(x.dtype)
+
+
+class NoPositions(nn.Module):
+    """Adds nothing: dropout alone. For attention that is to know no order, or that rotates queries and keys instead."""
+
+    def __init__(self, dropout: float = 0.0):
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "batch steps size"], start: int = 0) -> Float[Tensor, "batch steps size"]:
+        """The embeddings x as they are, wherever they start."""
+        return self.dropout(x)

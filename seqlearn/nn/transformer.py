@@ -1,0 +1,319 @@
+"""The Transformer: an encoder and a decoder made of attention, under the contract of `seqlearn.nn.seq2seq`.
+
+Vaswani et al. (2017), with the choice between its post-norm and pre-norm (Xiong et al., 2020). As in the paper (section
+5.4), dropout stands on the output of each sublayer and on the embeddings with their positions, and nowhere else: so the
+attention weights need not exist, and the fused kernel computes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from .attention import MultiHeadAttention
+from .cache import KeysValues, Past, TransformerState
+from .masking import Mask, sequence_mask
+from .positions import LearnedPositions, NoPositions, PositionalEncoding
+from .seq2seq import EncoderDecoder
+
+POSITIONS = ("sinusoidal", "learned", "rotary", "none")
+SIZES = {
+    "tiny": {"num_hiddens": 128, "ffn_num_hiddens": 256, "num_heads": 4, "num_layers": 2},
+    "small": {"num_hiddens": 256, "ffn_num_hiddens": 1024, "num_heads": 4, "num_layers": 3},
+    "base": {"num_hiddens": 512, "ffn_num_hiddens": 2048, "num_heads": 8, "num_layers": 6},  # Vaswani et al., table 3
+}
+
+
+class PositionWiseFFN(nn.Module):
+    """The same small network at every position: W_2 relu(W_1 x + b_1) + b_2. Vaswani et al. (2017), section 3.3."""
+
+    def __init__(self, num_hiddens: int, ffn_num_hiddens: int):
+        super().__init__()
+        self.dense1 = nn.Linear(num_hiddens, ffn_num_hiddens)
+        self.dense2 = nn.Linear(ffn_num_hiddens, num_hiddens)
+
+    def forward(self, x: Float[Tensor, "*batch hiddens"]) -> Float[Tensor, "*batch hiddens"]:
+        """Each position by itself."""
+        return self.dense2(F.relu(self.dense1(x)))
+
+
+class AddNorm(nn.Module):
+    """A sublayer with a way around it (the residual connection), dropout and layer norm.
+
+    Post-norm, LN(x + f(x)), is the paper's: Vaswani et al. (2017), section 3.1. Pre-norm, x + f(LN(x)), leaves the way
+    around free from the first block to the last, so that training is stable without warm-up: Xiong et al. (2020).
+
+    Args:
+        norm_first: pre-norm.
+    """
+
+    def __init__(self, num_hiddens: int, dropout: float = 0.0, norm_first: bool = False):
+        super().__init__()
+        self.norm_first = norm_first
+        self.dropout = nn.Dropout(dropout)
+        self.ln = nn.LayerNorm(num_hiddens)
+
+    def forward(
+        self, x: Float[Tensor, "batch steps hiddens"], sublayer: Callable[[Tensor], Tensor]
+    ) -> Float[Tensor, "batch steps hiddens"]:
+        """x and what the sublayer makes of it. The sublayer is a function: with pre-norm it sees LN(x)."""
+        if self.norm_first:
+            return x + self.dropout(sublayer(self.ln(x)))
+        return self.ln(x + self.dropout(sublayer(x)))
+
+
+class TransformerEncoderBlock(nn.Module):
+    """Self-attention, then the feed-forward network. Vaswani et al. (2017), section 3.1.
+
+    Args:
+        dropout: on the output of each of the two.
+        norm_first: see `AddNorm`.
+        bias: of the attention's projections.
+        rotary: queries and keys are rotated by their positions.
+    """
+
+    def __init__(
+        self,
+        num_hiddens: int,
+        ffn_num_hiddens: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+        bias: bool = False,
+        rotary: bool = False,
+    ):
+        super().__init__()
+        self.attention = MultiHeadAttention(num_hiddens, num_heads, bias=bias, rotary=rotary)
+        self.addnorm1 = AddNorm(num_hiddens, dropout, norm_first)
+        self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
+        self.addnorm2 = AddNorm(num_hiddens, dropout, norm_first)
+
+    def forward(
+        self, x: Float[Tensor, "batch steps hiddens"], mask: Mask | None = None
+    ) -> Float[Tensor, "batch steps hiddens"]:
+        """Every position looks at those that `mask` lets it (see `seqlearn.nn.masking.as_mask`)."""
+        x = self.addnorm1(x, lambda y: self.attention(y, y, y, mask))
+        return self.addnorm2(x, self.ffn)
+
+
+class Memory(NamedTuple):
+    """What the encoder knows of a source: a vector for each token, and which tokens are real (None: all of them)."""
+
+    outputs: Float[Tensor, "batch source hiddens"]
+    mask: Bool[Tensor, "batch 1 source"] | None
+
+
+class TransformerEncoder(nn.Module):
+    """Embeddings with positions, through a stack of blocks.
+
+    The embeddings are multiplied by sqrt(num_hiddens) (section 3.4), which gives those drawn here variance 1.
+
+    Args:
+        vocab_size: of the source.
+        ffn_num_hiddens: size inside the feed-forward networks.
+        num_layers: blocks.
+        dropout, norm_first, bias: see `TransformerEncoderBlock`. With pre-norm, a last layer norm ends the stack.
+        positions: "sinusoidal", "learned", "rotary" or "none".
+        max_steps: how many positions are learned ("learned"); the others have no limit.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        num_hiddens: int,
+        ffn_num_hiddens: int,
+        num_heads: int,
+        num_layers: int,
+        dropout: float = 0.1,
+        norm_first: bool = True,
+        positions: str = "sinusoidal",
+        bias: bool = False,
+        max_steps: int = 1024,
+    ):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, num_hiddens)
+        self.pos_encoding = make_positions(positions, num_hiddens, dropout, max_steps)
+        options = num_hiddens, ffn_num_hiddens, num_heads, dropout, norm_first, bias, positions == "rotary"
+        self.blks = nn.ModuleDict({f"block{i}": TransformerEncoderBlock(*options) for i in range(num_layers)})
+        self.ln = nn.LayerNorm(num_hiddens) if norm_first else nn.Identity()
+        self.apply(initialize)
+
+    def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> Memory:
+        """Read each source; padding is not looked at."""
+        mask = None
+        if (source_lens < source.shape[1]).any():  # without a mask the fused kernel is a third faster
+            mask = sequence_mask(source_lens.to(source.device), source.shape[1]).unsqueeze(1)  # batch, 1, source
+        x = self.pos_encoding(self.embedding(source) * self.embedding.embedding_dim**0.5)
+        for block in self.blks.values():
+            x = block(x, mask)
+        return Memory(self.ln(x), mask)
+
+
+class TransformerDecoderBlock(nn.Module):
+    """Self-attention to the tokens so far, attention to the source, then the feed-forward network (section 3.1).
+
+    Args: see `TransformerEncoderBlock`; `rotary` is for the self-attention.
+    """
+
+    def __init__(
+        self,
+        num_hiddens: int,
+        ffn_num_hiddens: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+        bias: bool = False,
+        rotary: bool = False,
+    ):
+        super().__init__()
+        self.attention1 = MultiHeadAttention(num_hiddens, num_heads, bias=bias, rotary=rotary)
+        self.addnorm1 = AddNorm(num_hiddens, dropout, norm_first)
+        self.attention2 = MultiHeadAttention(num_hiddens, num_heads, bias=bias)
+        self.addnorm2 = AddNorm(num_hiddens, dropout, norm_first)
+        self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
+        self.addnorm3 = AddNorm(num_hiddens, dropout, norm_first)
+
+    def forward(
+        self,
+        x: Float[Tensor, "rows steps hiddens"],
+        memory: KeysValues,
+        mask: Mask | None = None,
+        past: Past | None = None,
+        length: int = 0,
+    ) -> tuple[Float[Tensor, "rows steps hiddens"], Past]:
+        """The new tokens, which look at the `length` ones before them, at themselves and at the source.
+
+        Args:
+            memory: the source's keys and values from `attention2.project`, for each sentence once; the rows of x are as
+                many for each sentence, side by side.
+            mask: which of them may be attended (see `seqlearn.nn.masking.as_mask`).
+            past: what the call before returned; None before the first token.
+        """
+
+        def look_back(y: Tensor) -> Tensor:
+            nonlocal past
+            new = self.attention1.project(y, y, length)
+            past = Past(*new, length + y.shape[1]) if past is None else past.append(*new, length)
+            keys, values = (stored[:, :, : length + y.shape[1]] for stored in (past.keys, past.values))
+            return self.attention1.attend(y, keys, values, causal=True)
+
+        def look_across(y: Tensor) -> Tensor:
+            beams = len(y) // max(1, len(memory[0]))
+            queries = y.reshape(len(memory[0]), beams * y.shape[1], y.shape[2])  # those of one sentence together
+            return self.attention2.attend(queries, *memory, mask).view_as(y)
+
+        x = self.addnorm1(x, look_back)
+        x = self.addnorm2(x, look_across)
+        return self.addnorm3(x, self.ffn), past
+
+
+class TransformerDecoder(nn.Module):
+    """Embeddings with positions, through a stack of blocks that look back and at the source, to logits.
+
+    Args: see `TransformerEncoder`; and
+        vocab_size: of the target.
+        tie: the output matrix is the embedding matrix (section 3.4).
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        num_hiddens: int,
+        ffn_num_hiddens: int,
+        num_heads: int,
+        num_layers: int,
+        dropout: float = 0.1,
+        norm_first: bool = True,
+        positions: str = "sinusoidal",
+        bias: bool = False,
+        max_steps: int = 1024,
+        tie: bool = False,
+    ):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, num_hiddens)
+        self.pos_encoding = make_positions(positions, num_hiddens, dropout, max_steps)
+        options = num_hiddens, ffn_num_hiddens, num_heads, dropout, norm_first, bias, positions == "rotary"
+        self.blks = nn.ModuleDict({f"block{i}": TransformerDecoderBlock(*options) for i in range(num_layers)})
+        self.ln = nn.LayerNorm(num_hiddens) if norm_first else nn.Identity()
+        self.dense = nn.Linear(num_hiddens, vocab_size)
+        self.apply(initialize)
+        if tie:
+            self.dense.weight = self.embedding.weight
+
+    def init_state(self, memory: Memory) -> TransformerState:
+        """The state before the first token. The source's keys and values are projected here, once for a sentence."""
+        outputs = memory.outputs
+        projected = tuple(block.attention2.project(outputs, outputs) for block in self.blks.values())
+        return TransformerState(projected, memory.mask, (None,) * len(projected))
+
+    def forward(
+        self, tokens: Int[Tensor, "rows steps"], state: TransformerState
+    ) -> tuple[Float[Tensor, "rows steps vocab"], TransformerState]:
+        """The logits after each of these tokens, and the state after the last one."""
+        features, state = self.features(tokens, state)
+        return self.dense(features), state
+
+    def features(
+        self, tokens: Int[Tensor, "rows steps"], state: TransformerState
+    ) -> tuple[Float[Tensor, "rows steps hiddens"], TransformerState]:
+        """What `dense` turns into logits. The loss asks for these, so as not to hold all logits at once."""
+        x = self.pos_encoding(self.embedding(tokens) * self.embedding.embedding_dim**0.5, state.length)
+        after = []
+        for block, memory, past in zip(self.blks.values(), state.memory, state.past, strict=True):
+            x, past = block(x, memory, state.mask, past, state.length)
+            after.append(past)
+        return self.ln(x), replace(state, past=tuple(after), length=state.length + tokens.shape[1])
+
+
+def make_positions(kind: str, num_hiddens: int, dropout: float, max_steps: int) -> nn.Module:
+    """What stands between embeddings and blocks, for positions of this kind."""
+    match kind:
+        case "sinusoidal":
+            return PositionalEncoding(num_hiddens, dropout)
+        case "learned":
+            return LearnedPositions(max_steps, num_hiddens, dropout)
+        case "rotary" | "none":  # rotary positions are the business of the attention
+            return NoPositions(dropout)
+    raise ValueError(f"there are no positions {kind!r}; choose from {', '.join(POSITIONS)}")
+
+
+def initialize(module: nn.Module) -> None:
+    """Draw the first weights of one module: Xavier for matrices, which keeps the variance from layer to layer.
+
+    Glorot and Bengio (2010), equation 16. Embeddings get variance 1 / size: they are multiplied by sqrt(size).
+    """
+    if isinstance(module, nn.Linear):
+        nn.init.xavier_uniform_(module.weight)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+    elif isinstance(module, nn.Embedding):
+        nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+
+
+def transformer(
+    source_vocab_size: int,
+    target_vocab_size: int,
+    num_hiddens: int = 128,
+    ffn_num_hiddens: int = 256,
+    num_heads: int = 4,
+    num_layers: int = 2,
+    dropout: float = 0.1,
+    norm_first: bool = True,
+    positions: str = "sinusoidal",
+    bias: bool = False,
+    max_steps: int = 1024,
+    tie: bool = False,
+) -> EncoderDecoder:
+    """The model of Vaswani et al. (2017): `num_layers` blocks on each side. `SIZES` has named sizes.
+
+    The arguments are those of `TransformerEncoder` and `TransformerDecoder`. The paper's own choices are
+    `norm_first=False` and `tie=True`.
+    """
+    shared = num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, norm_first, positions, bias, max_steps
+    encoder = TransformerEncoder(source_vocab_size, *shared)
+    return EncoderDecoder(encoder, TransformerDecoder(target_vocab_size, *shared, tie))

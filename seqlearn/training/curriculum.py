@@ -1,0 +1,88 @@
+"""Short sentences first: in stages, each with its longest sentence and its learning rate. Bengio et al. (2009)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import NamedTuple
+
+from ..data.batches import Batch, Batches
+from ..data.pairs import Pair
+from ..data.text import Language
+
+
+class Stage(NamedTuple):
+    """A part of a curriculum.
+
+    Args:
+        epochs: how long it lasts.
+        longest: pairs with more tokens on a side, <bos> and <eos> not counted, are not shown. None: all are.
+        rate: a factor of the peak learning rate.
+    """
+
+    epochs: int
+    longest: int | None = None
+    rate: float = 1.0
+
+
+class Curriculum:
+    """Batches for `fit` that grow longer from stage to stage.
+
+    Every epoch has as many batches as one over all pairs has, so that the same number of epochs means the same number
+    of updates with and without it. A stage with fewer pairs goes through them several times, in a new order each time.
+    The order is a pure function of (seed, epoch).
+
+        lessons = Curriculum(split.train, source, target, [Stage(1, longest=6), Stage(1, 12, 0.5), Stage(2, None, 0.2)])
+        fit(model, lessons, valid, epochs=lessons.epochs, lr=3e-3, schedule=lessons.rate)
+
+    Args:
+        pairs, source, target, batch_size, seed: as for `Batches`.
+        stages: from the first to the last.
+    """
+
+    def __init__(
+        self,
+        pairs: Sequence[Pair],
+        source: Language,
+        target: Language,
+        stages: Sequence[Stage],
+        batch_size: int = 64,
+        seed: int = 0,
+    ):
+        if not stages or any(stage.epochs < 1 or stage.rate <= 0 for stage in stages):
+            raise ValueError(f"a curriculum has stages of at least one epoch, at a rate above 0, not {list(stages)}")
+        everything = Batches(pairs, source, target, batch_size, seed)
+        self.stages = tuple(stages)
+        self.pad = everything.pad
+        self.batches = [
+            everything if longest is None else Batches(pairs, source, target, batch_size, seed, max_length=longest)
+            for _, longest, _ in stages
+        ]  # one for each stage
+        self._updates = len(everything)
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs all stages have together: what to give to `fit`."""
+        return sum(stage.epochs for stage in self.stages)
+
+    def __len__(self) -> int:
+        return self._updates
+
+    def epoch(self, number: int) -> Iterator[Batch]:
+        """The batches of this epoch (from 0)."""
+        if not 0 <= number < self.epochs:
+            raise ValueError(f"the curriculum has {self.epochs} epochs; there is no epoch {number + 1}")
+        batches = self.batches[self._stage(number / self.epochs)]
+        times = -(-len(self) // len(batches))  # through the pairs of the stage; the last time may not be finished
+        passes = (batches.epoch(number * times + time) for time in range(times))
+        return islice(chain.from_iterable(passes), len(self))
+
+    def rate(self, progress: float) -> float:
+        """The schedule: the factor of the stage at this share of training."""
+        return self.stages[self._stage(progress)].rate
+
+    def _stage(self, progress: float) -> int:
+        ends = [
+            sum(stage.epochs for stage in self.stages[: place + 1]) / self.epochs for place in range(len(self.stages))
+        ]
+        return next((place for place, end in enumerate(ends) if progress < end), len(ends) - 1)

@@ -1,0 +1,99 @@
+"""What each epoch of a curriculum holds, and its rates."""
+
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+import torch
+
+from seqlearn.data.batches import Batches
+from seqlearn.data.pairs import Pair
+from seqlearn.data.text import Language
+from seqlearn.nn.seq2seq import bahdanau
+from seqlearn.training.curriculum import Curriculum, Stage
+from seqlearn.training.loop import fit
+
+# 60 different pairs; their longer side has 1 to 5 tokens, sometimes the source and sometimes the target.
+LINES = [" ".join(f"w{(number + place) % 60}" for place in range(1 + number % 5)) for number in range(60)]
+PAIRS = [Pair(line, f"w{number}") if number % 2 else Pair(f"w{number}", line) for number, line in enumerate(LINES)]
+LANGUAGE = Language.learn("", LINES)
+STAGES = [Stage(1, 1, 1.0), Stage(2, 3, 0.5), Stage(1, None, 0.25)]
+
+
+def curriculum(stages=STAGES, seed=0, size=8):
+    return Curriculum(PAIRS, LANGUAGE, LANGUAGE, stages, batch_size=size, seed=seed)
+
+
+def read(epoch):
+    """The pairs of an epoch, as the ids of their real tokens."""
+    sides = ((batch.source, batch.source_lens, batch.target, batch.target_lens) for batch in epoch)
+    return [
+        (tuple(source[:n].tolist()), tuple(target[:m].tolist()))
+        for sources, source_lens, targets, target_lens in sides
+        for source, n, target, m in zip(sources, source_lens, targets, target_lens, strict=True)
+    ]
+
+
+def longest(pair):
+    return max(len(pair.source.split()), len(pair.target.split()))
+
+
+def as_ids(pair):
+    vocab = LANGUAGE.vocab
+    return tuple(LANGUAGE.encode(pair.source)), (vocab.bos, *LANGUAGE.encode(pair.target))
+
+
+@pytest.mark.parametrize(("epoch", "limit"), [(0, 1), (1, 3), (2, 3), (3, 5)])
+def test_an_epoch_holds_the_pairs_of_its_stage_equally_often(epoch, limit):
+    lessons = curriculum()
+    batches = list(lessons.epoch(epoch))
+    assert len(batches) == len(lessons) == 8  # 60 pairs by 8, in every stage
+    counts = Counter(read(batches))
+    assert set(counts) <= {as_ids(pair) for pair in PAIRS if longest(pair) <= limit}, "a pair above the limit"
+    pairs = sum(longest(pair) <= limit for pair in PAIRS)
+    whole = 8 // -(-pairs // 8)  # how often the stage's batches fit into an epoch
+    assert set(counts.values()) <= {whole, whole + 1}
+    assert limit < 5 or (len(counts) == 60 and set(counts.values()) == {1}), "the last stage shows each pair once"
+
+
+def test_the_same_again_and_a_new_order_each_time():
+    first = read(curriculum().epoch(0))
+    assert first == read(curriculum().epoch(0)) and first != read(curriculum(seed=1).epoch(0))
+    assert read(curriculum().epoch(1)) != read(curriculum().epoch(2))
+    lessons = curriculum(size=4)  # stage 1: 12 pairs, 3 batches, 5 times
+    passes = [read(list(lessons.epoch(0))[start : start + 3]) for start in (0, 3, 6)]
+    assert all(sorted(left) == sorted(right) and left != right for left, right in pairwise(passes))
+
+
+def test_stages_without_a_limit_are_plain_training():
+    """The control of an experiment: the rates of a curriculum, and the batches of none."""
+    plain = Batches(PAIRS, LANGUAGE, LANGUAGE, 8, seed=3)
+    free = curriculum([Stage(1), Stage(2, None, 0.5)], seed=3)
+    models = []
+    for train, schedule in ((plain, lambda done: 1.0 if done < 1 / 3 else 0.5), (free, free.rate)):
+        torch.manual_seed(0)
+        models.append(bahdanau(len(LANGUAGE.vocab), len(LANGUAGE.vocab), embed_size=4, num_hiddens=4))
+        fit(models[-1], train, plain, epochs=3, lr=0.01, schedule=schedule, progress=False)
+    for left, right in zip(*(model.parameters() for model in models), strict=True):
+        assert torch.equal(left, right)
+
+
+@pytest.mark.parametrize("epochs", [(1, 1), (1, 2, 4), (3, 7, 1), (49, 1, 5, 2)])
+def test_the_rate_changes_with_the_first_update_of_a_stage(epochs):
+    lessons = curriculum([Stage(count, None, 1 / (place + 1)) for place, count in enumerate(epochs)])
+    expected = [1 / (place + 1) for place, count in enumerate(epochs) for _ in range(count)]
+    for updates in (1, 3, 49, 437):  # of an epoch; these shares of training are not round numbers
+        total = updates * lessons.epochs
+        found = [lessons.rate(step / total) for step in range(total)]
+        assert found == [rate for rate in expected for _ in range(updates)]
+    assert lessons.rate(1.0) == expected[-1]
+
+
+def test_bad_stages_are_said():
+    for stages in ([], [Stage(0)], [Stage(1, None, 0.0)]):
+        with pytest.raises(ValueError, match="at least one epoch, at a rate above 0, not"):
+            curriculum(stages)
+    with pytest.raises(ValueError, match="all 60 are longer than 0 tokens"):
+        curriculum([Stage(1, 0), Stage(1)])
+    with pytest.raises(ValueError, match="has 4 epochs; there is no epoch 5"):
+        curriculum().epoch(4)

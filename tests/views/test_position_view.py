@@ -1,0 +1,200 @@
+"""PositionView sends the table as it is and the turns between its rows, and says what is wrong with its input."""
+
+import base64
+import json
+import math
+import re
+
+import matplotlib
+import numpy as np
+import pytest
+import torch
+import traitlets
+from matplotlib import pyplot as plt
+
+from seqlearn.data.d2l_compat import d2l
+from seqlearn.nn.positions import rotation, sinusoids
+from seqlearn.views.base import unpack
+from seqlearn.views.position_view import PositionView
+
+matplotlib.use("agg")
+
+
+def plain(positions, size, start=0, base=10000.0):
+    """The sinusoids by a plain loop."""
+    angle = [[(start + i) / base ** ((c - c % 2) / size) for c in range(size)] for i in range(positions)]
+    return torch.tensor([[(math.sin, math.cos)[c % 2](a) for c, a in enumerate(row)] for row in angle])
+
+
+def test_a_turn_by_hand():
+    view = PositionView(plain(4, 2), offset=1)  # one pair, one radian a position
+    s, c = math.sin(1), math.cos(1)
+    assert view.rotation().flatten().tolist() == pytest.approx([c, s, -s, c])
+    view.offset = 0
+    assert view.rotation().tolist() == [[1, 0], [0, 1]]
+    with view.hold_trait_notifications():
+        view.position, view.offset = 3, -1
+    assert view.rotation().flatten().tolist() == pytest.approx([c, -s, s, c])
+
+
+@pytest.mark.parametrize(("size", "start", "base"), [(6, 0, 10000.0), (7, 5, 10000.0), (4, 300, 100.0)])
+def test_the_turn_carries_every_pair_of_every_row(size, start, base):
+    table = plain(9, size, start, base)
+    view = PositionView(table, start=start, base=base)
+    for pair in range(size // 2):
+        for i in range(9):
+            for j in range(9):
+                with view.hold_trait_notifications():
+                    view.position, view.offset, view.pair = start + i, j - i, pair
+                turned = view.rotation() @ table[i, 2 * pair : 2 * pair + 2]
+                torch.testing.assert_close(turned, table[j, 2 * pair : 2 * pair + 2], atol=1e-5, rtol=0)
+    assert len(view.record["frequencies"]) == size // 2, "the last sine of an odd size has no partner"
+
+
+def test_the_turns_are_the_blocks_of_the_rotation():
+    view = PositionView(sinusoids(20, 8), position=10)
+    for offset in (-10, 3, 9):
+        whole = rotation(offset, 8)
+        for pair in range(4):
+            view.offset, view.pair = offset, pair
+            block = whole[2 * pair : 2 * pair + 2, 2 * pair : 2 * pair + 2]
+            torch.testing.assert_close(view.rotation(), block)
+
+
+def test_the_numbers_are_sent_as_they_are():
+    table = torch.randn(5, 3)
+    before = table.clone()
+    view = PositionView(table, start=2, position=4)
+    assert torch.equal(unpack(view.record["table"]), before) and torch.equal(table, before)
+    assert view.record["limit"] == pytest.approx(float(table.abs().max()))
+    products = [sum(float(a * b) for a, b in zip(table[2], row, strict=True)) for row in table]
+    assert view.products().tolist() == pytest.approx(products, abs=1e-6)
+
+
+def test_dot_products_of_sinusoids_depend_on_the_distance():
+    view = PositionView(plain(30, 16))
+    products = unpack(view.record["products"])
+    for distance in range(30):
+        same = products.diagonal(distance)
+        torch.testing.assert_close(same, same[0].expand_as(same), atol=1e-4, rtol=0)
+    assert products.diagonal().tolist() == pytest.approx([8.0] * 30), "sine² + cosine² of each pair"
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_sinusoids_are_known_in_any_precision(dtype):
+    assert PositionView(plain(40, 6).to(dtype)).rotation() is not None
+
+
+def test_the_table_of_d2l_is_known():
+    assert PositionView(d2l.PositionalEncoding(32, 0.0).P[0, :60]).rotation() is not None
+
+
+@pytest.mark.parametrize(
+    ("table", "note"),
+    [
+        (plain(9, 4) * 1.02, r"No rotation is shown: this table differs from the sinusoids by up to 0.02."),
+        (plain(9, 4, start=1), "No rotation is shown: this table differs"),
+        (plain(9, 4)[:, [0, 2, 1, 3]], "No rotation is shown: this table differs"),
+        (plain(9, 1), "No rotation is shown: a table with one dimension has no pair to turn."),
+    ],
+    ids=["scaled", "another start", "other columns", "one column"],
+)
+def test_no_rotation_of_another_table(table, note):
+    view = PositionView(table)
+    assert re.match(note, view.record["note"]) and view.rotation() is None
+    assert view.record["frequencies"] == [] and view.record["turns"] is None
+    assert repr(view).endswith("not sinusoidal)")
+    with pytest.raises(traitlets.TraitError, match="no pair 1: the table has 1"):
+        view.pair = 1
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"table": torch.ones(3)}, r"the rows of a table have 2 axes, none of them empty; got the shape \(3,\)"),
+        ({"table": torch.ones(1, 9, 4)}, r"have 2 axes, none of them empty; got the shape \(1, 9, 4\)"),
+        ({"table": torch.ones(0, 4)}, r"got the shape \(0, 4\)"),
+        ({"table": torch.tensor([[1.0, math.nan]])}, r"the rows of a table \(1, 2\) hold NaN or infinity"),
+        ({"table": torch.tensor([[1.0, math.inf]])}, "hold NaN or infinity"),
+        ({"table": torch.ones(513, 2)}, "513 positions x 2 dimensions is too large to be seen, 512 x 512 is the most"),
+        ({"table": torch.ones(2, 600)}, "2 positions x 600 dimensions is too large"),
+        ({"start": -1}, "start is the position of the first row, from 0, not -1"),
+        ({"base": 1.0}, "the base of the frequencies is above 1 and finite, not 1.0"),
+        ({"position": 9}, "there is no position 9: the table has 0 to 8"),
+        ({"position": 0, "start": 4}, "there is no position 0: the table has 4 to 12"),
+        ({"offset": 9}, "offset 9 leads from position 0 out of the table, which has 0 to 8"),
+        ({"position": 3, "offset": -4}, "offset -4 leads from position 3 out of the table"),
+        ({"pair": 2}, "there is no pair 2: the table has 2, counted from 0"),
+        ({"pair": -1}, "there is no pair -1"),
+    ],
+)
+def test_one_sentence_for_what_is_wrong(change, sentence):
+    given = {"table": plain(9, 4, change.get("start", 0) if change.get("start", 0) > 0 else 0)} | change
+    with pytest.raises(ValueError, match=sentence) as caught:
+        PositionView(**given)
+    assert "\n" not in str(caught.value)
+
+
+def test_position_offset_and_pair():
+    view = PositionView(plain(9, 4))
+    assert (view.position, view.offset, view.pair) == (0, 2, 0)
+    view.position, view.offset, view.pair = 6, -6, 1
+    for name, value in {"position": 5, "offset": 3, "pair": 2}.items():
+        with pytest.raises(traitlets.TraitError, match="offset -6 leads" if name == "position" else name):
+            setattr(view, name, value)
+    assert (view.position, view.offset, view.pair) == (6, -6, 1)
+    with view.hold_trait_notifications():
+        view.position, view.offset = 1, 7
+    assert (view.position, view.offset) == (1, 7)
+    assert PositionView(plain(1, 2)).offset == 0
+
+
+def test_another_table_in_the_same_view():
+    view = PositionView(plain(9, 4), position=5, offset=-2, pair=1)
+    view.update(plain(6, 4))
+    assert (view.position, view.offset, view.pair) == (5, -2, 1)
+    view.update(torch.ones(3, 2), start=7)
+    assert (view.position, view.offset, view.pair) == (7, 2, 0) and view.rotation() is None
+    with pytest.raises(ValueError):
+        view.update(torch.ones(3))
+    assert view.record["start"] == 7, "what is wrong changes nothing"
+
+
+def test_the_picture():
+    view = PositionView(plain(9, 6), position=3, offset=4, pair=1)
+    table, turn, products = view.figure().axes[:3]
+    image = table.images[0]
+    np.testing.assert_allclose(image.get_array(), plain(9, 6), atol=1e-6)
+    assert image.get_clim() == (-1, 1) and image.get_cmap().name == "RdBu_r", "white at 0"
+    assert [line.get_ydata()[0] for line in table.lines] == [3, 7]
+    ends = [(line.get_xdata()[-1], line.get_ydata()[-1]) for line in turn.lines[::2]]
+    assert ends == [pytest.approx(tuple(plain(9, 6)[row, 2:4].tolist()), abs=1e-6) for row in (3, 7)]
+    w = 10000 ** (-2 / 6)
+    assert f"k = 4 turns by {4 * w:.3g} rad = {math.degrees(4 * w):.0f}°" in turn.get_xlabel()
+    assert turn.get_xlabel().endswith(f"{math.cos(4 * w):.3f}   {math.sin(4 * w):.3f}\n"
+                                      f"−{math.sin(4 * w):.3f}   {math.cos(4 * w):.3f}")  # fmt: skip
+    assert list(products.lines[0].get_xdata()) == list(range(-3, 6))
+    assert products.lines[0].get_ydata().tolist() == view.products().tolist()
+
+
+def test_the_picture_of_a_table_without_rotation():
+    figure = PositionView(torch.randn(5, 4)).figure()
+    assert len(figure.axes) == 3 and figure.get_supxlabel().startswith("No rotation is shown")
+
+
+def test_the_bundle_of_a_notebook():
+    view, before = PositionView(plain(9, 6)), plt.get_fignums()
+    data, _ = view._repr_mimebundle_()
+    assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
+    assert data["text/plain"] == repr(view) == "PositionView(9 positions, size 6, sinusoidal)"
+    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 100_000
+    assert plt.get_fignums() == before, "a figure that pyplot knows would be shown a second time"
+
+
+def test_a_page_of_its_own():
+    view = PositionView(plain(9, 6), position=3, offset=-2, pair=2)
+    page = view.to_html()
+    state = json.loads(re.search(r'id="state">(.*?)</script>', page, re.S)[1])
+    assert (state["position"], state["offset"], state["pair"]) == (3, -2, 2)
+    assert set(state["record"]) == set(view.record)
+    assert "default-src 'none'" in page and not re.search(r"(?:src|href)=[\"']|url\(", page)
