@@ -1,4 +1,4 @@
-"""Trains and scores the small models that come with the course: python assets/make.py [bahdanau]
+"""Trains and scores the small models that come with the course: python assets/make.py [bahdanau|transformer]
 
 Each is a folder beside this file. `scores.json` holds its scores on the test part of the built-in corpus; a test loads
 the model and scores it again.
@@ -17,10 +17,14 @@ os.environ["SEQLEARN_DEVICE"] = "cpu"  # so that everybody makes the same model
 import torch
 
 from seqlearn.data import corpus
+from seqlearn.training.schedules import make_schedule
 from seqlearn.translator import Translator
 
 HERE = Path(__file__).parent
-RECIPES = {"bahdanau": {"epochs": 4, "lr": 3e-3, "batch_size": 64, "seed": 0}}
+RECIPES = {
+    "bahdanau": {"epochs": 4, "lr": 3e-3, "batch_size": 64, "seed": 0},
+    "transformer": {"epochs": 4, "lr": 2e-3, "batch_size": 64, "seed": 0, "warmup": 0.1},  # its sizes: SIZES["tiny"]
+}
 
 
 def make(name: str) -> None:
@@ -30,7 +34,8 @@ def make(name: str) -> None:
     pairs = corpus.builtin()
     split = pairs.split()
     translator = Translator.untrained(name, split, pairs.languages, seed=recipe["seed"])
-    history = translator.fit(split, **recipe)
+    options = {name: value for name, value in recipe.items() if name != "warmup"}
+    history = translator.fit(split, schedule=make_schedule("linear", recipe.get("warmup", 0.0)), **options)
     translator.config |= {"corpus": "builtin", "training": recipe}
     translator.save(HERE / name)
     scores = translator.evaluate(split.test)
