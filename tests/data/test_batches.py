@@ -169,7 +169,7 @@ def test_no_pairs_is_an_error():
 
 
 def test_where_the_next_target_length_begins_the_sources_are_alike():
-    """Sorted up and down in turn: a batch across the border has sources of like length, not the longest and the shortest."""
+    """Sorted up and down in turn: a batch across the border has sources of like length, not longest and shortest."""
     language = Language.learn("", ["a"])
     pairs = [Pair("a " * source, "a " * target) for target in (3, 4, 5) for source in range(1, 10)]
     batches = Batches(pairs, language, language, 6)  # 9 sources for each target: borders fall within batches
