@@ -4,6 +4,9 @@ Each result is a JSON file in assets/experiments/, with settings, seeds and vers
 made again. Settings were fixed before the first run on the test part.
 
     bottleneck    with and without attention, by length of the sentence (lessons 05 and 06)
+    positions     each kind of positions: trained on up to 20 tokens, tested on up to 160 (lesson 08)
+    curriculum    short sentences first, or all from the start, with equally many updates (lesson 09)
+    memorise      a textbook's setting, 600 pairs for 200 epochs and more; needs SEQLEARN_DATA (lesson 09)
 """
 
 from __future__ import annotations
@@ -13,14 +16,23 @@ import platform
 import statistics
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from seqlearn.data import corpus
+from seqlearn.data.batches import Batches
 from seqlearn.data.pairs import Pair
 from seqlearn.data.text import WordTokenizer, normalize
 from seqlearn.metrics import bleu
+from seqlearn.nn.attention import MultiHeadAttention
+from seqlearn.nn.transformer import SIZES, make_positions
+from seqlearn.training.curriculum import Curriculum, Stage
+from seqlearn.training.loop import History, fit, mean_loss
+from seqlearn.training.schedules import constant, warmup
 from seqlearn.translator import Translator
 
 FOLDER = Path(__file__).parents[1] / "assets" / "experiments"
@@ -84,6 +96,186 @@ def bottleneck(seeds: list[int]) -> None:
             print(f"{label}, seed {seed}: BLEU {result['all']['bleu']}, longest third {result['thirds'][2]['bleu']}")
 
 
+class Reader(nn.Module):
+    """The model of lesson 08: embeddings with positions, one attention layer, logits. No way around the attention."""
+
+    def __init__(self, vocab_size: int, kind: str, num_heads: int = 1, num_hiddens: int = 64, max_steps: int = 256):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, num_hiddens)
+        self.positions = make_positions(kind, num_hiddens, 0.0, max_steps)
+        self.attention = MultiHeadAttention(num_hiddens, num_heads, rotary=kind == "rotary")
+        self.dense = nn.Linear(num_hiddens, vocab_size)
+
+    def forward(self, ids: Tensor, start: int = 0, mask: Tensor | None = None) -> Tensor:
+        x = self.positions(self.embedding(ids), start)
+        return self.dense(self.attention(x, x, x, mask))
+
+
+TASKS = {  # what is to be written at each place, and how many places at the start have no answer
+    "three back": (lambda ids: ids.roll(3, dims=1), 3),
+    "the third": (lambda ids: ids[:, 2:3].expand_as(ids), 0),
+}
+READERS = {  # kind of positions, heads, the last position at which a training sequence may start
+    "none": ("none", 1, 0),
+    "learned": ("learned", 1, 0),
+    "sinusoidal": ("sinusoidal", 1, 0),
+    "sinusoidal, random starts": ("sinusoidal", 1, 140),
+    "rotary": ("rotary", 1, 0),
+    "rotary, 4 heads": ("rotary", 4, 0),
+}
+SYMBOLS, LONGEST, LENGTHS = 20, 20, (10, 20, 30, 40, 80, 160)
+
+
+def right(model: Reader, task: str, length: int, window: int | None = None) -> float:
+    """The share of right answers in 200 random sequences; with a window, no further away than that may be attended."""
+    answers, first = TASKS[task]
+    ids = torch.randint(SYMBOLS, (200, length), generator=torch.Generator().manual_seed(1000 + length))
+    places = torch.arange(length)
+    mask = None if window is None else (places[:, None] - places).abs() <= window
+    with torch.no_grad():
+        found = model(ids, mask=mask).argmax(-1)
+    return round((found == answers(ids))[:, first:].float().mean().item(), 4)
+
+
+def positions(seeds: list[int]) -> None:
+    """Who finds the right place in sequences longer than any in training? Tokens are random: only the place counts."""
+    updates, lr = 1000, 3e-3
+    for seed in seeds:
+        for task, (answers, first) in TASKS.items():
+            for label, (kind, heads, latest) in READERS.items():
+                path = FOLDER / "positions" / f"{task}-{label}-{seed}.json".replace(",", "").replace(" ", "-")
+                if path.exists():
+                    continue
+                torch.manual_seed(seed)
+                model = Reader(SYMBOLS, kind, heads)
+                optimizer, start = torch.optim.Adam(model.parameters(), lr=lr), time.perf_counter()
+                for _ in range(updates):
+                    ids = torch.randint(SYMBOLS, (64, int(torch.randint(8, LONGEST + 1, ()))))
+                    logits = model(ids, int(torch.randint(0, latest + 1, ())))
+                    loss = F.cross_entropy(logits[:, first:].transpose(1, 2), answers(ids)[:, first:])
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                result = {
+                    "label": f"{task}: {label}", "task": task, "positions": label, "heads": heads, "seed": seed,
+                    "updates": updates, "lr": lr, "longest": LONGEST, "loss": round(loss.item(), 4),
+                    "parameters": sum(weight.numel() for weight in model.parameters()),
+                    "seconds": round(time.perf_counter() - start, 1), "threads": torch.get_num_threads(),
+                    "torch": torch.__version__.split("+")[0], "machine": platform.machine(), "lengths": LENGTHS,
+                    "right": [right(model, task, length) for length in LENGTHS],
+                    "right in a window": [right(model, task, length, LONGEST - 1) for length in LENGTHS],
+                }  # fmt: skip
+                store(path, result)
+                print(f"{result['label']}, seed {seed}: {result['right']}", flush=True)
+
+
+STAGES = [Stage(1, longest=8), Stage(1, longest=12), Stage(2)]  # 22 %, 63 %, all of the pairs
+
+
+def curriculum(seeds: list[int]) -> None:
+    """Do short sentences first help? Both ways have the same model, learning rates and number of updates."""
+    split, epochs, lr = corpus.builtin().split(), sum(stage.epochs for stage in STAGES), 2e-3
+    for seed in seeds:
+        for label in ("all sentences from the start", "short sentences first"):
+            path = FOLDER / "curriculum" / f"{label.replace(' ', '-')}-{seed}.json"
+            if path.exists():
+                continue
+            translator = Translator.untrained("transformer", split, ("en", "fr"), seed=seed, **SIZES["tiny"])
+            languages = translator.source, translator.target
+            valid, curve = Batches(split.valid, *languages), []
+
+            def watch(model: nn.Module, history: History, translator=translator, curve=curve) -> None:
+                curve.append(by_length(translator, list(split.valid))["all"]["bleu"])
+
+            in_stages = Curriculum(split.train, *languages, STAGES, seed=seed)
+            train = in_stages if label.startswith("short") else Batches(split.train, *languages, seed=seed)
+            options = {"epochs": epochs, "lr": lr, "schedule": warmup(0.1), "progress": False, "after_epoch": [watch]}
+            history = fit(translator.model, train, valid, **options)
+            result = {
+                "label": label, "sizes": SIZES["tiny"], "epochs": epochs, "lr": lr, "warmup": 0.1, "seed": seed,
+                "stages": [stage.longest for stage in STAGES for _ in range(stage.epochs)],
+                "updates": len(history.batch_losses), "tokens": sum(history.tokens), "valid bleu": curve,
+                "valid losses": [round(loss, 4) for loss in history.valid_losses],
+                **made_with(sum(history.seconds)), "part": "test", **by_length(translator, list(split.test)),
+            }  # fmt: skip
+            store(path, result)
+            print(f"{label}, seed {seed}: valid BLEU {curve}, test BLEU {result['all']['bleu']}", flush=True)
+
+
+MEMORISERS = {  # of d2l 0.17, lessons 10.4 and 10.7: model, epochs, sizes, the training loss that it prints
+    "GRU with attention": ("bahdanau", 250, {"embed_size": 32, "num_hiddens": 32, "num_layers": 2}, 0.020),
+    "Transformer": (
+        "transformer", 200, {"num_hiddens": 32, "ffn_num_hiddens": 64, "num_heads": 4, "num_layers": 2}, 0.033
+    ),
+}  # fmt: skip
+D2L_STEPS = 10  # d2l fills up every target to 10 places and averages the loss over them, before it divides by the words
+
+
+def memorise(seeds: list[int]) -> None:
+    """What a very low training loss is worth: the first 600 pairs of fra-eng, learned by heart. No pair is stored."""
+    pairs = corpus.fra_eng().pairs
+    train, sources = list(pairs[:600]), {pair.source for pair in pairs[:600]}
+    for seed in seeds:
+        for label, (name, epochs, sizes, published) in MEMORISERS.items():
+            path = FOLDER / "memorise" / f"{label.replace(' ', '-')}-{seed}.json"
+            if path.exists():
+                continue
+            split = corpus.Split(train, train, [])
+            translator = Translator.untrained(name, split, ("en", "fr"), min_freq=2, seed=seed, dropout=0.1, **sizes)
+            new = [pair for pair in pairs if pair.source not in sources and known(translator, pair)]
+            batches = Batches(new, translator.source, translator.target)
+            losses: list[float] = []
+
+            def watch(model: nn.Module, history: History, batches=batches, losses=losses) -> None:
+                losses.append(round(mean_loss(model, batches), 4))
+
+            options = {"epochs": epochs, "lr": 0.005, "schedule": constant, "progress": False, "after_epoch": [watch]}
+            history = translator.fit(split, seed=seed, **options)
+            lowest = min(range(epochs), key=history.train_losses.__getitem__)
+            result = {
+                "label": label, "model": name, "sizes": sizes, "epochs": epochs, "lr": 0.005, "dropout": 0.1,
+                "seed": seed, "pairs": len(train), "new pairs": len(new), "published by d2l": published,
+                "d2l's steps": D2L_STEPS, "new losses": losses,
+                "train losses": [round(loss, 4) for loss in history.train_losses],
+                "lowest as d2l counts": round(history.train_losses[lowest] / D2L_STEPS, 4),
+                "last as d2l counts": round(history.train_losses[-1] / D2L_STEPS, 4),
+                "best epoch": history.best_epoch + 1, **made_with(sum(history.seconds)),
+                "trained": by_heart(translator, train, pairs), "new": by_heart(translator, new, pairs),
+            }  # fmt: skip
+            store(path, result)
+            print(
+                f"{label}, seed {seed}: {result['last as d2l counts']}, {result['trained']}, {result['new']}",
+                flush=True,
+            )
+
+
+def known(translator: Translator, pair: Pair) -> bool:
+    """Whether the translator has all tokens of both sides in its vocabularies."""
+    sides = ((translator.source, pair.source), (translator.target, pair.target))
+    return all(token in side.vocab for side, text in sides for token in side.tokenizer.tokenize(text))
+
+
+def by_heart(translator: Translator, chosen: list[Pair], pairs: Sequence[Pair]) -> dict:
+    """BLEU, and the share of sources whose translation is one of those that the corpus has for them."""
+    tokenize = translator.target.tokenizer.tokenize
+    references: dict[str, list[list[str]]] = {pair.source: [] for pair in chosen}
+    for pair in pairs:
+        if pair.source in references:
+            references[pair.source].append(tokenize(pair.target))
+    found = dict(zip(references, translator.translate(list(references)), strict=True))
+    score = bleu([found[pair.source] for pair in chosen], [normalize(pair.target, "fr") for pair in chosen])
+    right = sum(tokenize(found[source]) in texts for source, texts in references.items())
+    return {"sources": len(references), "bleu": round(score.score, 2), "right": round(right / len(references), 4)}
+
+
+def made_with(seconds: float) -> dict:
+    """What a run took, and on what."""
+    return {
+        "seconds": round(seconds), "threads": torch.get_num_threads(), "torch": torch.__version__.split("+")[0],
+        "machine": platform.machine(),
+    }  # fmt: skip
+
+
 def store(path: Path, result: dict) -> None:
     """Write a result, readable and the same on every system."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +292,14 @@ def load(name: str) -> dict[str, list[dict]]:
     return found
 
 
-EXPERIMENTS = {"bottleneck": bottleneck}
+def headline(run: dict) -> float:
+    """The one number by which runs are listed: BLEU of the longest third, of new pairs, or what is right at the end."""
+    if "thirds" in run:
+        return run["thirds"][2]["bleu"]
+    return run["new"]["bleu"] if "new" in run else 100 * run["right"][-1]
+
+
+EXPERIMENTS = {"bottleneck": bottleneck, "positions": positions, "curriculum": curriculum, "memorise": memorise}
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in EXPERIMENTS:
@@ -108,5 +307,5 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     EXPERIMENTS[sys.argv[1]]([int(text) for text in sys.argv[2:]] or [0, 1, 2])
     for label, runs in load(sys.argv[1]).items():
-        longest = [run["thirds"][2]["bleu"] for run in runs]
-        print(f"{label}: longest third {statistics.mean(longest):.1f} ({min(longest):.1f} to {max(longest):.1f})")
+        scores = [headline(run) for run in runs]
+        print(f"{label}: {statistics.mean(scores):.1f} ({min(scores):.1f} to {max(scores):.1f})")

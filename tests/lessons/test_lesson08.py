@@ -1,0 +1,295 @@
+"""The checks of lesson 08: right answers in other forms, typical wrong ones, and what its stored experiment shows."""
+
+import importlib.util
+import json
+import math
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+
+from answers import said_by
+from seqlearn.exercises import checking, lesson08
+from seqlearn.nn.positions import NoPositions, PositionalEncoding, rotation, sinusoids
+from seqlearn.views.position_view import PositionView
+
+ROOT = Path(__file__).parents[2]
+LESSON = ROOT / "notebooks" / "08-positional-encoding.ipynb"
+STORED = sorted((ROOT / "assets" / "experiments" / "positions").glob("*.json"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "diagnosis"),
+    [
+        (6, "6 is one of its *dimensions*"),
+        (7, "7 is one of its *dimensions*"),
+        (2, "pair 2 is too fast: in 35 steps it makes 1.76 turns"),
+        (1, "pair 1 is too fast: in 35 steps it makes 3.13 turns"),
+        (0, "pair 0 is too fast: in 35 steps it makes 5.57 turns"),
+        (4, "pair 4 is too slow: in 35 steps it makes 0.56 turns"),
+        (14, "pair 14 has hardly moved"),
+        (35, "35 is the offset"),
+        (357, "the angle of one full turn"),
+        (6.22, "the angle of one full turn"),
+        (16, "there is no pair 16"),
+        (-1, "there is no pair -1"),
+        (2.5, "there is no pair 2.5"),
+        (math.nan, "there is no pair nan"),
+        ("3", "of type str"),
+        (True, "of type bool"),
+    ],
+)
+def test_wrong_readings_of_the_clock(answer, diagnosis, capsys):
+    said = said_by(lesson08.check_full_turn, answer, capsys)
+    assert said.startswith("Exercise 8.1: not yet.") and diagnosis.lower() in said.lower()
+
+
+@pytest.mark.parametrize("answer", [3, 3.0])
+def test_right_readings_of_the_clock(answer, capsys):
+    assert said_by(lesson08.check_full_turn, answer, capsys) == "Exercise 8.1: right!\n"
+
+
+def test_the_view_of_the_lesson_shows_what_the_check_asks():
+    source = next(cell.source for cell in nbformat.read(LESSON, 4).cells if "view = PositionView(" in cell.source)
+    namespace = {"sinusoids": sinusoids}
+    exec(source, namespace)
+    view = namespace["view"]
+    view.offset = lesson08.OFFSET
+    near = []
+    for pair in range(lesson08.SIZE // 2):
+        view.pair = pair
+        angle = view.offset * view.record["frequencies"][pair]
+        assert view.rotation()[0, 0] == pytest.approx(math.cos(angle), abs=1e-5)
+        if view.rotation()[0, 0] > 0.99 and angle > 3:
+            near.append((pair, round(angle / (2 * math.pi))))
+    assert isinstance(view, PositionView) and near == [(lesson08.PAIR, 1)], (
+        "one pair is back after a turn, and only one"
+    )
+
+
+def table(steps, size, *, start=0, factor=2, base=10000.0, sign=-1, first=torch.sin, second=torch.cos):
+    """The solution of 8.2 and 8.4, with a switch for each typical mistake."""
+    pairs = torch.arange((size + 1) // 2, dtype=torch.float64)
+    angles = torch.arange(start, start + steps)[:, None] * base ** (sign * factor * pairs / size)
+    return torch.stack([first(angles), second(angles)], dim=-1).flatten(1)[:, :size]
+
+
+def halves(steps, size):
+    return torch.cat([table(steps, size)[:, 0::2], table(steps, size)[:, 1::2]], dim=1)
+
+
+def by_column(steps, size, factor=1):
+    columns = torch.arange(size)
+    angles = torch.arange(steps)[:, None] * 10000.0 ** (-factor * columns / size)
+    return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
+
+
+def times_base(steps, size):
+    angles = torch.arange(steps)[:, None] / (10000.0 * torch.arange(0, size, 2) / size).where(
+        torch.arange(size // 2) > 0, 1.0
+    )
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+
+
+def in_degrees(steps, size):
+    return table(steps, size, first=lambda a: a.deg2rad().sin(), second=lambda a: a.deg2rad().cos())
+
+
+def by_steps(steps, size):
+    angles = torch.arange(steps)[:, None] / 10000.0 ** (torch.arange(0, size, 2) / steps)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+
+
+def same(angles):
+    return angles
+
+
+WRONG_TABLES = [
+    (lambda n, d: table(n, d, first=torch.cos, second=torch.sin), "the cosine comes first"),
+    (lambda n, d: table(n, d, second=torch.sin), "sines everywhere"),
+    (lambda n, d: table(n, d, first=torch.cos), "cosines everywhere"),
+    (halves, "first all sines, then all cosines"),
+    (lambda n, d: table(n, d, start=1), "your positions start from 1"),
+    (lambda n, d: table(n, d, factor=4), "was the 2 taken twice"),
+    (lambda n, d: table(n, d, factor=1), "your hands slow down too slowly"),
+    (by_column, "each column has its own frequency"),
+    (lambda n, d: by_column(n, d, factor=2), "2 times the column in the exponent"),
+    (lambda n, d: table(n, d, base=1.0), "the base is missing"),
+    (lambda n, d: table(n, d, base=1000.0), "the base is 1000"),
+    (lambda n, d: table(n, d, sign=1), "you multiply by the power"),
+    (times_base, "10000 *times* 2j/size"),
+    (by_steps, "you divide by the number of steps"),
+    (in_degrees, "sines take radians"),
+    (lambda n, d: table(n, d, first=same, second=same), "these are the angles"),
+    (lambda n, d: table(n, d).T, "lies on its side"),
+    (lambda n, d: table(n, d)[None], "should have shape (5, 8); yours: (1, 5, 8)"),
+    (lambda n, d: table(n, d).tolist(), "of type list"),
+    (lambda n, d: -table(n, d), "position 0, dimension 1 should be 1.0000; yours: -1.0000"),
+    (lambda n, d: table(n, d) * math.nan, "position 0, dimension 0 should be 0.0000; yours: nan"),
+    (lambda n, d: table(n, d) @ torch.eye(3), "your code stopped with RuntimeError"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_TABLES)
+def test_wrong_tables(answer, diagnosis, capsys):
+    said = said_by(lesson08.check_table, answer, capsys)
+    assert said.startswith("Exercise 8.2: not yet.") and diagnosis.lower() in said.lower()
+
+
+@pytest.mark.parametrize("answer", [table, sinusoids, lambda n, d: table(n, d).float()])
+def test_right_tables(answer, capsys):
+    assert said_by(lesson08.check_table, answer, capsys) == "Exercise 8.2: right!\n"
+
+
+def with_last(column):
+    """A table that is right but for its last column, where the size is odd."""
+
+    def answer(steps, size):
+        right = table(steps, size)
+        if size % 2:
+            right[:, -1] = column(torch.arange(steps, dtype=torch.float64), size)
+        return right
+
+    return answer
+
+
+WRONG_ANY_TABLES = [
+    (lambda n, d: table(n, d - d % 2), "for size 5 your table has 4 columns"),
+    (lambda n, d: table(n, d + d % 2), "for size 5 your table has 6 columns"),
+    (lambda n, d: table(n, d + d % 2)[:, :d], "for size 5 you divide by 6 in the exponent"),
+    (lambda n, d: torch.cat([table(n, d - d % 2), torch.zeros(n, d % 2)], 1), "the last column is all zeros"),
+    (with_last(lambda i, d: 0 * i), "for size 5 the last column is all zeros"),
+    (with_last(lambda i, d: (i * 10000 ** (-(d - 1) / d)).cos()), "the *cosine* of the last hand"),
+    (with_last(lambda i, d: (i * 10000 ** (-(d - 3) / d)).sin()), "the sine of the hand before the last"),
+    (with_last(lambda i, d: (i * 10000 ** (-(d - 3) / d)).cos()), "the cosine of the hand before the last"),
+    (with_last(lambda i, d: i), "for size 5 the last column should be the sine of the last hand; yours is something"),
+    (lambda n, d: table(n, d, start=1), "your positions start from 1"),
+    (lambda n, d: table(n, d, second=torch.sin), "sines everywhere"),
+    (lambda n, d: table(n, d).T, "lies on its side"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_ANY_TABLES)
+def test_wrong_tables_of_any_size(answer, diagnosis, capsys):
+    said = said_by(lesson08.check_any_table, answer, capsys)
+    assert said.startswith("Exercise 8.4: not yet.") and diagnosis.lower() in said.lower()
+
+
+@pytest.mark.parametrize("answer", [table, sinusoids])
+def test_right_tables_of_any_size(answer, capsys):
+    assert said_by(lesson08.check_any_table, answer, capsys) == "Exercise 8.4: right!\n"
+
+
+def turn(k, j, size, *, factor=2, sign=-1, rows=lambda c, s: [[c, s], [-s, c]], angle=lambda a: a):
+    """The solution of 8.3, with a switch for each typical mistake."""
+    turned = angle(k * 10000.0 ** (sign * factor * j / size))
+    return torch.tensor(rows(math.cos(turned), math.sin(turned)))
+
+
+WRONG_TURNS = [
+    (lambda *args: turn(*args).T, "it turns the other way, by -k"),
+    (lambda *args: turn(*args, rows=lambda c, s: [[s, c], [c, -s]]), "sine and cosine have changed places"),
+    (lambda *args: turn(*args, rows=lambda c, s: [[s, c], [-c, s]]), "sine and cosine have changed places"),
+    (lambda *args: turn(*args, rows=lambda c, s: [[c, s], [s, c]]), "a minus is missing"),
+    (lambda *args: turn(*args, rows=lambda c, s: [[c, s], [s, -c]]), "a mirror, not a turn"),
+    (lambda *args: turn(*args, rows=lambda c, s: [[c, -s], [-s, c]]), "one minus too many"),
+    (lambda k, j, size: turn(1, j, size), "k does not enter"),
+    (lambda k, j, size: turn(k, 0, size), "the frequency does not enter"),
+    (lambda *args: turn(*args, factor=4), "yours is 4j/size"),
+    (lambda *args: turn(*args, factor=1), "yours is j/size"),
+    (lambda *args: turn(*args, sign=1), "divide k by it"),
+    (lambda *args: turn(*args, angle=math.radians), "taken for degrees"),
+    (lambda k, j, size: turn(abs(k), j, size), "for k = -3: it turns the other way"),
+    (lambda k, j, size: rotation(k, size), "the matrix of the whole row"),
+    (lambda *args: turn(*args)[0], "should have shape (2, 2); yours: (2,)"),
+    (lambda *args: turn(*args).tolist(), "of type list"),
+    (
+        lambda *args: torch.eye(2),
+        "for k = 2, j = 1, size 8 the matrix should be [0.980 0.199; -0.199 0.980]; yours: [1.0",
+    ),
+    (lambda k, j, size: turn(k, j), "your code stopped with TypeError"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_TURNS)
+def test_wrong_turns(answer, diagnosis, capsys):
+    said = said_by(lesson08.check_pair_rotation, answer, capsys)
+    assert said.startswith("Exercise 8.3: not yet.") and diagnosis.lower() in said.lower()
+
+
+@pytest.mark.parametrize("answer", [turn, lambda k, j, size: rotation(k, size)[2 * j : 2 * j + 2, 2 * j : 2 * j + 2]])
+def test_right_turns(answer, capsys):
+    assert said_by(lesson08.check_pair_rotation, answer, capsys) == "Exercise 8.3: right!\n"
+
+
+@pytest.mark.parametrize("name", ["table", "pair_rotation", "any_table"])
+def test_a_stub_is_not_tried_yet(name, capsys):
+    assert said_by(getattr(lesson08, f"check_{name}"), lambda *args: None, capsys).endswith("not tried yet.\n")
+
+
+def test_after_three_wrong_turns_the_proof_is_named(capsys):
+    for _ in range(checking.TRIES_BEFORE_HINT):
+        lesson08.check_pair_rotation(lambda k, j, size: torch.eye(2))
+    assert '"6. Near or far is a turn"' in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def experiments():
+    """benchmarks/experiments.py, which is no part of the package."""
+    spec = importlib.util.spec_from_file_location("experiments", ROOT / "benchmarks" / "experiments.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("kind", ["sinusoidal", "rotary", "none"])
+def test_the_experiment_trained_the_model_of_the_lesson(kind, experiments):
+    cells = [cell.source for cell in nbformat.read(LESSON, 4).cells if cell.cell_type == "code"]
+    namespace = {}
+    exec(cells[0], namespace)
+    exec(next(source for source in cells if "class Reader" in source), namespace)
+    positions = PositionalEncoding(64) if kind == "sinusoidal" else NoPositions()
+    ours, theirs = namespace["Reader"](20, positions, rotary=kind == "rotary"), experiments.Reader(20, kind)
+    ours.load_state_dict(theirs.state_dict())
+    ids = torch.randint(20, (3, 12))
+    torch.testing.assert_close(ours(ids), theirs(ids))
+    moved = theirs(ids, start=40)
+    assert torch.allclose(moved, theirs(ids), atol=1e-4) == (kind != "sinusoidal")
+
+
+def test_the_tasks_of_the_experiment_are_those_of_the_text(experiments):
+    ids = torch.arange(10, 18)[None]
+    back, first = experiments.TASKS["three back"]
+    assert first == 3 and back(ids)[0, first:].tolist() == [10, 11, 12, 13, 14]
+    third, first = experiments.TASKS["the third"]
+    assert first == 0 and third(ids)[0].tolist() == [12] * 8
+
+
+def test_what_the_text_says_of_the_stored_runs():
+    runs = {}
+    for path in STORED:
+        run = json.loads(path.read_text(encoding="utf-8"))
+        assert run["longest"] == 20 and run["updates"] == 1000 and run["lengths"] == [10, 20, 30, 40, 80, 160]
+        runs.setdefault((run["task"], run["positions"]), {})[run["seed"]] = run
+    assert len(runs) == 12 and all(set(seeds) == {0, 1, 2} for seeds in runs.values())
+
+    def shares(task, kind, length, what="right"):
+        return [run[what][run["lengths"].index(length)] for run in runs[task, kind].values()]
+
+    for kind in ("learned", "sinusoidal", "sinusoidal, random starts", "rotary", "rotary, 4 heads"):
+        assert min(shares("three back", kind, 20)) > 0.99
+        assert (max(shares("the third", kind, 20)) < 0.4) == (kind.startswith("rotary") or "random" in kind), kind
+    for kind in ("learned", "sinusoidal"):
+        assert max(shares("three back", kind, 80)) < 0.4 < 0.9 < min(shares("the third", kind, 80))
+        assert max(shares("three back", kind, 160, "right in a window")) < 0.7
+    assert min(shares("three back", "rotary", 160)) > 0.95
+    assert max(shares("three back", "rotary, 4 heads", 160)) < 0.5
+    assert min(shares("three back", "sinusoidal, random starts", 40)) > 0.95
+    for kind in ("rotary", "rotary, 4 heads", "sinusoidal, random starts"):
+        assert min(shares("three back", kind, 160, "right in a window")) > 0.99
+    for kind in {kind for _, kind in runs}:
+        near = shares("three back", kind, 20, "right in a window")
+        assert near == pytest.approx(shares("three back", kind, 20), abs=1e-3), "no key is further away"
+    assert min(shares("the third", "sinusoidal", 160)) < 0.6, "one seed of three fell to half"
+    assert all(max(shares(task, "none", 20)) < 0.25 for task in ("three back", "the third"))
