@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from .data.batches import Batches, pad
 from .data.corpus import Split
 from .data.pairs import Pair
 from .data.text import BOS, EOS, Language, normalize
-from .decoding import Hypothesis, greedy_search
+from .decoding import Hypothesis, LengthPenalty, beam_search, gnmt, greedy_search, in_batches
 from .devices import best_device
 from .metrics import TextScore, alignment_error_rate, argmax_links, bleu, chrf, perplexity
 from .nn.attention import AttentionMap, record_attention
@@ -198,31 +198,54 @@ class Translator:
             raise FileNotFoundError(f"there is no trained model {name!r}: {folder} does not exist")
         return cls.load(folder, device)
 
-    def search(self, sentences: Iterable[str], batch_size: int = 64, max_length: int | None = None) -> list[Hypothesis]:
-        """The best hypothesis for each sentence, in the order given (long sentences are searched together)."""
-        ids = [self.source.encode(sentence) for sentence in sentences]
-        order = sorted(range(len(ids)), key=lambda index: len(ids[index]))
-        found: dict[int, Hypothesis] = {}
-        vocab = self.target.vocab
-        for rows in _chunks(order, batch_size):
-            source, source_lens = pad([ids[row] for row in rows], self.source.vocab.pad)
-            hypotheses = greedy_search(
-                self.model,
-                source.to(self.device),
-                source_lens,
-                bos=vocab.bos,
-                eos=vocab.eos,
-                forbidden=(vocab.pad, vocab.bos),
-                max_length=max_length,
-            )
-            found.update(zip(rows, hypotheses, strict=True))
-        return [found[index] for index in range(len(ids))]
+    def search(
+        self,
+        sentences: Iterable[str],
+        batch_size: int = 64,
+        max_length: int | None = None,
+        *,
+        beam: int = 1,
+        n_best: int | None = None,
+        length_penalty: LengthPenalty | None = None,
+        progress: bool | None = None,
+    ) -> list[Hypothesis] | list[list[Hypothesis]]:
+        """The best hypothesis for each sentence, in the order given.
 
-    def translate(self, sentences: str | Sequence[str], batch_size: int = 64) -> str | list[str]:
-        """The translation of a sentence, or of each of several."""
+        Args:
+            beam: width of the beam; 1 is greedy search.
+            n_best: a list of so many hypotheses for each sentence instead, the best first; `beam` at most.
+            length_penalty: see `seqlearn.decoding.beam_search`; default: `gnmt()`.
+            progress: whether to show a bar; default: from 1,000 sentences on.
+        """
+        vocab = self.target.vocab
+        options = {"bos": vocab.bos, "eos": vocab.eos, "forbidden": (vocab.pad, vocab.bos), "max_length": max_length}
+        beams = {"width": beam, "n_best": n_best or 1, "length_penalty": length_penalty or gnmt()}
+
+        def search(source: Tensor, source_lens: Tensor) -> list:
+            source = source.to(self.device)
+            if beam == 1 and n_best is None:
+                return greedy_search(self.model, source, source_lens, **options)
+            found = beam_search(self.model, source, source_lens, **options, **beams)
+            return found if n_best else [best[0] for best in found]
+
+        ids = [self.source.encode(sentence) for sentence in sentences]
+        return in_batches(search, ids, self.source.vocab.pad, batch_size, progress)
+
+    def translate(
+        self, sentences: str | Sequence[str], batch_size: int = 64, **options
+    ) -> str | list[str] | list[list[str]]:
+        """The translation of a sentence, or of each of several; or a list of them, with the option `n_best`.
+
+        Args:
+            options: of `search`, such as `beam` and `n_best`.
+        """
         if isinstance(sentences, str):
-            return self.translate([sentences])[0]
-        return [self.target.decode(hypothesis.tokens) for hypothesis in self.search(sentences, batch_size)]
+            return self.translate([sentences], **options)[0]
+        decode = self.target.decode
+        found = self.search(sentences, batch_size, **options)
+        return [
+            [decode(each.tokens) for each in best] if isinstance(best, list) else decode(best.tokens) for best in found
+        ]
 
     def unknown(self, sentence: str) -> list[str]:
         """The tokens of a source sentence that the model never saw in training, each once."""

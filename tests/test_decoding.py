@@ -1,6 +1,8 @@
-"""Greedy search, against a slow loop that starts anew for each token of each sentence."""
+"""Search, against slow loops that start anew for each token of each sentence: no batch, no cache, no early stop."""
 
 import functools
+import itertools
+import math
 
 import pytest
 import torch
@@ -8,52 +10,194 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from seqlearn.decoding import greedy_search
+from seqlearn import beams
+from seqlearn.decoding import average, beam_search, exhaustive_search, gnmt, greedy_search, in_batches, no_penalty
+from seqlearn.nn.attention import record_attention
 from seqlearn.nn.seq2seq import bahdanau, seq2seq
+from seqlearn.nn.transformer import transformer
 
 PAD, BOS, EOS = 0, 1, 2
+IDS = {"bos": BOS, "eos": EOS, "forbidden": (PAD, BOS)}
+PENALTIES = {
+    "none": no_penalty,
+    "average": average,
+    "gnmt": gnmt(0.6),
+    "strong": gnmt(3.0),
+    "up and down": lambda length: [4.0, 1.0, 3.0, 0.5, 2.0][length % 5],
+    "falling": lambda length: 1 / length,
+}
+MODELS = [
+    functools.partial(bahdanau, embed_size=3, num_hiddens=4, dropout=0.5),
+    functools.partial(seq2seq, embed_size=3, num_hiddens=4, dropout=0.5),
+    functools.partial(seq2seq, embed_size=3, num_hiddens=4, dropout=0.5, cell="lstm", bidirectional=True),
+    functools.partial(bahdanau, embed_size=3, num_hiddens=4, dropout=0.5, score="dot"),
+    functools.partial(transformer, num_hiddens=4, ffn_num_hiddens=5, num_heads=2, num_layers=2),
+    functools.partial(
+        transformer, num_hiddens=4, ffn_num_hiddens=5, num_heads=1, num_layers=1, positions="rotary", norm_first=False
+    ),
+]
 
 
-def random_model(seed):
+def random_model(seed, vocab=7):
     torch.manual_seed(seed)
-    build = [bahdanau, seq2seq, functools.partial(seq2seq, cell="lstm"), functools.partial(bahdanau, score="dot")]
-    model = build[seed % 4](9, 7, embed_size=3, num_hiddens=4, dropout=0.5).double()
+    model = MODELS[seed % len(MODELS)](9, vocab).double()
     for weight in model.parameters():  # far from uniform, so that random models end early, late and never
         nn.init.normal_(weight, std=1.0)
-    model.decoder.dense.bias.data[EOS] += 2
+    model.decoder.dense.bias.data[EOS] += seed % 3
     return model.requires_grad_(False)
 
 
+def padded(sources, more=0):
+    width = max(map(len, sources)) + more
+    rows = [[*line, *[PAD] * (width - len(line))] for line in sources]
+    return torch.tensor(rows), torch.tensor([len(line) for line in sources])
+
+
+def next_log_probs(model, source, tokens):
+    """Of every token that may follow, by reading all of them anew."""
+    logits = model(torch.tensor([source]), torch.tensor([len(source)]), torch.tensor([[BOS, *tokens]]))[0, -1]
+    log_probs = (logits - torch.logsumexp(logits, 0)).tolist()
+    return {token: log_prob for token, log_prob in enumerate(log_probs) if token not in (PAD, BOS)}
+
+
 def slow_greedy(model, source, limit):
-    model.eval()
-    tokens, log_probs = [BOS], []
-    while len(tokens) - 1 < limit:
-        logits = model(torch.tensor([source]), torch.tensor([len(source)]), torch.tensor([tokens]))[0, -1]
-        scores = logits - torch.logsumexp(logits, 0)
-        best = max((token for token in range(7) if token not in (PAD, BOS)), key=lambda token: float(scores[token]))
-        log_probs.append(float(scores[best]))
-        if best == EOS:
-            return tokens[1:], log_probs, True
-        tokens.append(best)
-    return tokens[1:], log_probs, False
+    tokens, log_probs = [], []
+    while len(tokens) < limit and EOS not in tokens:
+        following = next_log_probs(model, source, tokens)
+        tokens.append(max(following, key=following.get))
+        log_probs.append(following[tokens[-1]])
+    return tokens, log_probs
+
+
+def slow_beam(model, source, width, penalty, min_length, limit, n_best, refill):
+    live, complete = [([], [])], []
+    for step in range(1, limit + 1):
+        extensions = [
+            ([*tokens, token], [*log_probs, log_prob])
+            for tokens, log_probs in live
+            for token, log_prob in next_log_probs(model, source, tokens).items()
+            if token != EOS or step > min_length
+        ]
+        extensions.sort(key=lambda extension: -sum(extension[1]))
+        ends = [extension for extension in extensions if extension[0][-1] == EOS or step == limit]
+        complete += [extension for extension in extensions[:width] if extension in ends]
+        candidates = extensions if refill else extensions[:width]
+        live = [extension for extension in candidates if extension not in ends][:width]
+    return sorted(complete, key=lambda found: -sum(found[1]) / penalty(len(found[1])))[:n_best]
+
+
+def whole(hypothesis):
+    """Its tokens, <eos> among them."""
+    return [*hypothesis.tokens, *[EOS] * hypothesis.finished]
+
+
+def assert_same(found, expected, penalty):
+    assert [whole(hypothesis) for hypothesis in found] == [tokens for tokens, _ in expected]
+    for hypothesis, (_, log_probs) in zip(found, expected, strict=True):
+        assert hypothesis.log_probs == pytest.approx(log_probs, abs=1e-9)
+        assert hypothesis.score == pytest.approx(sum(log_probs) / penalty(len(log_probs)), abs=1e-9)
+
+
+SOURCES = st.lists(st.lists(st.integers(3, 8), min_size=1, max_size=6), min_size=1, max_size=5)
 
 
 @settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), sources=SOURCES)
+def test_greedy_equals_the_slow_loop_for_every_batch(seed, sources):
+    model = random_model(seed).eval()
+    found = greedy_search(model, *padded(sources, seed % 3), **IDS)
+    for line, hypothesis in zip(sources, found, strict=True):
+        assert_same([hypothesis], [slow_greedy(model, line, 2 * len(line) + 10)], no_penalty)
+
+
+@settings(max_examples=80, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
-    sources=st.lists(st.lists(st.integers(3, 8), min_size=1, max_size=6), min_size=1, max_size=5),
+    sources=SOURCES,
+    width=st.integers(1, 6),
+    n_best=st.integers(1, 6),
+    penalty=st.sampled_from(list(PENALTIES)),
+    lengths=st.sampled_from([(0, 5), (2, 5), (3, 3), (0, 1), (1, 8)]),
+    refill=st.booleans(),
 )
-def test_equals_the_slow_loop_for_every_batch(seed, sources):
+def test_beam_equals_the_slow_loop_for_every_batch(seed, sources, width, n_best, penalty, lengths, refill):
+    """So neither the batch nor its order nor the cache nor the early stop changes anything."""
+    model, n_best, (least, most) = random_model(seed).eval(), min(n_best, width), lengths
+    options = {"min_length": least, "max_length": most, "n_best": n_best, "refill": refill}
+    found = beam_search(
+        model, *padded(sources, seed % 3), **IDS, width=width, length_penalty=PENALTIES[penalty], **options
+    )
+    for line, hypotheses in zip(sources, found, strict=True):
+        expected = slow_beam(model, line, width, PENALTIES[penalty], least, most, n_best, refill)
+        assert_same(hypotheses, expected, PENALTIES[penalty])
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), sources=SOURCES, penalty=st.sampled_from(list(PENALTIES)))
+def test_a_beam_of_one_is_greedy_search(seed, sources, penalty):
     model = random_model(seed)
-    width = max(map(len, sources)) + seed % 3  # more padding than needed, too
-    source = torch.tensor([[*line, *[PAD] * (width - len(line))] for line in sources])
-    lengths = torch.tensor([len(line) for line in sources])
-    found = greedy_search(model, source, lengths, bos=BOS, eos=EOS, forbidden=(PAD, BOS))
-    for line, hypothesis in zip(sources, found, strict=True):
-        tokens, log_probs, finished = slow_greedy(model, line, 2 * len(line) + 10)
-        assert (hypothesis.tokens, hypothesis.finished) == (tokens, finished)
-        assert hypothesis.log_probs == pytest.approx(log_probs, abs=1e-9)
-        assert hypothesis.score == pytest.approx(sum(log_probs))
+    greedy = greedy_search(model, *padded(sources), **IDS)
+    found = beam_search(model, *padded(sources), **IDS, width=1, length_penalty=PENALTIES[penalty])
+    assert [best.tokens for (best,) in found] == [hypothesis.tokens for hypothesis in greedy]
+    for (best,), hypothesis in zip(found, greedy, strict=True):
+        assert best.log_probs == pytest.approx(hypothesis.log_probs) and best.finished == hypothesis.finished
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    sources=SOURCES,
+    penalty=st.sampled_from(list(PENALTIES)),
+    least=st.integers(0, 3),
+    refill=st.booleans(),
+)
+def test_a_beam_as_wide_as_the_tree_is_exhaustive_search(seed, sources, penalty, least, refill):
+    model = random_model(seed, vocab=6)  # <eos> and three words
+    options = {"min_length": least, "max_length": 4, "length_penalty": PENALTIES[penalty], "n_best": 200}
+    every = exhaustive_search(model, *padded(sources), **IDS, **options)
+    wide = beam_search(model, *padded(sources), **IDS, **options, width=200, refill=refill)
+    for all_of_them, found in zip(every, wide, strict=True):
+        assert len(all_of_them) == sum(3**length for length in range(least, 4)) + 3**4
+        assert_same(found, [(whole(each), each.log_probs) for each in all_of_them], PENALTIES[penalty])
+
+
+@pytest.mark.parametrize("seed", range(len(MODELS)))
+def test_exhaustive_search_misses_nothing(seed):
+    model, source = random_model(seed, vocab=5).eval(), [4, 3, 8]
+    (found,) = exhaustive_search(model, *padded([source]), **IDS, max_length=3, length_penalty=average, n_best=99)
+    sentences = [[*words, EOS] for length in range(3) for words in itertools.product([3, 4], repeat=length)]
+    sentences += [list(words) for words in itertools.product([3, 4], repeat=3)]
+    expected = []
+    for tokens in sentences:
+        logits = model(torch.tensor([source]), torch.tensor([3]), torch.tensor([[BOS, *tokens[:-1]]]))[0]
+        expected.append((tokens, logits.log_softmax(-1)[range(len(tokens)), tokens].tolist()))
+    expected.sort(key=lambda each: -sum(each[1]) / len(each[1]))
+    assert_same(found, expected, average)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), sources=SOURCES, width=st.integers(2, 5), penalty=st.sampled_from(list(PENALTIES)))
+def test_the_n_best_are_sorted_distinct_and_worth_what_the_model_says(seed, sources, width, penalty):
+    model = random_model(seed).eval()
+    source, lengths = padded(sources, more=2)
+    found = beam_search(
+        model, source, lengths, **IDS, width=width, n_best=width, length_penalty=PENALTIES[penalty], refill=True
+    )
+    for row, hypotheses in enumerate(found):
+        scores = [hypothesis.score for hypothesis in hypotheses]
+        assert len(hypotheses) == width and scores == sorted(scores, reverse=True)
+        assert len({tuple(whole(hypothesis)) for hypothesis in hypotheses}) == width
+        for hypothesis in hypotheses:
+            tokens = whole(hypothesis)
+            logits = model(source[row : row + 1], lengths[row : row + 1], torch.tensor([[BOS, *tokens[:-1]]]))[0]
+            log_probs = logits.log_softmax(-1)[range(len(tokens)), tokens]
+            assert hypothesis.score == pytest.approx(float(log_probs.sum()) / PENALTIES[penalty](len(tokens)))
+            assert not {PAD, BOS, EOS} & set(hypothesis.tokens)
+
+
+def test_penalties_by_hand():
+    assert [no_penalty(9), average(9)] == [1, 9]
+    assert gnmt(0.6)(1) == 1 and gnmt(0.6)(7) == pytest.approx(2**0.6) and gnmt(0)(7) == 1
 
 
 class Chain(nn.Module):
@@ -85,26 +229,77 @@ class ChainDecoder:
         return self.logits[tokens], self
 
 
-def run(model, count=2, **options):
+def run(model, count=2, search=greedy_search, **options):
     source = torch.full((count, 1), 3)
-    return greedy_search(model, source, torch.ones(count, dtype=torch.long), bos=BOS, eos=EOS, **options)
+    return search(model, source, torch.ones(count, dtype=torch.long), bos=BOS, eos=EOS, **options)
+
+
+def best(model, **options):
+    """The best hypothesis of beam search."""
+    return run(model, search=beam_search, **options)[0][0]
 
 
 def test_a_model_of_another_library():
-    found = run(Chain({BOS: 4, 4: 5, 5: EOS}))
-    assert [hypothesis.tokens for hypothesis in found] == [[4, 5], [4, 5]]
-    assert all(hypothesis.finished and len(hypothesis.log_probs) == 3 for hypothesis in found)
+    chain = Chain({BOS: 4, 4: 5, 5: EOS})
+    for hypothesis in [*run(chain), best(chain), run(chain, search=exhaustive_search, max_length=4)[1][0]]:
+        assert hypothesis.tokens == [4, 5] and hypothesis.finished and len(hypothesis.log_probs) == 3
 
 
-def test_eos_at_once_never_and_at_the_limit():
-    assert run(Chain({BOS: EOS}))[0].tokens == []
-    never = run(Chain({BOS: 4, 4: 4}), max_length=5)[0]
-    assert never.tokens == [4] * 5 and not never.finished
-    assert not run(Chain({BOS: 4, 4: EOS}), max_length=1)[0].finished
+@pytest.mark.parametrize("search", [lambda *a, **options: run(*a, **options)[0], best], ids=["greedy", "beam"])
+def test_eos_at_once_never_and_at_the_limit(search):
+    assert search(Chain({BOS: EOS})).tokens == []
+    never = search(Chain({BOS: 4, 4: 4}), max_length=5)
+    assert never.tokens == [4] * 5 and not never.finished and len(never.log_probs) == 5
+    assert not search(Chain({BOS: 4, 4: EOS}), max_length=1).finished
+    held_back = search(Chain({BOS: EOS, 4: 4, 5: 5}), min_length=3, max_length=9)
+    assert len(held_back.tokens) >= 3 and EOS not in held_back.tokens
 
 
 def test_forbidden_tokens_do_not_appear():
     assert run(Chain({BOS: PAD, PAD: PAD}), forbidden=(PAD, BOS), max_length=3)[0].tokens.count(PAD) == 0
+    for hypothesis in run(
+        Chain({BOS: PAD, PAD: PAD, 4: BOS}), search=beam_search, forbidden=(PAD, BOS), max_length=3, width=6, n_best=6
+    )[0]:
+        assert not {PAD, BOS} & set(hypothesis.tokens) and math.isfinite(hypothesis.score)
+
+
+def test_the_k_best_may_have_one_parent():
+    """4 is likelier than 5 at first, but both children of 5 are better than any of 4."""
+    chain = Chain({})
+    chain.logits = torch.full((6, 6), -math.inf)
+    for before, after in {
+        BOS: {4: 0.5, 5: 0.5},
+        4: {3: 0.3, 4: 0.3, 5: 0.4},
+        5: {4: 0.49, 5: 0.51},
+        3: {EOS: 1},
+    }.items():
+        for token, probability in after.items():
+            chain.logits[before, token] = math.log(probability)
+    found = run(chain, search=beam_search, width=2, n_best=2, max_length=2)[0]
+    assert [hypothesis.tokens for hypothesis in found] == [[5, 5], [5, 4]]
+    assert [hypothesis.score for hypothesis in found] == pytest.approx([math.log(0.255), math.log(0.245)])
+
+
+@pytest.mark.parametrize("penalty", [average, gnmt(3.0), lambda length: [0, 1, 4, 1, 1][length]])
+def test_the_best_may_come_late(penalty):
+    """<eos> is the likeliest first token; but "4" can only be followed by <eos>, and wins where length counts."""
+    chain = Chain({})
+    chain.logits = torch.full((6, 6), -math.inf)
+    for before, after, probability in [(BOS, EOS, 0.55), (BOS, 4, 0.45), (4, EOS, 1.0)]:
+        chain.logits[before, after] = math.log(probability)
+    assert best(chain, width=2, max_length=4, length_penalty=penalty).tokens == [4]
+    assert best(chain, width=2, max_length=4).tokens == []
+
+
+def test_the_length_counts_tokens_and_eos_but_no_padding():
+    """Hypotheses of 1 and of 3 tokens side by side in one batch: the mean of each is over its own."""
+    lengths = []
+    run(Chain({BOS: EOS, 4: 5, 5: EOS}), search=beam_search, width=4, length_penalty=lambda n: lengths.append(n) or 1.0)
+    chain = Chain({BOS: EOS, 4: 5, 5: EOS})
+    (found, _) = run(chain, search=beam_search, width=4, n_best=4, length_penalty=average, max_length=6)
+    for hypothesis in found:
+        assert hypothesis.penalty == len(hypothesis.log_probs) == len(hypothesis.tokens) + hypothesis.finished
+    assert min(lengths) == 1
 
 
 def test_finished_sentences_leave_the_batch():
@@ -119,9 +314,151 @@ def test_finished_sentences_leave_the_batch():
     assert sizes == [sum(length > step for length in lengths) for step in range(max(lengths))]
 
 
-def test_the_mode_of_the_model_comes_back():
+@pytest.mark.parametrize("search", [greedy_search, beam_search])
+def test_the_mode_of_every_part_of_the_model_comes_back(search):
     model = random_model(0).train()
-    run(model)
-    assert model.training
-    run(model.eval())
-    assert not model.training
+    model.encoder.eval()
+    run(model, search=search)
+    assert model.training and model.decoder.dropout.training and not model.encoder.dropout.training
+    run(model.eval(), search=search)
+    assert not any(part.training for part in model.modules())
+
+
+@pytest.mark.parametrize("seed", [30, 46])
+def test_the_source_is_held_once_for_a_sentence_and_sentences_leave(seed):
+    model, sizes = random_model(seed), []
+
+    def watch(module, args, output):
+        state = args[1]
+        keys = state.keys if seed == 30 else state.memory[0][0]
+        sizes.append((len(args[0]), len(keys)))
+
+    model.decoder.register_forward_hook(watch)
+    source = torch.randint(3, 9, (16, 5))
+    beam_search(model, source, torch.full((16,), 5), **IDS, width=3)
+    sentences = [few for _, few in sizes]
+    assert sizes[0] == (16, 16) and all(few < many <= 3 * few for many, few in sizes[1:])
+    assert len(set(sentences)) > 3 and sentences == sorted(sentences, reverse=True)
+
+
+@given(
+    parents=st.integers(1, 7).flatmap(
+        lambda n: st.lists(st.lists(st.integers(0, 8), min_size=n, max_size=n), min_size=1, max_size=4)
+    )
+)
+def test_as_many_as_can_keep_their_row(parents):
+    parents = torch.tensor(parents)
+    order = beams._stay(parents)
+    assert order.sort(1)[0].tolist() == [[*range(parents.shape[1])]] * len(parents)
+    moved = parents.gather(1, order)
+    for before, after in zip(parents.tolist(), moved.tolist(), strict=True):
+        stays = sum(place == parent for place, parent in enumerate(after))
+        assert stays == len({parent for parent in before if parent < len(before)})
+
+
+@pytest.mark.parametrize("seed", range(len(MODELS)))
+def test_the_tree_tells_the_whole_story(seed):
+    model, width, trees = random_model(seed), 3, []
+    source, lengths = padded([[3, 4, 5], [8], [7, 6]])
+    options = {"width": width, "n_best": 2, "length_penalty": gnmt(), "max_length": 6}
+    found = beam_search(model, source, lengths, **IDS, **options, trace=trees)
+    assert found == beam_search(model, source, lengths, **IDS, **options)
+    for tree, hypotheses in zip(trees, found, strict=True):
+        kept = [()]
+        complete = []
+        for step, nodes in enumerate(tree.steps, 1):
+            assert len({node.tokens for node in nodes}) == len(nodes)
+            assert all(len(node.tokens) == step and node.tokens[:-1] in kept for node in nodes)
+            assert [node.total for node in nodes] == sorted((node.total for node in nodes), reverse=True)
+            assert ["pruned" not in node.fate for node in nodes] == [place < width for place in range(len(nodes))]
+            assert all(node.score == pytest.approx(node.total / gnmt()(step)) for node in nodes)
+            kept = [node.tokens for node in nodes if node.fate == "kept"]
+            complete += [node for node in nodes if node.fate == "complete"]
+        assert kept == [] and tree.best == hypotheses
+        complete.sort(key=lambda node: -node.score)
+        assert [list(node.tokens) for node in complete[:2]] == [whole(each) for each in hypotheses]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 4])
+def test_attention_if_asked_for(seed):
+    model = random_model(seed).eval()
+    source, lengths = padded([[3, 4, 5], [8, 8]])
+    found = beam_search(model, source, lengths, **IDS, width=3, n_best=2, max_length=4, attention=True)
+    for line, hypotheses in enumerate(found):
+        for hypothesis in hypotheses:
+            steps = len(hypothesis.log_probs)
+            with record_attention(model) as record:
+                model(source, lengths, torch.tensor([[BOS, *whole(hypothesis)[:-1]]] * 2))
+            assert hypothesis.attention.keys() == record.keys()
+            for name, weights in hypothesis.attention.items():
+                expected = torch.cat(record[name], -2)[line][..., : weights.shape[-2], : weights.shape[-1]]
+                assert torch.allclose(weights, expected) and torch.allclose(weights.sum(-1), torch.ones(()).double())
+                assert weights.shape[-2] == (lengths[line] if name.startswith("encoder") else steps)
+    plain = beam_search(model, source, lengths, **IDS)
+    assert plain[0][0].attention is None
+
+
+def test_half_precision_does_not_round_log_probabilities():
+    logits = torch.randn(5, 50).bfloat16()
+    found, tokens = beams.best_tokens(logits, 3, forbidden=(7,))
+    expected = logits.float().log_softmax(-1)
+    assert torch.allclose(found, expected.gather(1, tokens).masked_fill(tokens == 7, -math.inf))
+    model = random_model(4).bfloat16()
+    (found, _) = beam_search(model, *padded([[3, 4, 5], [8]]), **IDS, n_best=4)
+    assert len(found) == 4 and all(math.isfinite(hypothesis.score) for hypothesis in found)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("seed", range(len(MODELS)))
+def test_a_gpu_finds_the_same(seed):
+    model, (source, lengths) = random_model(seed), padded([[3, 4, 5], [8], [7, 6]])
+    options = {"width": 3, "n_best": 3, "length_penalty": average, "max_length": 6}
+    expected = beam_search(model, source, lengths, **IDS, **options)
+    found = beam_search(model.cuda(), source.cuda(), lengths, **IDS, **options, attention=True, trace=[])
+    for left, right in zip(expected, found, strict=True):
+        assert_same(right, [(whole(each), each.log_probs) for each in left], average)
+
+
+@pytest.mark.parametrize("search", [greedy_search, beam_search, exhaustive_search])
+def test_what_cannot_be_searched_is_said(search, as_a_user):
+    model = random_model(0)
+    with pytest.raises(ValueError, match="source 1 is empty"):
+        search(model, torch.tensor([[3], [0]]), torch.tensor([1, 0]), **IDS)
+    with pytest.raises(ValueError, match="3 tokens at least and 2 at most"):
+        run(model, search=search, min_length=3, max_length=2)
+    with pytest.raises(ValueError, match="0 at most"):
+        run(model, search=search, max_length=0)
+    assert search(model, torch.zeros(0, 1, dtype=torch.long), torch.zeros(0, dtype=torch.long), **IDS) == []
+
+
+def test_what_a_beam_cannot_do_is_said():
+    with pytest.raises(ValueError, match="width 2 cannot give the 3 best"):
+        best(random_model(0), width=2, n_best=3)
+    with pytest.raises(ValueError, match="that of length 3 is -1"):
+        best(random_model(0), length_penalty=lambda length: 5 - 2 * length)
+    with pytest.raises(ValueError, match=r"6,000 tokens make 10\^76 sentences of 20"):
+        run(bahdanau(9, 6000, 2, 2), search=exhaustive_search, max_length=20)
+
+
+def test_a_source_longer_than_any_before():
+    for model in (transformer(9, 7, 4, 5, 2, 1), bahdanau(9, 7, 3, 4)):
+        source = torch.randint(3, 9, (1, 700))
+        assert len(beam_search(model, source, torch.tensor([700]), **IDS, max_length=4)[0][0].log_probs) <= 4
+    with pytest.raises(ValueError, match="no position 20: 20 were learned"):
+        beam_search(
+            transformer(9, 7, 4, 5, 2, 1, positions="learned", max_steps=20), source[:, :21], torch.tensor([21]), **IDS
+        )
+
+
+@pytest.mark.parametrize("size", [1, 2, 100])
+def test_long_work_is_sorted_cut_into_batches_and_put_back(size):
+    sentences, widths = [[3] * length for length in (5, 1, 4, 1, 2)], []
+
+    def search(source, lengths):
+        widths.append(source.shape[1])
+        return [(int(length), row.count_nonzero().item()) for row, length in zip(source, lengths, strict=True)]
+
+    assert in_batches(search, sentences, PAD, size) == [(length, length) for length in (5, 1, 4, 1, 2)]
+    assert widths == {1: [1, 1, 2, 4, 5], 2: [1, 4, 5], 100: [5]}[size]
+    assert in_batches(search, [], PAD, size) == []

@@ -46,6 +46,27 @@ def test_translates_what_it_never_saw(either):
     assert isinstance(translator.translate(""), str)
 
 
+def test_beams(either):
+    sources = [pair.source for pair in SPLIT.test]
+    assert either.translate(sources, beam=4) == sources
+    assert either.translate(sources[0], beam=4) == sources[0]
+    several = either.translate([*sources, "red"], batch_size=3, beam=4, n_best=3)
+    assert [best for best, *_ in several[:-1]] == sources and all(len(set(best)) == 3 for best in several)
+    assert either.translate([*sources, "red"][::-1], batch_size=64, beam=4, n_best=3) == several[::-1]
+    found = either.search(sources, beam=4, n_best=2, length_penalty=lambda length: length)
+    assert all(first.score >= second.score and first.penalty > 1 for first, second in found)
+    for nothing in ("", "a word nobody knows"):
+        assert isinstance(either.translate(nothing, beam=2), str)
+
+
+def test_a_bar_for_long_work(translator, capsys, monkeypatch):
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    translator.translate(LINES[:9], progress=True)
+    assert "0/9" in capsys.readouterr().err
+    translator.translate(LINES[:9])
+    assert capsys.readouterr().err == ""
+
+
 def test_vocabulary_comes_from_training_data_only():
     held_out = Pair("secret", "geheim")
     split = Split(PAIRS[:50], [*PAIRS[50:55], held_out], [held_out])

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 KeysValues = tuple[Float[Tensor, "sentences heads source head_size"], Float[Tensor, "sentences heads source head_size"]]
+MOVED = -1
 
 
 class Past:
@@ -33,6 +34,7 @@ class Past:
         length: int,
     ) -> Past:
         """The first `length` steps and these new ones. The storage doubles when it is full: few steps copy anything."""
+        self._check()
         end = length + keys.shape[2]
         if keys.requires_grad:  # autograd needs the old ones as they were
             joined = (
@@ -48,8 +50,26 @@ class Past:
         return past
 
     def select(self, rows: Int[Tensor, "chosen"]) -> Past:
-        """These rows, repeated, reordered or dropped."""
-        return Past(self.keys[rows], self.values[rows], self.used)
+        """These rows, repeated, reordered or dropped.
+
+        Where they are no more than there were, rows that stay in their place are not copied, and the others are within
+        the storage: this Past is then used up.
+        """
+        self._check()
+        count = len(rows)
+        if count > len(self.keys) or self.keys.requires_grad:
+            return Past(self.keys.index_select(0, rows), self.values.index_select(0, rows), self.used)
+        moved = (rows != torch.arange(count, device=rows.device)).nonzero().squeeze(1)
+        for stored in (self.keys, self.values):
+            steps = stored[:, :, : self.used]
+            steps[:count].index_copy_(0, moved, steps.index_select(0, rows[moved]))
+        selected = Past(self.keys[:count], self.values[:count], self.used)
+        self.used = MOVED
+        return selected
+
+    def _check(self) -> None:
+        if self.used == MOVED:
+            raise RuntimeError("a state is used once: `select` has moved the rows of this one")
 
 
 def _with_room(steps: Float[Tensor, "rows heads steps head_size"], room: int) -> Tensor:
@@ -73,7 +93,10 @@ class TransformerState:
     length: int = 0
 
     def select(self, rows: Int[Tensor, "chosen"]) -> TransformerState:
-        """The state of these rows, repeated, reordered or dropped. The memory is copied only where sentences end."""
+        """The state of these rows, repeated, reordered or dropped. This one is then used up.
+
+        The memory is copied only where sentences end, and of the tokens so far only rows that do not stay in place.
+        """
         held = len(self.memory[0][0])  # sentences
         if torch.equal(rows, torch.arange(held * self.beams, device=rows.device)):
             return self

@@ -237,8 +237,21 @@ def test_beams_share_the_memory_and_identity_copies_nothing():
     assert reordered.memory is state.memory and reordered.beams == 2
     fewer = reordered.select(torch.tensor([2, 3]))  # sentences 0 and 2 are finished
     assert fewer.memory[0][0].shape[0] == 1 and torch.equal(fewer.memory[0][0][0], state.memory[0][0][1])
+    beams = model.decoder.init_state(model.encoder(SOURCE, LENGTHS)).select(torch.tensor([0, 0, 1, 1, 2, 2]))
     uneven = beams.select(torch.tensor([0, 2, 3]))
     assert uneven.beams == 1 and torch.equal(uneven.mask, state.mask[torch.tensor([0, 1, 1])])
+
+
+def test_rows_that_stay_are_not_copied_and_a_state_is_used_once():
+    model = make()
+    with torch.no_grad():
+        _, state = model.decoder(TARGET[:, :2], model.decoder.init_state(model.encoder(SOURCE, LENGTHS)))
+        chosen = state.select(torch.tensor([0, 2, 2]))
+        assert chosen.past[0].keys.data_ptr() == state.past[0].keys.data_ptr()
+        with pytest.raises(RuntimeError, match="used once"):
+            model.decoder(TARGET[:, 2:3], state)
+        with pytest.raises(RuntimeError, match="used once"):
+            state.select(torch.tensor([0]))
 
 
 def test_sources_of_one_length_need_no_mask():
