@@ -20,8 +20,6 @@ def check_full_turn(full_turn: object) -> None:
         raise Wrong(f"give the number of the pair; yours is of type {type(full_turn).__name__}.")
     if full_turn == PAIR:
         return
-    if full_turn in (2 * PAIR, 2 * PAIR + 1):
-        raise Wrong(f"{full_turn:g} is one of its *dimensions*: pair j has the dimensions 2j and 2j + 1.")
     if full_turn == OFFSET:
         raise Wrong(f"{full_turn:g} is the offset; you want the number of the pair, from 0 to {SIZE // 2 - 1}.")
     if 355 <= full_turn <= 365 or 6.1 <= full_turn <= 6.4:
@@ -29,6 +27,11 @@ def check_full_turn(full_turn: object) -> None:
     if full_turn not in range(SIZE // 2):
         raise Wrong(f"there is no pair {full_turn:g}: they are counted from 0 to {SIZE // 2 - 1}.")
     turns = OFFSET * _frequency(int(full_turn), SIZE) / (2 * math.pi)
+    if full_turn in (2 * PAIR, 2 * PAIR + 1):  # its dimensions; to name them would give the pair away
+        raise Wrong(
+            f"{full_turn:g} is too slow as a pair (it makes {turns:.2f} turns). Or did you give a dimension? "
+            "You want the number of the *pair*."
+        )
     if turns < 0.01:
         raise Wrong(
             f"pair {full_turn:g} has hardly moved in {OFFSET} steps: its hands lie on each other for that reason."
@@ -187,7 +190,9 @@ def _diagnose_turn(answer: Tensor, k: int, j: int, size: int) -> str:
     speed = _frequency(j, size)
     (cosine, sine), _ = right = _turn(k * speed)
     exchanged = "sine and cosine have changed places: a turn by 0 changes nothing, so cosines stand on the diagonal."
+    backwards = [(_turn(-k * speed), "it turns forwards although k is negative: did the sign of k get lost?")]
     known = [
+        *(backwards if k < 0 else []),
         (_turn(-k * speed), "it turns the other way, by -k: the minus stands in the *second* row."),
         ([[sine, cosine], [cosine, -sine]], exchanged),
         ([[sine, cosine], [-cosine, sine]], exchanged),
