@@ -29,6 +29,19 @@ from seqlearn.views.position_view import PositionView
 place = PositionView(sinusoids(128, 64), offset=5)
 place""",
     "print(place.position, place.offset, place.pair); place.position = 100",
+    """from seqlearn.decoding import beam_search, gnmt
+from seqlearn.nn.seq2seq import bahdanau
+from seqlearn.views.beam_view import BeamView
+_ = torch.manual_seed(0)
+model = bahdanau(9, 30, embed_size=8, num_hiddens=8)
+def search(width, alpha):
+    given = {'bos': 1, 'eos': 2, 'width': width, 'length_penalty': gnmt(alpha), 'min_length': 6}
+    given['trace'] = []
+    beam_search(model, torch.tensor([[4, 5, 2]]), torch.tensor([3]), **given)
+    return given['trace'][0]
+beam = BeamView(search, step=1)
+beam""",
+    "print(beam.width, beam.alpha, beam.step, beam.tree.steps[0][0].tokens == tuple(beam.locked)); beam.width = 3",
 ]
 OPTIONS = """--no-browser --allow-root --ip=127.0.0.1 --ServerApp.port_retries=0 --IdentityProvider.token=
 --ServerApp.password= --LabApp.expose_app_in_browser=True --LabApp.news_url=None --ServerApp.terminals_enabled=False
@@ -80,6 +93,22 @@ CELL = f"""{PLACE}const grid = view.querySelector('[role=application]'); const b
 TURN = f"""{PLACE}const slider = view.querySelector(`[aria-label="${{i % 2 ? 'offset k' : 'position i'}}"]`);
     slider.value = Number(slider.value) + 1; slider.dispatchEvent(new Event('input'));
     return () => says.textContent !== before"""
+
+BEAM = """const view = document.querySelector('[aria-label="beam search, step by step"]');"""
+GROW = f"""{BEAM}const says = view.querySelector('.says'); const before = says.textContent;
+    view.querySelector(`[aria-label="${{i % 2 ? 'previous' : 'next'}} step"]`).click();
+    return () => says.textContent !== before"""
+# The time from a move of the slider to the tree that Python has searched, in ms.
+SEARCH = f"""async () => {{ {BEAM}const times = [];
+    const slider = view.querySelector('[aria-label="length penalty α"]');
+    for (let at = 1; at < 6; at++) {{
+        const [start, before] = [performance.now(), view.querySelector('.tree')];
+        slider.value = at;
+        slider.dispatchEvent(new Event('input'));
+        while (view.querySelector('.tree') === before) await new Promise(requestAnimationFrame);
+        times.push(performance.now() - start);
+    }}
+    return times.sort((a, b) => a - b) }}"""
 
 
 @pytest.fixture
@@ -152,7 +181,7 @@ def test_all_views(lab, page):
     address, folder = lab
     notebook = Notebook(page, address)
     names = {0: "AttentionSteps(12 queries, 12 keys, size 12, value size 12)", 1: "KernelView(50 keys,"}
-    names[6] = "PositionView(128 positions, size 64, sinusoidal)"
+    names |= {6: "PositionView(128 positions, size 64, sinusoidal)", 8: "BeamView(width 2, alpha 0, "}
     for index, name in names.items():
         (output,) = notebook.run(index)
         assert set(output["data"]) == {"text/plain", "image/png", "application/vnd.jupyter.widget-view+json"}
@@ -166,7 +195,7 @@ def test_all_views(lab, page):
     page.wait_for_function("document.querySelector('[role=status]').textContent === 'step 3 of 5: mask'")
     page.wait_for_function("document.querySelector('input[type=range]').getAttribute('aria-valuetext') === '0.1'")
     assert page.get_by_label("kernel", exact=True).input_value() == "triangular"
-    page.get_by_label("next step").click()
+    page.get_by_label("next step").first.click()
     grid = page.get_by_role("application").first
     grid.click(position={"x": 20, "y": 36})
     slider.press("End")
@@ -176,6 +205,17 @@ def test_all_views(lab, page):
     place.get_by_role("application").click(position={"x": 52, "y": 21})  # cells of 5 x 2 pixels
     python_knows(notebook, "10 4 5", cell=7)
     page.wait_for_function("document.querySelector('[aria-label=\"position i\"]').value === '100'")
+    beam = page.get_by_role("region", name="beam search, step by step")
+    beam.locator(".node").nth(1).click()
+    beam.get_by_label("next step").click()
+    searches = page.evaluate(SEARCH)
+    print(f"search again: median {searches[2]:.0f} ms, largest {searches[-1]:.0f} ms")
+    assert searches[2] < 300
+    python_knows(notebook, "2 1.5 2 True", cell=9)
+    page.wait_for_function(
+        f"() => {{ {BEAM}return view.querySelector('input').getAttribute('aria-valuetext') === '3' }}"
+    )
+    assert beam.locator(".waiting").count() == 0
 
     # The arrow keys are ours, not those of the notebook
     grid.focus()
@@ -194,6 +234,7 @@ def test_all_views(lab, page):
     latencies(page, "width", WIDTH, 300)
     latencies(page, "cell of a table", CELL, 100)
     latencies(page, "position and offset", TURN, 200)
+    latencies(page, "step of a tree", GROW, 100)
     # Not the status of the kernel: what widgets send goes to a subshell, which says "idle" when it has answered.
     running = "window.jupyterapp.shell.currentWidget.content.widgets[4].model.executionCount === null"
     assert page.evaluate(running), "the cell ran all the time"

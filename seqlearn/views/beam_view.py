@@ -1,0 +1,229 @@
+"""The tree of a beam search, step by step: what was kept, what was pruned, and what was found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
+
+from ..beams import Tree
+from .base import View
+from .plots import TRAIN
+from .trees import drawing
+
+Search = Callable[[int, float], Tree]
+INK, FAINT = "#1b1b1b", "#6b6b6b"
+LOOKS = {  # of a node: apart without colour, too
+    "kept": {"linestyle": "-", "linewidth": 1.5, "edgecolor": INK},
+    "complete": {"linestyle": "-", "linewidth": 1.5, "edgecolor": INK},
+    "beaten": {"linestyle": ":", "linewidth": 2.0, "edgecolor": INK},
+    "pruned": {"linestyle": "--", "linewidth": 0.8, "edgecolor": FAINT},
+}
+SIGNS = {"kept": "", "complete": "✓ ", "beaten": "≤ ", "pruned": "× "}
+ACROSS, DOWN = 1.4, 0.52  # inches from node to node of the picture
+STEPS_IN_LINE = 8  # of the picture; a longer tree goes on below
+
+
+class BeamView(View, static="beam_view"):
+    """The search tree of one sentence, with sliders for the width and the length penalty, which search again.
+
+    Args:
+        search: a function of width and alpha that searches and gives the `Tree`; it is called whenever a slider moves,
+            in the kernel. Or a ready `Tree`: then there are no sliders.
+        decode: the text of each token: a list, or a function of an id; default: the ids.
+        widths, alphas: what the sliders offer; `width` and `alpha` are added to them. alpha is that of
+            `seqlearn.decoding.gnmt`, 0 for no penalty.
+        width, alpha: the ones to start with.
+        step: how many steps to show first; default: all.
+
+    `tree` is the one that is shown. Traits, synced with the browser: `width`, `alpha`; `step`, from 0 (only the start);
+    `locked`, the node that stays marked, as the list of its tokens, or None.
+
+    Raises:
+        ValueError: a width is not a whole number from 1, an alpha is below 0 or not finite; or the tree is empty, has
+            over 10,000 nodes, or one with NaN or without its parent.
+        TypeError: what `search` gives is no `Tree`.
+    """
+
+    width = traitlets.Int().tag(sync=True)
+    alpha = traitlets.Float().tag(sync=True)
+    step = traitlets.Int(min=0).tag(sync=True)
+    locked = traitlets.List(traitlets.Int(), allow_none=True, default_value=None).tag(sync=True)
+    trees = traitlets.List(traitlets.Dict()).tag(sync=True)
+    """What `drawing` gives, with `width` and `alpha`: of the present search; in a page, of all on the sliders."""
+
+    def __init__(
+        self,
+        search: Search | Tree,
+        decode: Callable[[int], str] | Sequence[str] = str,
+        widths: Sequence[int] = (1, 2, 3, 4),
+        alphas: Sequence[float] = (0.0, 0.3, 0.6, 0.9, 1.2, 1.5),
+        width: int = 2,
+        alpha: float = 0.0,
+        step: int | None = None,
+    ):
+        self._search, self._decode = search, decode
+        again = callable(search)
+        record = {"widths": offered_widths(width, widths), "alphas": offered_alphas(alpha, alphas)}
+        self.tree, shown = self._searched(width, alpha)
+        super().__init__(
+            record=record if again else {"widths": [], "alphas": []},
+            width=width,
+            alpha=float(alpha),
+            trees=[shown],
+            step=len(shown["steps"]) if step is None else step,
+        )
+        self.observe(self._search_again, ["width", "alpha"])
+
+    def update(self, search: Search | Tree, decode: Callable[[int], str] | Sequence[str] | None = None) -> None:
+        """Show the search of another sentence in the same place: with a function if the view has one, else a tree."""
+        if callable(search) != callable(self._search):
+            raise TypeError("a view with sliders needs a function that searches, and one without them a tree")
+        before = self._search, self._decode
+        self._search, self._decode = search, decode or self._decode
+        try:
+            self._search_again()
+        except Exception:
+            self._search, self._decode = before
+            raise
+
+    def _searched(self, width: int, alpha: float) -> tuple[Tree, dict[str, Any]]:
+        tree = self._search(width, alpha) if callable(self._search) else self._search
+        if not isinstance(tree, Tree):
+            raise TypeError(f"a search gives a Tree, the first of `trace`, not {type(tree).__name__}")
+        decode = self._decode
+        return tree, drawing(tree, decode if callable(decode) else lambda token: listed(decode, token)) | {
+            "width": width,
+            "alpha": float(alpha),
+        }
+
+    def _search_again(self, change: object = None) -> None:
+        """Whoever saw all steps sees all steps of the new tree; a locked node stays locked if it is there."""
+        tree, shown = self._searched(self.width, self.alpha)
+        steps, last = len(shown["steps"]), len(self.tree.steps)
+        with self.hold_sync(), self.hold_trait_notifications():
+            self.tree, self.trees = tree, [shown]
+            self.step = steps if self.step >= last else min(self.step, steps)
+            if self.locked is not None and not self._has(self.locked):
+                self.locked = None
+
+    def _has(self, path: Sequence[int]) -> bool:
+        return not path or any(node.tokens == tuple(path) for step in self.tree.steps for node in step)
+
+    @traitlets.validate("width", "alpha")
+    def _offered(self, proposal: dict[str, Any]) -> float:
+        name, value = proposal["trait"].name, proposal["value"]
+        offered = self.record[f"{name}s"] or [value]
+        for one in offered:
+            if math.isclose(value, one, abs_tol=1e-9):
+                return one
+        raise traitlets.TraitError(f"{name} is one of {offered}, not {value}")
+
+    @traitlets.validate("step")
+    def _within(self, proposal: dict[str, Any]) -> int:
+        if proposal["value"] > len(self.tree.steps):
+            raise traitlets.TraitError(f"step is 0 to {len(self.tree.steps)}, not {proposal['value']}")
+        return proposal["value"]
+
+    @traitlets.validate("locked")
+    def _is_node(self, proposal: dict[str, Any]) -> list[int] | None:
+        if proposal["value"] is not None and not self._has(proposal["value"]):
+            raise traitlets.TraitError(f"the tree has no node {tuple(proposal['value'])}")
+        return proposal["value"]
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """The view as one page that works alone; every width is searched with every alpha, for its sliders."""
+        shown = self.trees
+        pairs = [(width, alpha) for width in self.record["widths"] for alpha in self.record["alphas"]]
+        with self.hold_sync():
+            self.trees = [self._searched(*pair)[1] for pair in pairs] or shown
+            page = super().to_html(path)
+            self.trees = shown
+        return page
+
+    def summary(self) -> str:
+        """Steps and nodes; width and alpha, where they can be changed."""
+        size = f"{len(self.tree.steps)} steps, {sum(map(len, self.tree.steps))} nodes"
+        return f"width {self.width}, alpha {self.alpha:g}, {size}" if self.record["widths"] else size
+
+    def figure(self) -> Figure:
+        """The whole tree, 8 steps in a line; an arrow marks the present step, if it is not the last."""
+        shown = self.trees[0]
+        steps, rows = len(shown["steps"]), shown["rows"]
+        lines = -(-steps // STEPS_IN_LINE)
+        across, down = min(steps, STEPS_IN_LINE) + 1, rows + 1.3
+        height = lines * DOWN * down + 0.5
+        figure = Figure(figsize=(ACROSS * across, height))
+        for line in range(lines):
+            first, share = line * STEPS_IN_LINE, DOWN * down / height
+            limits = {"xlim": (first - 0.5, first + across - 0.5), "ylim": (rows, -1.3)}
+            ax = figure.add_axes((0, 1 - (line + 1) * share, 1, share), frameon=False, xticks=[], yticks=[], **limits)
+            self._draw(ax, range(first, first + across))
+        words = (
+            "box: score of the sentence so far; line: log-probability of the token; G: greedy's choice\n"
+            "full: kept; round, ✓: complete; dotted, ≤: beaten; dashed, ×: pruned; thick, ★: found"
+        )
+        figure.text(0.5, 0.25 / height, words, ha="center", va="center", fontsize=9)
+        return figure
+
+    def _draw(self, ax: Axes, columns: range) -> None:
+        """The nodes in these columns, and the lines between them."""
+        shown = self.trees[0]
+        nodes, best, greedy = (shown[name] for name in ("nodes", "best", "greedy"))
+        for step, column in enumerate(shown["steps"], 1):
+            if step in columns:
+                here = " ◀" if step == self.step < len(shown["steps"]) else ""
+                ax.text(step, -0.8, f"{step}{here}", ha="center", fontsize=10)
+                more = f"{column['hidden']} more ×" if column["hidden"] else ""
+                ax.text(step, shown["rows"] - 0.4, more, ha="center", fontsize=8, color=FAINT)
+        for i, (step, row, fate) in enumerate(zip(nodes["step"], nodes["row"], nodes["fate"], strict=True)):
+            if step not in columns:
+                continue
+            look = LOOKS[fate] | ({"edgecolor": TRAIN, "linewidth": 2.5} if i in best else {})
+            shape = f"round,pad=0,rounding_size={0.12 if fate == 'complete' else 0.03}"
+            box = FancyBboxPatch((step - 0.28, row - 0.36), 0.56, 0.72, shape, mutation_aspect=ACROSS / DOWN, **look)
+            ax.add_patch(box).set_facecolor("white")
+            if step > columns[0]:
+                above, turn = nodes["row"][nodes["parent"][i]], step - 0.72 + 0.14 * nodes["bend"][i]
+                line = {"color": look["edgecolor"], "linewidth": look["linewidth"], "linestyle": look["linestyle"]}
+                order = 0.6 if i in best else 0.3 if fate == "pruned" else 0.5  # what is found lies on top
+                ax.plot([step - 0.72, turn, turn, step - 0.28], [above, above, row, row], zorder=order, **line)
+                ax.text(step - 0.3, row - 0.06, plain(nodes["log_prob"][i]), ha="right", va="bottom", fontsize=7)
+            text = nodes["text"][i] if len(nodes["text"][i]) < 11 else nodes["text"][i][:8] + "…"
+            sign = ("★ " if i in best[-1:] else SIGNS[fate]) + ("G " if i in greedy else "")
+            words = f"{text}\n{sign}{plain(nodes['score'][i])}" if i else "start"
+            ax.text(step, row, words, ha="center", va="center", fontsize=8, color=FAINT if fate == "pruned" else INK)
+
+
+def listed(texts: Sequence[str], token: int) -> str:
+    """The text of a token, out of a list."""
+    if not 0 <= token < len(texts):
+        raise ValueError(f"the tree has a token {token}, and the list of texts ends at {len(texts) - 1}")
+    return texts[token]
+
+
+def plain(number: float) -> str:
+    """Two decimals, and a true minus sign, but none before 0."""
+    return f"{number:z.2f}".replace("-", "−")
+
+
+def offered_widths(width: int, widths: Sequence[int]) -> list[int]:
+    """The widths on the slider, in order, `width` among them."""
+    wrong = [one for one in (width, *widths) if one != int(one) or one < 1]
+    if wrong:
+        raise ValueError(f"a width is a whole number from 1, not {wrong[0]}")
+    return sorted({int(one) for one in (width, *widths)})
+
+
+def offered_alphas(alpha: float, alphas: Sequence[float]) -> list[float]:
+    """The alphas on the slider, in order, `alpha` among them."""
+    wrong = [one for one in (alpha, *alphas) if not 0 <= one < math.inf]
+    if wrong:
+        raise ValueError(f"an alpha is finite and not below 0, not {wrong[0]}")
+    return sorted({float(one) for one in (alpha, *alphas)})

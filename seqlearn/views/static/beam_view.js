@@ -1,0 +1,271 @@
+// BeamView: the tree of a beam search, step by step. Python searches and says where each node stands; here it is drawn.
+
+const BOX = { width: 92, height: 40, across: 148, down: 52, top: 28, left: 4 };
+const FATES = {
+  kept: "kept: among the best of its step, it goes on",
+  complete: "complete: it ends here and is set aside",
+  beaten: "beaten: among the best, but nothing that grows from it could win any more",
+  pruned: "pruned: not among the best of its step, it is dropped",
+};
+const SIGNS = { kept: "", complete: "✓", beaten: "≤", pruned: "×" };
+
+function build(model, root, record) {
+  const { widths, alphas } = record;
+  let [shown, hovered] = [null, null]; // { source, tree, forest, slider }; the number of a node
+  const found = () => model.get("trees").find(({ width, alpha }) => width === model.get("width") && alpha === model.get("alpha"));
+  const last = () => shown.tree.steps.length;
+  const at = () => Math.min(Math.max(model.get("step"), 0), last());
+  const go = (step) => {
+    change(model, { step: Math.min(Math.max(step, 0), last()) });
+    shown.forest.reveal(at());
+  };
+  /** Search otherwise. A page of its own has the tree; whoever saw all steps sees all of them again. */
+  const pick = (values) => {
+    const all = at() === last();
+    change(model, values);
+    if (found() === shown.source && (all || model.get("step") > last())) change(model, { step: last() });
+  };
+  const again = {
+    width: slider({ label: "beam width", texts: widths.map(String), choose: (i) => pick({ width: widths[i] }) }),
+    alpha: slider({ label: "length penalty α", texts: alphas.map(number), choose: (i) => pick({ alpha: alphas[i] }) }),
+  };
+  const button = (label, text, by) => make("button", { type: "button", "aria-label": label, onclick: () => go(at() + by) }, text);
+  const [previous, next] = [button("previous step", "◀ Previous", -1), button("next step", "Next ▶", 1)];
+  const place = make("span", { class: "control" });
+  const bar = make("div", { class: "controls", role: "group", "aria-label": "steps" }, previous, next, place);
+  const settings = make("div", { class: "controls", role: "group", "aria-label": "search" },
+    widths.length > 1 ? again.width.node : null, alphas.length > 1 ? again.alpha.node : null);
+  const [panel, said, told] = [make("div"), make("div"), make("div")];
+  fill(root, { role: "region", "aria-label": "beam search, step by step" }, [
+    settings.childNodes.length ? settings : null, bar, panel, legend(),
+    make("div", { class: "says", "aria-live": "polite" }, said, told),
+  ]);
+
+  const locked = () => {
+    const path = model.get("locked");
+    const index = path ? shown.tree.nodes.findIndex((node) => node.name === path.join()) : -1;
+    return index >= 0 && shown.tree.nodes[index].step <= at() ? index : null;
+  };
+  const explain = () => {
+    const index = locked() ?? (hovered !== null && shown.tree.nodes[hovered].step <= at() ? hovered : null);
+    shown.forest.mark(index, locked());
+    say(told, ...(index === null ? [make("span", { class: "faint" }, hint)] : sentence(shown.tree, index, locked() !== null)));
+  };
+  const grow = () => {
+    const step = at();
+    [previous.disabled, next.disabled] = [step === 0, step === last()];
+    shown.slider.set(step);
+    shown.forest.grow(step);
+    say(said, ...narration(shown.tree, step));
+    explain();
+  };
+  const redraw = () => {
+    const source = found();
+    if (widths.length) again.width.set(widths.indexOf(model.get("width")));
+    if (alphas.length) again.alpha.set(alphas.indexOf(model.get("alpha")));
+    panel.classList.toggle("waiting", !source);
+    if (!source) {
+      say(said, `Width ${model.get("width")} with α = ${number(model.get("alpha"))} is not searched yet: Python is busy, not running, ` +
+        "or its search failed (then its log says why). The tree below is the one before.");
+      return;
+    }
+    if (!shown || source !== shown.source) {
+      const focused = panel.contains(root.getRootNode().activeElement);
+      const tree = { ...source, nodes: nodesOf(source.nodes) };
+      const point = (index) => {
+        if (index === hovered) return;
+        hovered = index;
+        explain();
+      };
+      const lock = (index) => change(model, { locked: index === null ? null : pathOf(tree, index).map((i) => tree.nodes[i].token) });
+      shown = { source, tree, forest: forest(tree, point, lock, at), slider: slider({
+        label: "step", texts: Array.from({ length: source.steps.length + 1 }, (_, step) => `${step} of ${source.steps.length}`), choose: go }) };
+      hovered = null;
+      panel.replaceChildren(shown.forest.node);
+      place.replaceChildren(shown.slider.node);
+      if (focused) shown.forest.node.focus({ focusVisible: true });
+    }
+    grow();
+  };
+  root.onkeydown = (event) => {
+    const by = { PageDown: 1, PageUp: -1 }[event.key] ?? (event.target.matches("button") && { ArrowRight: 1, ArrowLeft: -1 }[event.key]);
+    if (!by) return;
+    go(at() + by);
+    event.preventDefault();
+  };
+  return { trees: redraw, width: redraw, alpha: redraw, step: () => found() && grow(), locked: explain };
+}
+
+const hint = "Point at a node, or press Tab and the arrow keys, to read its sentence; click or Enter keeps it. " +
+  "PageUp and PageDown change the step.";
+
+/** Two decimals in the tree; where it is explained, more of a small number. */
+const fixed = (x) => x.toFixed(2).replace(/^-0.00$/, "0.00").replace("-", "−");
+const exact = (x) => (Math.abs(x) < 0.1 && Math.abs(x) > 5e-5 ? String(Number(x.toFixed(4))).replace("-", "−") : number(x));
+const equals = (list) => (list.every((x) => Math.abs(Number(exact(x).replaceAll("−", "-")) - x) <= 1e-6 * Math.abs(x)) ? "=" : "≈");
+
+/** The nodes one by one, each with its name: its tokens. */
+function nodesOf(columns) {
+  const nodes = columns.token.map((_, i) => Object.fromEntries(Object.keys(columns).map((name) => [name, columns[name][i]])));
+  nodes.forEach((node, i) => (node.name = i ? [nodes[node.parent].name, node.token].filter((part) => part !== "").join() : ""));
+  return nodes;
+}
+
+/** The nodes from the first token to this one. */
+function pathOf({ nodes }, index) {
+  return index ? [...pathOf({ nodes }, nodes[index].parent), index] : [];
+}
+
+/** A text that changes; the same text again is not said twice. */
+function say(node, ...children) {
+  const fresh = make("div", {}, ...children);
+  if (node.textContent !== fresh.textContent) node.replaceChildren(fresh);
+}
+
+const words = ({ nodes }, path) => path.flatMap((i, place) => [place ? " " : "", token(nodes[i].text)]);
+
+/** A step in words; after the last one, what was found, and whether greedy search finds it, too. */
+function narration(tree, step) {
+  if (step === 0) return ["Step 0: one empty sentence, from which all others grow."];
+  const { steps, nodes, best, greedy } = tree;
+  const counts = Object.keys(FATES).filter((fate) => steps[step - 1][fate]).map((fate) => `${steps[step - 1][fate]} ${fate}`);
+  const parts = [`Step ${step}: each kept sentence gets one more token. The likeliest extensions: ${counts.join(", ")}. `];
+  if (step < steps.length || !best.length) return parts;
+  parts.push("Found ★: ", ...words(tree, best), `, score ${fixed(nodes[best.at(-1)].score)}. `);
+  const end = greedy.at(-1);
+  if (end === best.at(-1)) return [...parts, "Greedy search (G) finds the same."];
+  if (nodes[end].fate === "complete") return [...parts, "Greedy search (G) finds ", ...words(tree, greedy), `, score ${fixed(nodes[end].score)}.`];
+  return [...parts, "Greedy search (G) begins with ", ...words(tree, greedy), `, which is ${nodes[end].fate} at step ${nodes[end].step}.`];
+}
+
+/** The sentence of a node, and its arithmetic. */
+function sentence(tree, index, isLocked) {
+  const { nodes, steps } = tree;
+  const { parent, step, log_prob, total, score, fate, text } = nodes[index];
+  const lock = isLocked ? make("span", { class: "faint" }, " (locked: Escape or a click frees it)") : null;
+  if (!index) return [make("div", {}, "The start: nothing is written yet, and the total is 0.", lock)];
+  const { penalty } = steps[step - 1];
+  const before = nodes[parent].total;
+  const share = 100 * Math.exp(log_prob);
+  return [
+    make("div", {}, ...words(tree, pathOf(tree, index)), ` – ${FATES[fate]}.`, lock),
+    make("div", {}, "log p(", token(text), `) ${equals([log_prob])} ${exact(log_prob)}, a probability of ${number(share)} %. ` +
+      `Total: ${exact(before)} + ${log_prob < 0 ? `(${exact(log_prob)})` : 0} ${equals([before, log_prob, total])} ${exact(total)}. ` +
+      `Score: total / penalty of length ${step} = ${exact(total)} / ${exact(penalty)} ${equals([total, penalty, score])} ${exact(score)}.`),
+  ];
+}
+
+function legend() {
+  const sign = (name, text) => make("span", { class: name, "aria-hidden": "true" }, text);
+  const sample = (fate, text) => make("span", {}, sign(`sample ${fate}`, SIGNS[fate] ?? "★"), text);
+  return make("div", { class: "legend" }, sample("kept", "kept"), sample("complete", "complete"),
+    sample("beaten", "beaten: cannot win any more"), sample("pruned", "pruned"), sample("best", "found"),
+    make("span", {}, sign("greedy", "G"), "greedy's choice: the likeliest token"),
+    make("span", {}, "on a line: log-probability of the token; in a box: score of the sentence so far"));
+}
+
+/** The tree. point(number or null): what mouse or arrow keys are on; lock(number or null): what was clicked, or Enter. */
+function forest(tree, point, lock, at) {
+  const { nodes, steps, rows, best, greedy } = tree;
+  const id = `beam${Math.random().toString(36).slice(2)}-`;
+  const x = (step) => BOX.left + step * BOX.across;
+  const y = (row) => BOX.top + row * BOX.down;
+  const looks = nodes.map(({ fate }, i) => (best.includes(i) ? `${fate} best` : fate));
+  const boxes = nodes.map(({ text, score, fate, step, row }, i) => {
+    const sign = i && i === best.at(-1) ? "★" : SIGNS[fate];
+    const name = i ? `${text}, ${fate}${best.includes(i) ? ", on the way to what was found" : ""}, score ${fixed(score)}` : "start";
+    return make("div", { class: `node ${looks[i]}`, id: id + i, role: "treeitem", "aria-level": step + 1, "aria-label": name, title: text || null },
+      make("bdi", { class: "text" }, i ? text : "start"), i ? make("span", { class: "score" }, `${sign} ${fixed(score)}`.trim()) : null,
+      greedy.includes(i) ? make("span", { class: "greedy" }, "G") : null);
+  });
+  const size = { width: `${BOX.width}px`, height: `${BOX.height}px` };
+  boxes.forEach((box, i) => Object.assign(box.style, size, { left: `${x(nodes[i].step)}px`, top: `${y(nodes[i].row)}px` }));
+  const edges = nodes.map(({ parent, step, row, bend, log_prob }, i) => {
+    if (!i) return draw("g");
+    const [x0, x1, y0, y1] = [x(step - 1) + BOX.width, x(step), y(nodes[parent].row) + BOX.height / 2, y(row) + BOX.height / 2];
+    const [turn, round] = [x0 + 1 + 19 * bend, Math.sign(y1 - y0) * Math.min(6, Math.abs(y1 - y0))];
+    const d = y0 === y1 ? `M${x0} ${y0}H${x1}` : `M${x0} ${y0}H${turn}V${y1 - round}Q${turn} ${y1} ${turn + 6} ${y1}H${x1}`;
+    return draw("g", { class: `edge ${looks[i]}` }, draw("path", { d }),
+      draw("text", { x: x1 - 5, y: y1 - 5, "text-anchor": "end" }, fixed(log_prob)));
+  });
+  const note = (name, i, y, text) => draw("text", { class: name, x: x(i + 1) + BOX.width / 2, y, "text-anchor": "middle" }, text);
+  const heads = steps.map((_, i) => note("head", i, 16, String(i + 1)));
+  const feet = steps.map(({ hidden }, i) => note("foot", i, y(rows) + 6, hidden ? `… ${hidden} more ×` : ""));
+  const [width, height] = [x(steps.length) + BOX.width + 6, y(rows) + 14];
+  const level = (i) => (best.includes(i) ? 2 : nodes[i].fate === "pruned" ? 0 : 1); // what is found lies on top
+  const lines = edges.map((_, i) => i).sort((i, j) => level(i) - level(j)).map((i) => edges[i]);
+  const svg = draw("svg", { width, height, "aria-hidden": "true" }, ...lines, ...heads, ...feet);
+  const inner = make("div", { class: "inner", role: "none" }, svg, ...boxes);
+  Object.assign(inner.style, { width: `${width}px`, height: `${height}px` });
+  const label = "the search tree. Left: parent, right: child, up and down: same step, Enter locks.";
+  const node = make("div", { class: "tree", role: "tree", tabindex: 0, "aria-label": label }, inner);
+
+  let [cursor, held] = [0, null];
+  const see = (step) => { // scroll sideways only: the page stays where it is
+    node.scrollLeft = Math.min(Math.max(node.scrollLeft, x(step) + BOX.width + 12 - node.clientWidth), Math.max(0, x(step - 1)));
+  };
+  const move = (index) => {
+    if (index === undefined) return;
+    cursor = index;
+    if (held !== null) lock(index); // the lock follows the arrow keys
+    point(index);
+    see(nodes[index].step);
+  };
+  const open = (i) => nodes[i].step <= at();
+  const column = (step) => nodes.map((_, i) => i).filter((i) => nodes[i].step === step).sort((i, j) => nodes[i].row - nodes[j].row);
+  const beside = (by) => column(nodes[cursor].step)[column(nodes[cursor].step).indexOf(cursor) + by];
+  const child = () => column(nodes[cursor].step + 1).find((i) => nodes[i].parent === cursor && open(i));
+  const moves = {
+    ArrowLeft: () => (cursor ? nodes[cursor].parent : undefined), ArrowRight: child, ArrowUp: () => beside(-1), ArrowDown: () => beside(1),
+    Home: () => 0, End: () => best.findLast(open) ?? column(at())[0],
+  };
+  const numberOf = (event) => {
+    const index = boxes.indexOf(event.target.closest(".node"));
+    return index < 0 ? null : index;
+  };
+  const listeners = {
+    pointermove: (event) => point(numberOf(event)),
+    pointerleave: () => point(null),
+    focus: () => node.matches(":focus-visible") && point((cursor = held ?? cursor)),
+    blur: () => point(null),
+    click: (event) => {
+      if (numberOf(event) === null) return;
+      cursor = numberOf(event);
+      lock(cursor === held ? null : cursor);
+    },
+    keydown: (event) => {
+      if (event.key in moves) move(moves[event.key]());
+      else if (event.key === "Enter" || event.key === " ") lock(cursor === held ? null : cursor);
+      else if (event.key === "Escape") lock(null);
+      else return;
+      event.preventDefault();
+    },
+  };
+  Object.entries(listeners).forEach(([name, listener]) => node.addEventListener(name, listener));
+  return {
+    node,
+    reveal: see,
+    /** Show the nodes of the first steps; what was found, only when it is found. */
+    grow(step) {
+      nodes.forEach((_, i) => [boxes[i], edges[i]].forEach((part) => part.classList.toggle("later", !open(i))));
+      [...heads, ...feet].forEach((part, i) => part.classList.toggle("later", i % steps.length >= step));
+      heads.forEach((head, i) => head.classList.toggle("now", i + 1 === step));
+      inner.classList.toggle("done", step === steps.length);
+      while (!open(cursor)) cursor = nodes[cursor].parent;
+    },
+    /** The way to a node. */
+    mark(index, lockedIndex) {
+      held = lockedIndex;
+      if (held !== null) cursor = held;
+      const path = index === null ? [] : [0, ...pathOf(tree, index)];
+      boxes.forEach((box, i) => {
+        box.classList.toggle("on", path.includes(i));
+        box.classList.toggle("at", i === index);
+        box.setAttribute("aria-selected", i === held);
+        edges[i].classList.toggle("on", path.includes(i));
+      });
+      if (index === null) node.removeAttribute("aria-activedescendant");
+      else node.setAttribute("aria-activedescendant", id + index);
+    },
+  };
+}

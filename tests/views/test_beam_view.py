@@ -1,0 +1,368 @@
+"""BeamView draws the tree of a search, searches again where a slider moves, and says what is wrong with it."""
+
+import base64
+import dataclasses
+import itertools
+import json
+import math
+import re
+
+import matplotlib
+import pytest
+import torch
+import traitlets
+from matplotlib import pyplot as plt
+from torch import nn
+
+from seqlearn.beams import Hypothesis, Node, Tree
+from seqlearn.decoding import beam_search, exhaustive_search, gnmt, greedy_search
+from seqlearn.views.beam_view import BeamView
+from seqlearn.views.trees import drawing
+
+matplotlib.use("agg")
+WORDS = ["<pad>", "<bos>", "<eos>", "the", "a", "cat", "dog", "sleeps"]
+PAD, BOS, EOS, THE, A, CAT, DOG, SLEEPS = range(len(WORDS))
+CHAIN = {  # greedy begins with "the", and every cat and dog that it can reach is less likely than "a dog"
+    BOS: {THE: 0.55, A: 0.45},
+    THE: {CAT: 0.4, DOG: 0.35, SLEEPS: 0.25},
+    A: {DOG: 0.9, CAT: 0.1},
+    CAT: {SLEEPS: 0.6, EOS: 0.4},
+    DOG: {SLEEPS: 0.9, EOS: 0.1},
+    SLEEPS: {EOS: 0.9, THE: 0.1},
+}
+IDS = {"bos": BOS, "eos": EOS, "forbidden": (PAD, BOS)}
+SOURCE = torch.tensor([[3]]), torch.tensor([1])
+
+
+class Chain(nn.Module):
+    """A model whose next token depends on the last one only."""
+
+    def __init__(self, probabilities):
+        super().__init__()
+        self.encoder, self.decoder = lambda source, lens: None, Decoder()
+        self.decoder.log_probs = probabilities.log()
+
+
+class Decoder(nn.Module):
+    def init_state(self, memory):
+        return self
+
+    def select(self, rows):
+        return self
+
+    def forward(self, tokens, state):
+        return self.log_probs[tokens], state
+
+
+def chain():
+    probabilities = torch.zeros(len(WORDS), len(WORDS))
+    for word, following in CHAIN.items():
+        probabilities[word, list(following)] = torch.tensor(list(following.values()))
+    return Chain(probabilities)
+
+
+def searcher(model, calls=None, **settings):
+    def search(width, alpha):
+        if calls is not None:
+            calls.append((width, alpha))
+        trees = []
+        beam_search(model, *SOURCE, **IDS, width=width, length_penalty=gnmt(alpha), trace=trees, **settings)
+        return trees[0]
+
+    return search
+
+
+def grown(given, best=(), alpha=0.0):
+    """A tree of {tokens: (log-probability, fate)} for each step."""
+    totals, steps = {(): 0.0}, []
+    for length, nodes in enumerate(given, 1):
+        totals |= {tokens: totals[tokens[:-1]] + log_prob for tokens, (log_prob, _) in nodes.items()}
+        divisor = ((5 + length) / 6) ** alpha
+        steps.append([Node(t, log_prob, totals[t], totals[t] / divisor, fate) for t, (log_prob, fate) in nodes.items()])
+    return Tree(list(best), steps)
+
+
+def by_hand(alpha=0.0):
+    """Tokens 5 to 9; 2 is <eos>. The second of two beginnings wins."""
+    given = [
+        {(5,): (-0.5, "kept"), (6,): (-1.0, "kept"), (7,): (-2.0, "pruned")},
+        {(6, 8): (-0.1, "kept"), (5, 8): (-0.7, "kept"), (5, 9): (-0.9, "pruned"), (6, 9): (-2.0, "pruned")}
+        | {(6, 7): (-2.5, "pruned"), (5, 7): (-3.5, "pruned")},
+        {(6, 8, 2): (-0.1, "complete"), (5, 8, 9): (-0.4, "beaten"), (5, 8, 2): (-0.9, "pruned")},
+    ]
+    return grown(given, [Hypothesis([6, 8], [-1.0, -0.1, -0.1], True)], alpha)
+
+
+def paths(shown):
+    """The tokens of each drawn node."""
+    found = [()]
+    for parent, token in zip(shown["nodes"]["parent"][1:], shown["nodes"]["token"][1:], strict=True):
+        found.append((*found[parent], token))
+    return found
+
+
+def test_a_tree_by_hand():
+    shown = drawing(by_hand(), str)
+    at = dict(zip(paths(shown), shown["nodes"]["row"], strict=True))
+    assert at == {
+        (): 0, (5,): 0, (6,): 1, (7,): 2,
+        (5, 8): 0, (5, 9): 1, (6, 8): 2, (6, 9): 3,
+        (5, 8, 9): 0, (5, 8, 2): 1, (6, 8, 2): 2,
+    }  # fmt: skip
+    assert shown["rows"] == 4
+    numbers = {path: number for number, path in enumerate(paths(shown))}
+    assert shown["best"] == [numbers[path] for path in [(6,), (6, 8), (6, 8, 2)]]
+    assert shown["greedy"] == [numbers[path] for path in [(5,), (5, 8), (5, 8, 9)]]
+    counted = [[step[name] for name in ("kept", "complete", "beaten", "pruned", "hidden")] for step in shown["steps"]]
+    assert counted == [[2, 0, 0, 1, 0], [2, 0, 0, 4, 2], [0, 1, 1, 1, 0]]
+    assert [step["penalty"] for step in shown["steps"]] == [1, 1, 1]
+    bends = dict(zip(paths(shown), shown["nodes"]["bend"], strict=True))
+    assert bends[6, 8] == bends[6, 9] < bends[5, 8] == bends[5, 9], "lines from a lower parent turn first"
+
+
+def test_numbers_are_those_of_the_nodes():
+    tree = by_hand(alpha=0.6)
+    shown = drawing(tree, lambda token: f"word {token}")
+    nodes = {node.tokens: node for step in tree.steps for node in step}
+    for i, path in enumerate(paths(shown)[1:], 1):
+        mine = {name: column[i] for name, column in shown["nodes"].items()}
+        assert mine["text"] == f"word {path[-1]}" and mine["fate"] == nodes[path].fate and mine["step"] == len(path)
+        for name in ("log_prob", "total", "score"):
+            assert mine[name] == pytest.approx(getattr(nodes[path], name), rel=1e-5)
+    assert [step["penalty"] for step in shown["steps"]] == pytest.approx([1, (7 / 6) ** 0.6, (8 / 6) ** 0.6], rel=1e-5)
+    assert shown["nodes"]["parent"][0] == -1 and shown["nodes"]["text"][0] == ""
+
+
+def test_which_nodes_are_left_out():
+    shown = paths(drawing(by_hand(), str))
+    assert (6, 7) not in shown and (5, 7) not in shown, "only the 2 likeliest of 4 pruned nodes"
+    late = {(6, 7): (-0.1, "kept"), (6, 8): (-0.2, "pruned"), (6, 9): (-0.3, "pruned")}
+    late |= {(5, 8): (-3.0, "pruned"), (5, 9): (-4.0, "pruned")}
+    shown = drawing(grown([{(5,): (-0.5, "kept"), (6,): (-0.6, "kept")}, late]), str)
+    assert set(paths(shown)) == {(), (5,), (6,), (6, 7), (6, 8), (6, 9), (5, 8)}, "and greedy's, to where it ends"
+    assert [paths(shown)[i] for i in shown["greedy"]] == [(5,), (5, 8)] and shown["steps"][1]["hidden"] == 1
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_lines_cross_and_all_rows_are_used_once(seed):
+    torch.manual_seed(seed)
+    model = Chain((2 * torch.randn(9, 9)).softmax(-1))
+    width = seed % 5 + 1
+    tree = searcher(model, max_length=12, refill=bool(seed % 2))(width, 0.5)
+    shown = drawing(tree, str)
+    nodes, named = shown["nodes"], paths(shown)
+    assert len(set(named)) == len(named)
+    assert {node.tokens for step in tree.steps for node in step if node.fate != "pruned"} <= set(named)
+    tallest = 0
+    for number, step in enumerate(tree.steps, 1):
+        column = sorted((i for i, at in enumerate(nodes["step"]) if at == number), key=lambda i: nodes["row"][i])
+        rows = [nodes["row"][i] for i in column]
+        assert len(set(rows)) == len(rows) and min(rows) >= 0 and max(rows) < shown["rows"]
+        above = [nodes["row"][nodes["parent"][i]] for i in column]
+        assert above == sorted(above), "lines do not cross"
+        for one, two in itertools.pairwise(column):
+            if nodes["parent"][one] == nodes["parent"][two]:
+                assert nodes["total"][one] >= nodes["total"][two], "the likeliest child first"
+        assert len(column) + shown["steps"][number - 1]["hidden"] == len(step)
+        assert sum(shown["steps"][number - 1][fate] for fate in ("kept", "complete", "beaten", "pruned")) == len(step)
+        tallest = max(tallest, len(column))
+    assert shown["rows"] == tallest, "no more rows than nodes of a step"
+    greedy = greedy_search(model, *SOURCE, **IDS, max_length=12)[0]
+    tokens = [*greedy.tokens, *[EOS] * greedy.finished]
+    assert [nodes["token"][i] for i in shown["greedy"]] == tokens[: len(shown["greedy"])] and shown["greedy"]
+    if nodes["fate"][shown["greedy"][-1]] == "complete":
+        assert len(tokens) == len(shown["greedy"])
+    best = [nodes["token"][i] for i in shown["best"]]
+    assert best[: len(tree.best[0].tokens)] == tree.best[0].tokens
+    assert nodes["score"][shown["best"][-1]] == pytest.approx(tree.best[0].score, rel=1e-4)
+
+
+def test_greedy_loses_and_two_beams_win():
+    view = BeamView(searcher(chain()), WORDS, width=1)
+    text = lambda name: [view.trees[0]["nodes"]["text"][i] for i in view.trees[0][name]]  # noqa: E731
+    assert text("best") == text("greedy") == ["the", "cat", "sleeps", "<eos>"]
+    view.width = 2
+    assert text("best") == ["a", "dog", "sleeps", "<eos>"] and text("greedy") == ["the", "cat", "sleeps", "<eos>"]
+    (truth,) = exhaustive_search(chain(), *SOURCE, **IDS, max_length=6)
+    assert [WORDS[token] for token in truth[0].tokens] == ["a", "dog", "sleeps"]
+    assert view.tree.best[0].score == pytest.approx(truth[0].score) == pytest.approx(math.log(0.45 * 0.9**3))
+
+
+def test_a_slider_searches_again_once():
+    calls = []
+    view = BeamView(searcher(chain(), calls), WORDS, alphas=(0, 1.5))
+    assert calls == [(2, 0.0)] and view.step == 4
+    view.width = 3
+    view.alpha = 1.5
+    assert calls == [(2, 0.0), (3, 0.0), (3, 1.5)]
+    assert (view.trees[0]["width"], view.trees[0]["alpha"], len(view.trees)) == (3, 1.5, 1)
+    assert view.trees[0]["steps"][3]["penalty"] == pytest.approx(1.5**1.5, rel=1e-4)
+    view.alpha = 1.5 + 1e-12
+    assert len(calls) == 3, "the same, up to rounding"
+
+
+def test_steps_and_lock_when_the_tree_changes():
+    trees = {1: by_hand(), 2: by_hand(), 3: by_hand()}
+    trees[2].steps, trees[2].best = trees[2].steps[:2], []
+    trees[3].steps[2] = [node for node in trees[3].steps[2] if node.tokens != (5, 8, 9)]
+    view = BeamView(lambda width, alpha: trees[width], widths=(1, 2, 3), width=1)
+    view.locked = [5, 8, 9]
+    view.width = 2
+    assert view.step == 2 and view.locked is None, "all steps stay all steps; the node is gone"
+    view.locked = [5, 8]
+    view.width = 3
+    assert view.step == 3 and view.locked == [5, 8]
+    view.step = 1
+    view.width = 2
+    assert view.step == 1
+    view.locked = []
+    assert view.locked == [], "the start can be locked, too"
+
+
+def test_a_ready_tree_has_no_sliders():
+    view = BeamView(by_hand(), step=1)
+    assert view.record == {"widths": [], "alphas": []} and view.step == 1
+    assert repr(view) == "BeamView(3 steps, 12 nodes)"
+    view.update(Tree([], by_hand().steps[:1]), decode=lambda token: f"<{token}>")
+    assert view.step == 1 and view.trees[0]["nodes"]["text"][1] == "<5>" and view.trees[0]["best"] == []
+    with pytest.raises(TypeError, match="without them a tree"):
+        view.update(lambda width, alpha: by_hand(), str)
+
+
+def test_another_sentence_in_the_same_view():
+    view = BeamView(searcher(chain()), WORDS, width=3)
+    view.update(lambda width, alpha: by_hand(), str)
+    assert view.width == 3 and len(view.tree.steps) == 3 and view.step == 3
+    assert view.trees[0]["nodes"]["text"][:2] == ["", "5"]
+
+
+def test_what_is_wrong_changes_nothing():
+    view = BeamView(searcher(chain()), WORDS)
+    tree, trees = view.tree, view.trees
+    for search in (lambda width, alpha: Tree([]), lambda width, alpha: [by_hand()], lambda width, alpha: 1 / 0):
+        with pytest.raises((ValueError, TypeError, ZeroDivisionError)):
+            view.update(search)
+    assert view.tree is tree and view.trees == trees
+    view.width = 1
+    assert view.tree.best[0].tokens == [THE, CAT, SLEEPS], "it still searches as before"
+
+
+def broken(step, index, **changes):
+    tree = by_hand(0.6)
+    tree.steps[step][index] = dataclasses.replace(tree.steps[step][index], **changes)
+    return tree
+
+
+def other_best(tokens, log_probs):
+    return Tree([Hypothesis(tokens, log_probs, True)], by_hand().steps)
+
+
+@pytest.mark.parametrize(
+    ("tree", "sentence"),
+    [
+        (Tree([]), "a tree without a node cannot be drawn"),
+        (Tree([], [[], []]), "a tree without a node cannot be drawn"),
+        (Tree([], [*by_hand().steps[:1], []]), "step 2 of the tree has no node"),
+        (Tree([], by_hand().steps[:1] * 4000), "12,000 nodes is too large to be seen, 10,000 is the most"),
+        (Tree([], by_hand().steps[1:]), r"the node \(6, 8\) at step 1 has 2 tokens, not 1"),
+        (broken(1, 0, tokens=(4, 8)), r"the node \(4, 8\) at step 2 has no parent: none is there"),
+        (broken(1, 0, tokens=(7, 8)), r"\(7, 8\) at step 2 has no parent: that one is pruned, not kept"),
+        (broken(1, 0, tokens=(5, 9)), "has a total of -1.1, which is not -0.5 [+] -0.1"),
+        (Tree([], [by_hand().steps[0][:1] * 2]), r"the node \(5,\) at step 1 stands there twice"),
+        (broken(0, 1, log_prob=math.nan), r"the node \(6,\) at step 1 has a log_prob of nan"),
+        (broken(0, 1, total=-math.inf), "has a total of -inf"),
+        (broken(2, 0, score=math.nan), r"the node \(6, 8, 2\) at step 3 has a score of nan"),
+        (broken(2, 0, total=-1.0), "has a total of -1, which is not -1.1 [+] -0.1"),
+        (broken(1, 2, score=-1.0), "has a score of -1, which is not its total -1.4 / 1.09"),
+        (broken(1, 2, score=1.0), "has a score of 1, which is not its total"),
+        (broken(0, 2, fate="lost"), "has the fate 'lost', which is none of kept, complete, beaten, pruned"),
+        (other_best([6, 9], [-1.0, -2.0, -1.0]), r"the best hypothesis, \[6, 9\], is no complete node"),
+        (other_best([6], [-1.0, -0.1]), "is no complete node"),
+        (other_best([6, 8, 2, 2], [-1.0] * 5), "is no complete node"),
+        (other_best([], []), "is no complete node"),
+    ],
+)
+def test_one_sentence_for_a_wrong_tree(tree, sentence):
+    with pytest.raises(ValueError, match=sentence) as caught:
+        BeamView(tree)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "sentence"),
+    [
+        ({"width": 0}, ValueError, "a width is a whole number from 1, not 0"),
+        ({"widths": (1, 2.5)}, ValueError, "a width is a whole number from 1, not 2.5"),
+        ({"alpha": -0.5}, ValueError, "an alpha is finite and not below 0, not -0.5"),
+        ({"alphas": (0, math.nan)}, ValueError, "an alpha is finite and not below 0, not nan"),
+        ({"decode": WORDS[:5]}, ValueError, "the tree has a token 5, and the list of texts ends at 4"),
+        ({"search": lambda width, alpha: []}, TypeError, "a search gives a Tree, the first of `trace`, not list"),
+        ({"step": 9}, traitlets.TraitError, "step is 0 to 4, not 9"),
+    ],
+)
+def test_one_sentence_for_what_is_wrong(given, error, sentence, as_a_user):
+    with pytest.raises(error, match=sentence):
+        BeamView(**{"search": searcher(chain()), "decode": WORDS} | given)
+
+
+def test_traits_are_checked():
+    view = BeamView(searcher(chain()), WORDS)
+    for name, value, sentence in [
+        ("width", 7, r"width is one of \[1, 2, 3, 4\], not 7"),
+        ("alpha", 0.5, r"alpha is one of \[0.0, 0.3, .*\], not 0.5"),
+        ("step", 5, "step is 0 to 4, not 5"),
+        ("locked", [DOG], r"the tree has no node \(6,\)"),
+    ]:
+        with pytest.raises(traitlets.TraitError, match=sentence):
+            setattr(view, name, value)
+    assert (view.width, view.alpha, view.step, view.locked) == (2, 0.0, 4, None)
+    assert BeamView(searcher(chain()), WORDS, width=6, alpha=0.5).record["widths"] == [1, 2, 3, 4, 6]
+
+
+def test_the_picture():
+    view = BeamView(by_hand(), "0123456789", step=2)
+    (ax,) = view.figure().axes
+    texts = [text.get_text() for text in ax.texts]
+    assert {"start", "5\nG −0.50", "8\n−1.10", "9\n× −1.40", "2\n★ −1.20", "9\n≤ G −1.60", "2\n× −2.10"} <= set(texts)
+    assert {"1", "2 ◀", "3", "2 more ×", "−0.70"} <= set(texts)
+    found = [patch for patch in ax.patches if patch.get_linewidth() == 2.5]
+    assert [patch.get_x() + 0.28 for patch in found] == pytest.approx([1, 2, 3])
+    assert [patch.get_y() + 0.36 for patch in found] == pytest.approx([1, 2, 2])
+    styles = [patch.get_linestyle() for patch in ax.patches]
+    assert (styles.count("--"), styles.count(":")) == (4, 1)
+    ends = {(line.get_xdata()[-1] + 0.28, line.get_ydata()[0], line.get_ydata()[-1]) for line in ax.lines}
+    assert len(ax.lines) == 10 and (3.0, 2, 2) in ends and (2.0, 1, 3) in ends, "from the row of the parent to its own"
+
+
+def test_a_long_tree_goes_on_below():
+    view = BeamView(searcher(Chain((3 * torch.randn(30, 30)).softmax(-1)), min_length=20, max_length=21), width=4)
+    assert [ax.get_xlim() for ax in view.figure().axes] == [(-0.5, 8.5), (7.5, 16.5), (15.5, 24.5)]
+    assert len(view.png()) < 600_000
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_bundle_of_a_notebook():
+    calls, before = [], plt.get_fignums()
+    view = BeamView(searcher(chain(), calls), ["", "", "猫", "שלום", "🐈", "$\\frac$", "x" * 99, "<b>"])
+    data, _ = view._repr_mimebundle_()
+    assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
+    assert data["text/plain"] == repr(view) == "BeamView(width 2, alpha 0, 4 steps, 15 nodes)"
+    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 100_000
+    assert plt.get_fignums() == before and len(calls) == 1, "a picture needs no other search"
+
+
+def test_a_page_of_its_own(tmp_path):
+    calls = []
+    view = BeamView(searcher(chain(), calls), WORDS, widths=(1, 2), alphas=(0, 0.6), alpha=0.6, step=2)
+    shown = view.trees
+    page = view.to_html(tmp_path / "view.html")
+    assert (tmp_path / "view.html").read_text("utf-8") == page
+    state = json.loads(re.search(r'id="state">(.*?)</script>', page, re.S)[1])
+    assert [(tree["width"], tree["alpha"]) for tree in state["trees"]] == [(1, 0), (1, 0.6), (2, 0), (2, 0.6)]
+    assert state["trees"][3] == json.loads(json.dumps(shown[0])) and (state["width"], state["step"]) == (2, 2)
+    assert calls == [(2, 0.6), (1, 0.0), (1, 0.6), (2, 0.0), (2, 0.6)] and view.trees == shown, "only for the page"
+    assert "default-src 'none'" in page and not re.search(r"(?:src|href)=[\"']|url\(", page)
+    assert len(page) < 100_000
+    assert (
+        len(json.loads(re.search(r'id="state">(.*?)</script>', BeamView(by_hand()).to_html(), re.S)[1])["trees"]) == 1
+    )
