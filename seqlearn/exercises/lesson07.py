@@ -17,7 +17,7 @@ WORDS = 10  # of the lesson's sentence
 @check("7.1", section="3. One product, then a reshape")
 def check_heads(to_heads: Callable[[Tensor, int], Tensor], from_heads: Callable[[Tensor], Tensor]) -> None:
     """Try out `to_heads(x, heads)` -> (batch, heads, steps, size) and `from_heads`, the way back."""
-    for batch, steps, heads, size in ((2, 3, 2, 4), (1, 4, 4, 3), (3, 6, 3, 1)):
+    for batch, steps, heads, size in ((2, 3, 4, 5), (1, 4, 4, 3), (3, 6, 3, 1)):
         x = torch.arange(batch * steps * heads * size, dtype=torch.float32).view(batch, steps, heads * size)
         copy = x.clone()
         found, parts = to_heads(x, heads), torch.tensor(_split(copy.tolist(), heads, size))
@@ -37,6 +37,7 @@ def _examine_split(found, x: list, heads: int, size: int) -> None:
     right = _split(x, heads, size)
     _examine_form(found, (batch, heads, steps, size), "`to_heads`", {
         (batch, steps, heads, size): "the heads still stand *behind* the steps: exchange the axes 1 and 2.",
+        (heads, batch, steps, size): "the heads stand before the batch: (batch, heads, steps, size).",
         (batch * heads, steps, size): "batch and heads share one axis: keep them apart, (batch, heads, steps, size).",
         (batch, size, heads, steps): "you exchanged the axes 1 and 3, steps and size: exchange the axes 1 and 2.",
     })  # fmt: skip
@@ -51,11 +52,14 @@ def _examine_split(found, x: list, heads: int, size: int) -> None:
     every = [[[[row[h + heads * i] for i in range(size)] for row in rows] for h in range(heads)] for rows in x]
     if _equal(found, every):
         raise Wrong(
-            f"head 0 got every {heads}th number of a step; it should get the first {size}, so cut into (heads, size)."
+            f"head 0 got the numbers 0, {heads}, {2 * heads}, ... of a step; it should get the first {size}: "
+            "cut into (heads, size)."
         )
     if _equal(found, [rows[::-1] for rows in right]):
         raise Wrong("the heads are in the opposite order: head 0 has the *first* numbers.")
-    raise Wrong(f"`to_heads`: step 0 of head 0 should be {right[0][0][0]}; yours: {found[0, 0, 0].tolist()}.")
+    b, h, s, _ = (found.double().cpu() != torch.tensor(right).double()).nonzero()[0].tolist()
+    place, given = f"sentence {b}, head {h}, step {s}", found[b, h, s].tolist()
+    raise Wrong(f"`to_heads`: {place} should be {right[b][h][s]}; yours: {given}.")
 
 
 def _examine_merge(found, parts: Tensor, x: Tensor) -> None:
@@ -69,7 +73,8 @@ def _examine_merge(found, parts: Tensor, x: Tensor) -> None:
         return
     if torch.equal(found.double().cpu(), parts.reshape(x.shape).double()):
         raise Wrong("`from_heads` has the classic bug: exchange the axes 1 and 2 *before* the `reshape`.")
-    raise Wrong(f"`from_heads`: step 0 should be {x[0, 0].tolist()}; yours: {found[0, 0].tolist()}.")
+    b, s, _ = (found.double().cpu() != x.double()).nonzero()[0].tolist()
+    raise Wrong(f"`from_heads`: sentence {b}, step {s} should be {x[b, s].tolist()}; yours: {found[b, s].tolist()}.")
 
 
 def _split(x: list, heads: int, size: int) -> list:
@@ -133,7 +138,7 @@ def _diagnose_weights(weights, right, x, W_q, W_k, heads) -> str:
         ({"scale": heads**-0.5}, f"you divided by the root of the number of heads; take the size of one head, {size}."),
         ({"scrambled": True}, "the classic bug: `reshape` alone gives heads other words; it takes a transpose."),
         ({"turned": True}, "your matrices lie on their side: it is `x @ W.T`."),
-        ({"interleaved": True}, f"head 0 got every {heads}th number; it has the first {size} rows of each matrix."),
+        ({"interleaved": True}, f"head 0 got the rows 0, {heads}, {2 * heads}, ... of W; it has the first {size}."),
         ({"may": seen["everything"], "cut": True}, "you masked after the softmax, so rows do not sum to 1."),
         ({"may": seen["everything"], "scale": 1.0}, "neither scaled nor masked: divide, and hide the future."),
     ]
@@ -144,7 +149,7 @@ def _diagnose_weights(weights, right, x, W_q, W_k, heads) -> str:
         return "you exchanged W_q and W_k: queries look, keys are looked at."
     given = weights.detach().double().cpu()
     if given.isnan().any():
-        return "there are NaNs: does the first word see nothing? A word may look at itself, too."
+        return _diagnose_nan(given.isnan().any(-1).any(0).tolist())
     if _close(given[:, 1:], [head[1:] for head in _weights(x, W_q, W_k, heads, may=seen["strict"])]):
         return "a word does not see itself: the diagonal of the mask is True, too."
     if not ((given.sum(-1) - 1).abs() < 1e-3).all():
@@ -154,6 +159,15 @@ def _diagnose_weights(weights, right, x, W_q, W_k, heads) -> str:
         return f"a weight of {float(given.triu(1).max()):.2f} lies on a word that comes later than its query."
     shown = ", ".join(f"{number:.3f}" for number in right[0][1])
     return f"head 0, word 1 should be [{shown}]; yours: [{', '.join(f'{n:.3f}' for n in given[0, 1].tolist())}]."
+
+
+def _diagnose_nan(empty: list[bool]) -> str:
+    """What the words whose rows have NaNs say about the mask and the softmax."""
+    if not any(empty[:-1]):
+        return "the last word sees nothing: the mask is inverted, True = may be attended."
+    if not any(empty[1:]):
+        return "the first word sees nothing: a word may look at itself, too."
+    return "there are NaNs in several rows: softmax over the *last* axis, and let each word see itself."
 
 
 def _diagnose_outputs(outputs, right, x, W_v, W_o) -> str:
@@ -282,10 +296,12 @@ def check_layers_needed(layers_needed: Callable[[int, int], int]) -> None:
             raise Wrong(f"return an int; for n = {n} and k = {k} yours is of type {type(answer).__name__}.")
     if all(answers[case] == _layers(*case) for case in cases):
         return
-    growth = "n / k is the order of growth, not the number: how many places does one layer add to each side?"
+    growth = "that is the order of growth, n / k, not the number: how many places does one layer add to each side?"
+    extra = "one layer too many where n - 1 is a multiple of k // 2: of n - 1 places, only a remainder needs one more."
     known = [
         (lambda n, k: math.ceil((n - 1) / (k - 1)), "a window reaches *half* of k - 1 places to each side."),
-        (lambda n, k: math.ceil(n / (k // 2)), "from the first word to the last it is n - 1 places, not n."),
+        (lambda n, k: math.ceil(n / (k // 2)), extra),  # and (n - 1) // (k // 2) + 1, which is the same
+        (lambda n, k: n // (k // 2), "from the first word to the last it is n - 1 places, not n, and round up."),
         (lambda n, k: (n - 1) // (k // 2), "you rounded down, so the last word is not always reached: round up."),
         (lambda n, k: round((n - 1) / (k // 2)), "you rounded to the nearest number: round up."),
         (lambda n, k: math.ceil(n / k), growth),

@@ -38,22 +38,40 @@ def in_place(x, heads):
     return answer
 
 
+def late_swap(x):
+    """Only the last vector of all is wrong."""
+    answer = x.clone().view(-1, x.shape[-1])
+    answer[-1] = answer[-1].flip(-1)
+    return answer.view_as(x)
+
+
 WRONG_HEADS = [
     (reshaped, merge, "the classic bug, `reshape` without `transpose`"),
     (lambda x, heads: x.unflatten(-1, (heads, -1)), merge, "the heads still stand *behind* the steps"),
     (lambda x, heads: split(x, heads).flatten(0, 1), merge, "batch and heads share one axis"),
     (lambda x, heads: x.unflatten(-1, (heads, -1)).transpose(1, 3), merge, "you exchanged the axes 1 and 3"),
-    (lambda x, heads: x.unflatten(-1, (-1, heads)).movedim(-1, 1), merge, "head 0 got every 2th number"),
+    (
+        lambda x, heads: x.unflatten(-1, (-1, heads)).movedim(-1, 1),
+        merge,
+        "head 0 got the numbers 0, 4, 8, ... of a step; it should get the first 5",
+    ),
     (lambda x, heads: split(x, heads).flip(1), merge, "in the opposite order"),
-    (lambda x, heads: split(x, heads).flip(2), merge, "step 0 of head 0 should be [0.0, 1.0"),
-    (lambda x, heads: split(x, heads)[0], merge, "`to_heads` should have the shape (2, 2, 3, 4); yours: (2, 3, 4)"),
+    (lambda x, heads: split(x, heads).flip(2), merge, "sentence 0, head 0, step 0 should be [0.0, 1.0"),
+    (lambda x, heads: torch.stack(x.chunk(heads, -1)), merge, "the heads stand before the batch"),
+    (
+        lambda x, heads: late_swap(split(x, heads).contiguous()),
+        merge,
+        "sentence 1, head 3, step 2 should be [115.0, 116.0, 117.0, 118.0, 119.0]; yours: [119.0",
+    ),
+    (lambda x, heads: split(x, heads)[0], merge, "`to_heads` should have the shape (2, 4, 3, 5); yours: (4, 3, 5)"),
     (lambda x, heads: x.tolist(), merge, "`to_heads` should give a tensor; yours is of type list"),
     (split, lambda x: None, "`from_heads`: it still returns None"),
     (split, lambda x: x.reshape(len(x), x.shape[2], -1), "`from_heads` has the classic bug"),
     (split, lambda x: x.transpose(1, 2), "heads and size are still two axes"),
     (split, lambda x: x.flatten(2), "joined steps and size"),
     (split, lambda x: x.flatten(1, 2), "joined heads and steps"),
-    (split, lambda x: merge(x.flip(1)), "`from_heads`: step 0 should be [0.0, 1.0"),
+    (split, lambda x: merge(x.flip(1)), "`from_heads`: sentence 0, step 0 should be [0.0, 1.0"),
+    (split, lambda x: late_swap(merge(x)), "`from_heads`: sentence 1, step 2 should be [100.0, 101.0"),
     (split, lambda x: x.transpose(1, 2).view(len(x), x.shape[2], -1), "your code stopped with RuntimeError"),
     (in_place, merge, "x has changed"),
     (split, lambda x: merge(x.add_(1)) - 1, "changed its argument"),
@@ -79,15 +97,18 @@ def test_right_heads(to_heads, from_heads, capsys):
     assert heads_said(to_heads, from_heads, capsys) == "Exercise 7.1: right!\n"
 
 
-def layer(x, W_q, W_k, W_v, W_o, heads, *, scale=None, mask="back", cut=split, join=merge, late=False, out=True):
+def layer(
+    x, W_q, W_k, W_v, W_o, heads, *, scale=None, mask="back", cut=split, join=merge, late=False, out=True, over=-1
+):
     """The solution of 7.2, with a switch for each typical mistake."""
     steps, d = x.shape
     q, k, v = (cut((x @ W.T)[None], heads)[0] for W in (W_q, W_k, W_v))
     everything = torch.ones(steps, steps, dtype=torch.bool)
     seen = {"back": everything.tril(), "ahead": everything.triu(), "strict": everything.tril(-1), "all": everything}
+    seen["inverted"] = ~seen["back"]
     scores = q @ k.transpose(1, 2) * ((d // heads) ** -0.5 if scale is None else scale(d, heads))
     may = seen[mask]
-    weights = (scores * may).softmax(-1) if late == "zeros" else scores.masked_fill(~may, -math.inf).softmax(-1)
+    weights = (scores * may).softmax(-1) if late == "zeros" else scores.masked_fill(~may, -math.inf).softmax(over)
     if late is True:
         weights = scores.softmax(-1) * may
     outputs = join((weights @ v)[None])[0]
@@ -124,7 +145,10 @@ def outputs_of(*args, **mistake):
 WRONG_LAYERS = [
     (lambda *args: layer(*args, mask="all"), "a word may look ahead"),
     (lambda *args: layer(*args, mask="ahead"), "the mask is upside down"),
-    (lambda *args: layer(*args, mask="strict"), "does the first word see nothing"),
+    (lambda *args: layer(*args, mask="strict"), "the first word sees nothing: a word may look at itself, too"),
+    (lambda *args: layer(*args, mask="inverted"), "the last word sees nothing: the mask is inverted"),
+    (lambda *args: layer(*args, over=0), "there are NaNs in several rows: softmax over the *last* axis"),
+    (lambda *args: layer(*args, over=1), "not to 1: softmax over the last axis"),
     (strict_with_zeros, "a word does not see itself"),
     (lambda *args: layer(*args, late=True), "you masked after the softmax"),
     (lambda *args: layer(*args, late="zeros"), "lies on a word that comes later than its query"),
@@ -134,7 +158,7 @@ WRONG_LAYERS = [
     (lambda *args: layer(*args, scale=lambda d, h: h**-0.5), "by the root of the number of heads"),
     (lambda *args: layer(*args, scale=lambda d, h: 1.0, mask="all"), "neither scaled nor masked"),
     (lambda *args: layer(*args, cut=reshaped, join=joined_wrong), "the classic bug"),
-    (lambda *args: layer(*args, cut=interleaved), "head 0 got every 2th number"),
+    (lambda *args: layer(*args, cut=interleaved), "head 0 got the rows 0, 2, 4, ... of W; it has the first 3"),
     (turned, "your matrices lie on their side"),
     (lambda x, W_q, W_k, *rest: layer(x, W_k, W_q, *rest), "you exchanged W_q and W_k"),
     (lambda *args: (layer(*args)[0].transpose(1, 2), layer(*args)[1]), "not to 1: softmax over the last axis"),
@@ -216,11 +240,13 @@ def needed(n, k):
     ("answer", "diagnosis"),
     [
         (lambda n, k: math.ceil((n - 1) / (k - 1)), "half* of k - 1 places"),
-        (lambda n, k: math.ceil(n / (k // 2)), "n - 1 places, not n"),
+        (lambda n, k: math.ceil(n / (k // 2)), "one layer too many where n - 1 is a multiple of k // 2"),
+        (lambda n, k: (n - 1) // (k // 2) + 1, "of n - 1 places, only a remainder needs one more"),
+        (lambda n, k: n // (k // 2), "it is n - 1 places, not n, and round up"),
         (lambda n, k: (n - 1) // (k // 2), "you rounded down"),
         (lambda n, k: round((n - 1) / (k // 2)), "you rounded to the nearest"),
-        (lambda n, k: math.ceil(n / k), "n / k is the order of growth"),
-        (lambda n, k: n // k, "n / k is the order of growth"),
+        (lambda n, k: math.ceil(n / k), "that is the order of growth, n / k"),
+        (lambda n, k: n // k, "that is the order of growth, n / k"),
         (lambda n, k: math.ceil((n - 1) / k), "less than k places to one side"),
         (lambda n, k: math.ceil((n - 1) / (k / 2)), "not 1.5"),
         (lambda n, k: needed(n, k) + 1, "one too many"),
@@ -322,6 +348,47 @@ def test_equal_weights_cannot_tell_two_words_apart():
     with record_attention(layer) as record:
         one, other = layer(x, x, x), layer(x, x.flip(1), x.flip(1))
     assert torch.equal(record[""][0], torch.full((1, 1, 2, 2), 0.5).double()) and torch.allclose(one, other)
+
+
+def test_heads_that_share_the_channels_cannot_be_a_convolution():
+    kernel = torch.randn(6, 6, 3, dtype=torch.float64)  # 3 heads of size 2 share 6 channels
+    shared = MultiHeadAttention(6, 3).double()
+    for head in range(3):
+        rows = slice(2 * head, 2 * head + 2)
+        own = shared.W_o.weight[:, rows] @ shared.W_v.weight[rows]
+        assert torch.linalg.matrix_rank(own) == 2 < torch.linalg.matrix_rank(kernel[:, :, head])
+
+
+def test_one_causal_layer_knows_a_bag_of_earlier_words_and_two_know_more():
+    torch.manual_seed(0)
+    layers = [MultiHeadAttention(8, 2).double() for _ in range(2)]
+    one = torch.randn(1, 4, 8, dtype=torch.float64)
+    other = one[:, [2, 1, 0, 3]]  # the full stop stays the last
+    with torch.no_grad():
+        for count, alike in ((1, True), (2, False)):
+            ends = []
+            for x in (one, other):
+                for layer_ in layers[:count]:
+                    x = layer_(x, x, x, causal=True)
+                ends.append(x[:, -1])
+            assert torch.allclose(*ends) == alike
+
+
+def test_what_usually_goes_wrong_goes_wrong_as_the_lesson_says():
+    keys, ours = torch.randn(1, 1, 5, 4), MultiHeadAttention(8, 2)
+    newest = F.scaled_dot_product_attention(keys[:, :, -1:], keys, keys, is_causal=True)
+    assert torch.allclose(newest[0, 0, 0], keys[0, 0, 0])
+    x = torch.randn(2, 5, 8)
+    with torch.no_grad():
+        assert torch.allclose(ours(x[:, -1:], x, x, causal=True)[:, 0], ours(x, x, x, causal=True)[:, -1], atol=1e-6)
+        theirs = nn.MultiheadAttention(8, 2, bias=False, batch_first=True)
+        own = (ours.W_q.weight, ours.W_k.weight, ours.W_v.weight)
+        theirs.load_state_dict({"in_proj_weight": torch.cat(own), "out_proj.weight": ours.W_o.weight})
+        with record_attention(ours) as record:
+            ours(x, x, x)
+        assert torch.allclose(theirs(x, x, x)[1], record[""][0].mean(1), atol=1e-6)
+    with pytest.raises(ValueError, match="3 heads cannot share 8"):
+        MultiHeadAttention(8, num_heads=3)
 
 
 def test_no_claim_of_the_lesson_was_stored_as_false():
