@@ -1,0 +1,264 @@
+"""The checks of lesson 10: right answers in other forms, and typical wrong ones, each with its own diagnosis.
+
+And the claims of the lesson about its hand-made chains.
+"""
+
+import math
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+
+from answers import said_by
+from seqlearn.exercises import checking, lesson10
+
+INF = float("inf")
+LESSON = Path(__file__).parents[2] / "notebooks" / "10-beam-search.ipynb"
+
+
+def step(totals, log_probs, finished, eos, width, *, end=True, add=True, gain=lambda x: x, base=None, best=True):
+    """The solution of 10.1, with a switch for each typical mistake."""
+    log_probs = log_probs.clone()
+    if end:
+        log_probs[finished] = -INF
+        log_probs[finished, eos] = 0.0
+    base = totals if base is None else base(totals)
+    sums = base[:, None] + gain(log_probs) if add else base[:, None] * gain(log_probs)
+    found, places = sums.flatten().topk(width, largest=best)
+    return found, places // log_probs.shape[1], places % log_probs.shape[1]
+
+
+def one_each(totals, log_probs, finished, eos, width):
+    if len(totals) == 1:
+        return step(totals, log_probs, finished, eos, width)
+    rows = [step(totals[[i]], log_probs[[i]], finished[[i]], eos, 1) for i in range(len(totals))]
+    best = torch.cat([row[0] for row in rows])
+    order = best.argsort(descending=True)
+    return best[order], order, torch.cat([row[2] for row in rows])[order]
+
+
+def each_its_share(totals, log_probs, finished, eos, width):
+    found, parents, tokens = step(totals, log_probs, finished, eos, width)
+    return found, parents, tokens * 0
+
+
+def in_place(totals, log_probs, finished, eos, width):
+    log_probs[finished] = -INF
+    log_probs[finished, eos] = 0.0
+    return step(totals, log_probs, finished, eos, width)
+
+
+def places(totals, log_probs, finished, eos, width):
+    found, parents, tokens = step(totals, log_probs, finished, eos, width)
+    return found, parents, parents * log_probs.shape[1] + tokens
+
+
+WRONG_STEPS = [
+    (one_each, "the best extension of *each* beam"),
+    (lambda *args: step(*args, base=torch.zeros_like), "the totals are missing"),
+    (lambda *args: step(*args, base=torch.zeros_like, end=False), "the totals are missing"),
+    (lambda *args: step(*args, best=False, end=False), "you kept the *worst* ones"),
+    (lambda *args: step(*args, add=False, end=False), "you multiplied"),
+    (lambda *args: step(*args, gain=torch.exp, base=torch.exp), "you added probabilities"),
+    (lambda *args: step(*args, gain=torch.exp), "you added probabilities"),
+    (lambda *args: (step(*args)[0].exp(), *step(*args)[1:]), "these are probabilities"),
+    (lambda *args: step(*args, end=False), "you extended a finished beam"),
+    (lambda *args: (step(*args)[0], step(*args)[2], step(*args)[1]), "parents and tokens are exchanged"),
+    (lambda *args: [part.flip(0) for part in step(*args)], "in another order"),
+    (places, "the tokens are places in the flattened table"),
+    (each_its_share, "the totals are right. The tokens should be"),
+    (lambda *args: step(*args)[:2], "return three things"),
+    (lambda *args: [part[:1] for part in step(*args)], "should have shape (2,)"),
+    (lambda *args: ("a", "b", "c"), "of type str"),
+    (lambda *args: step(*args, base=lambda totals: totals / 2), "the totals should be ["),
+    (in_place, "`log_probs` has changed"),
+    (lambda totals, *rest: totals[99], "your code stopped with IndexError"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_STEPS)
+def test_wrong_beam_steps(answer, diagnosis, capsys):
+    said = said_by(lesson10.check_beam_step, answer, capsys)
+    assert said.startswith("Exercise 10.1: not yet.") and diagnosis.lower() in said.lower()
+
+
+def looped(totals, log_probs, finished, eos, width):
+    """Lists, a loop and a sort: as right as tensors."""
+    found = []
+    for beam, row in enumerate(log_probs.tolist()):
+        for token, gain in [(eos, 0.0)] if finished[beam] else list(enumerate(row)):
+            found.append((totals[beam].item() + gain, beam, token))
+    return [list(part) for part in zip(*sorted(found, reverse=True)[:width], strict=True)]
+
+
+@pytest.mark.parametrize("answer", [step, looped])
+def test_right_beam_steps(answer, capsys):
+    assert said_by(lesson10.check_beam_step, answer, capsys) == "Exercise 10.1: right!\n"
+
+
+def score(log_probs, lengths, alpha, *, stop=0, count=0, wide=(False, False), penalty=None):
+    """The solution of 10.2, with a switch for each typical mistake."""
+    real = torch.arange(log_probs.shape[1]) < lengths[:, None] + stop
+    total = log_probs.sum(1) if wide[0] else log_probs.masked_fill(~real, 0.0).sum(1)
+    length = torch.full_like(lengths, log_probs.shape[1]) if wide[1] else lengths + count
+    return total / (penalty(length, alpha) if penalty else ((5 + length) / 6) ** alpha)
+
+
+def spoils(log_probs, lengths, alpha):
+    log_probs[torch.arange(log_probs.shape[1]) >= lengths[:, None]] = 0.0
+    return score(log_probs, lengths, alpha)
+
+
+WRONG_SCORES = [
+    (lambda *args: score(*args, wide=(True, True)), "in the sum and in the length"),
+    (lambda *args: score(*args, wide=(True, False)), "the *sum* still has"),
+    (lambda *args: score(*args, wide=(False, True)), "the *length* still counts padding"),
+    (lambda *args: score(*args, penalty=lambda n, a: 1.0), "these are the sums alone"),
+    (lambda *args: score(*args, penalty=lambda n, a: 1.0, wide=(True, False)), "sums alone, and padding counts"),
+    (lambda *args: score(*args, penalty=lambda n, a: ((5 + n) / 6) ** -a), "you multiplied by the penalty"),
+    (lambda *args: score(*args, penalty=lambda n, a: n**a), "not length^alpha"),
+    (lambda *args: score(*args, penalty=lambda n, a: n), "this is the average"),
+    (lambda *args: score(*args, penalty=lambda n, a: (5 + n / 6) ** a), "a bracket is missing"),
+    (lambda *args: score(*args, penalty=lambda n, a: (5 + n) / 6), "alpha is not used"),
+    (lambda *args: score(*args, penalty=lambda n, a: a * (5 + n) / 6), "alpha is a power, not a factor"),
+    (lambda *args: score(*args, penalty=lambda n, a: (5 + n) ** a / 6), "the power is that of the whole fraction"),
+    (lambda *args: score(*args, count=-1), "the length is one too small"),
+    (lambda *args: score(*args, stop=-1), "that of <eos> counts, too"),
+    (lambda *args: score(*args, stop=-1, count=-1), "<eos> is missing"),
+    (lambda *args: score(*args, stop=1), "one number too many"),
+    (lambda *args: -score(*args), "the sign is wrong"),
+    (lambda *args: score(*args)[:1], "one score for each row"),
+    (lambda *args: score(*args).tolist(), "of type list"),
+    (lambda *args: score(*args) + 1, "the scores are ["),
+    (spoils, "an argument has changed"),
+    (lambda log_probs, lengths, alpha: log_probs[:, lengths.max() + 3], "your code stopped with IndexError"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_SCORES)
+def test_wrong_scores(answer, diagnosis, capsys):
+    said = said_by(lesson10.check_scores, answer, capsys)
+    assert said.startswith("Exercise 10.2: not yet.") and diagnosis.lower() in said.lower()
+
+
+def by_rows(log_probs, lengths, alpha):
+    pairs = zip(log_probs, lengths.tolist(), strict=True)
+    return torch.stack([row[:length].sum() / ((5 + length) / 6) ** alpha for row, length in pairs])
+
+
+@pytest.mark.parametrize("answer", [score, by_rows])
+def test_right_scores(answer, capsys):
+    assert said_by(lesson10.check_scores, answer, capsys) == "Exercise 10.2: right!\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "diagnosis"),
+    [
+        ((2, -2.24), "still on the thick way"),
+        ((4, -2.24), "off the way already"),
+        ((5, -2.24), "off it for some time"),
+        ((9, -2.24), "the steps are 1 to 5"),
+        ((3, 2.24), "has a minus"),
+        ((3, -1.47), "the score of the best sentence"),
+        ((3, -2.14), "before <eos>"),
+        ((3, 0.106), "this is a probability"),
+        ((3, -0.60), "the log-probability of one token"),
+        ((3, -0.11), "the log-probability of one token"),
+        ((3, -7.0), "the last box with a G"),
+        ((3, "-2.24"), "without quotes"),
+        (3, "two numbers in brackets"),
+    ],
+)
+def test_wrong_readings_of_the_tree(answer, diagnosis, capsys):
+    said = said_by(lesson10.check_misled, answer, capsys)
+    assert said.startswith("Exercise 10.3: not yet.") and diagnosis.lower() in said.lower()
+
+
+@pytest.mark.parametrize("answer", [(3, -2.24), [3.0, -2.244]])
+def test_right_readings_of_the_tree(answer, capsys):
+    assert said_by(lesson10.check_misled, answer, capsys) == "Exercise 10.3: right!\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "diagnosis"),
+    [
+        (("north", "le chat"), 'in "north" greedy search finds "le chat", and there is no better'),
+        (("west", "un chien"), 'in "west" greedy search finds'),
+        (("up", "un chien dort"), 'there is no table "up"'),
+        (("south", "le chat dort"), "this is what greedy finds, with 0.248"),
+        (("south", "un chien"), "has the probability 0.045"),
+        (("south", "un chat dort"), '"un" is never followed by "chat"'),
+        (("south", "un chien dort dort"), '"dort" is never followed by "dort"'),
+        ("south", "two texts"),
+        (("south", 3), "two texts"),
+    ],
+)
+def test_wrong_traps(answer, diagnosis, capsys):
+    said = said_by(lesson10.check_trap, answer, capsys)
+    assert said.startswith("Exercise 10.4: not yet.") and diagnosis.lower() in said.lower()
+
+
+@pytest.mark.parametrize("answer", [("south", "un chien dort"), ["South", "Un chien dort <eos>"]])
+def test_right_traps(answer, capsys):
+    assert said_by(lesson10.check_trap, answer, capsys) == "Exercise 10.4: right!\n"
+
+
+def test_exactly_one_table_misleads_greedy_search():
+    misled = [n for n, t in lesson10.TABLES.items() if lesson10.greedy_sentence(t)[0] != lesson10.best_sentence(t)[0]]
+    assert misled == ["south"]
+    for table in (*lesson10.TABLES.values(), lesson10.VIEWED):
+        for last, following in table.items():
+            assert sum(following.values()) == pytest.approx(1), last
+
+
+def test_greedy_leaves_the_viewed_tree_where_the_check_says():
+    greedy, best = lesson10.greedy_sentence(lesson10.VIEWED)[0], lesson10.best_sentence(lesson10.VIEWED)[0]
+    differ = [left != right for left, right in zip(greedy, best, strict=True)]
+    assert differ.index(True) + 1 == lesson10.MISLED_AT
+
+
+def defined(*names):
+    """Tables and functions of the lesson, from the cells that define them."""
+    space = {"math": math, "torch": torch}
+    for cell in nbformat.read(LESSON, as_version=4).cells:
+        if cell.cell_type == "code" and any(f"\n{name} = " in f"\n{cell.source}" for name in names):
+            exec(cell.source.split("\n\n\n")[0].split("\nhungry = ")[0].split("\ntree = ")[0], space)
+    return [space[name] for name in names]
+
+
+def test_what_the_lesson_says_of_its_chains():
+    table, hungry, late = defined("TABLE", "HUNGRY", "LATE")
+    for chain in (table, hungry, late):
+        assert all(sum(following.values()) == pytest.approx(1) for following in chain.values())
+    assert lesson10.greedy_sentence(table) == (("la", "fille"), pytest.approx(0.1638))
+    assert lesson10.best_sentence(table) == (("une", "fille"), pytest.approx(0.1944))
+    assert lesson10.greedy_sentence(hungry) == (("elle", "mange", "la", "pomme", "rouge"), pytest.approx(0.342))
+    assert lesson10.best_sentence(hungry) == (("elle", "mange"), pytest.approx(0.4))
+    assert lesson10.best_sentence(late) == (("une", "fille"), pytest.approx(0.4))
+    crossing = math.log(math.log(0.342) / math.log(0.4)) / math.log(11 / 8)
+    assert 0.45 < crossing < 0.55, "the curves of section 7 cross near 0.5"
+
+
+def test_viterbi_misses_no_path_and_beams_some():
+    """The bars of section 5, which nbval does not compare, have the lengths that the text names."""
+    cells = [cell.source for cell in nbformat.read(LESSON, as_version=4).cells]
+    space = {"torch": torch, "bars": lambda *args, **options: None}
+    for start in ("def best_of_all(", "generator = torch.Generator().manual_seed(10)\nright = "):
+        exec(next(source for source in cells if source.startswith(start)), space)
+    assert list(space["right"].values()) == [200, 138, 181, 196]
+    assert any("138, 181 and 196 of 200" in source for source in cells)
+
+
+@pytest.mark.parametrize(
+    ("check", "section"), [("beam_step", "4. The beam"), ("scores", "7. Short sentences, and a penalty")]
+)
+def test_the_section_is_named_after_three_tries(check, section, capsys):
+    for _ in range(checking.TRIES_BEFORE_HINT):
+        getattr(lesson10, f"check_{check}")(lambda *args: "nonsense")
+    assert f'"{section}"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["beam_step", "scores"])
+def test_a_stub_is_not_tried_yet(name, capsys):
+    assert said_by(getattr(lesson10, f"check_{name}"), lambda *args: None, capsys).endswith("not tried yet.\n")
