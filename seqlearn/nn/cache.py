@@ -101,12 +101,18 @@ class TransformerState:
         if torch.equal(rows, torch.arange(held * self.beams, device=rows.device)):
             return self
         past = tuple(past and past.select(rows) for past in self.past)
-        sentences, counts = (rows // self.beams).unique_consecutive(return_counts=True)
-        beams = int(counts[0]) if len(counts) else 1
-        if (counts != beams).any():  # as many rows for each sentence no longer: a sentence for each row
-            sentences, beams = rows // self.beams, 1
+        sentences, beams = sentences_of(rows, self.beams)
         chosen = replace(self, past=past, beams=beams)
         if torch.equal(sentences, torch.arange(held, device=rows.device)):
             return chosen
         memory = tuple((keys[sentences], values[sentences]) for keys, values in self.memory)
         return replace(chosen, memory=memory, mask=None if self.mask is None else self.mask[sentences])
+
+
+def sentences_of(rows: Int[Tensor, "chosen"], beams: int) -> tuple[Int[Tensor, "sentences"], int]:
+    """The sentences that these rows belong to, `beams` rows each until now, and how many rows each has from now on."""
+    sentences, counts = (rows // beams).unique_consecutive(return_counts=True)
+    after = int(counts[0]) if len(counts) else 1
+    if (counts != after).any():  # as many rows for each sentence no longer: a sentence for each row
+        return rows // beams, 1
+    return sentences, after

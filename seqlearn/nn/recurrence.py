@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from .attention import AdditiveAttention
+from .cache import sentences_of
 
 tanh_backward = torch.ops.aten.tanh_backward  # (gradient, y = tanh(x)) -> gradient * (1 - y^2)
 sigmoid_backward = torch.ops.aten.sigmoid_backward  # (gradient, y = sigmoid(x)) -> gradient * y (1 - y)
@@ -37,10 +38,7 @@ class AttentionState:
 
     def select(self, rows: Int[Tensor, "chosen"]) -> AttentionState:
         """The state of these rows, repeated, reordered or dropped. The memory is copied only where sentences end."""
-        sentences, counts = (rows // self.beams).unique_consecutive(return_counts=True)
-        beams = int(counts[0]) if len(counts) else 1
-        if (counts != beams).any():  # as many rows for each sentence no longer: a sentence for each row
-            sentences, beams = rows // self.beams, 1
+        sentences, beams = sentences_of(rows, self.beams)
         chosen = replace(self, hidden=self.hidden[:, rows], beams=beams)
         if torch.equal(sentences, torch.arange(len(self.keys), device=rows.device)):
             return chosen
