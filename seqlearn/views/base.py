@@ -56,7 +56,8 @@ openPage(build);
 class View(anywidget.AnyWidget):
     """The base of every interactive view: `class MyView(View, static="my_view")` draws with `static/my_view.js`.
 
-    A view sets `record` and defines `figure`, `summary` and `update`.
+    A view sets `record` and defines `figure`, `summary` and `update`. `static` may name several files, parts that views
+    share before the view's own: `static="attention my_view"`.
     """
 
     record = traitlets.Dict().tag(sync=True)
@@ -64,11 +65,11 @@ class View(anywidget.AnyWidget):
 
     def __init_subclass__(cls, static: str = "", **kwargs: Any) -> None:
         if static:
-            cls._javascript = "\n".join(
-                (STATIC / f"{name}.js").read_text("utf-8") for name in ("base", "heatmap", static)
-            )
+            parts = ("base", "heatmap", *static.split())
+            texts = {path.name: path.read_text("utf-8") for path in STATIC.iterdir()}
+            cls._javascript = "\n".join(texts[f"{name}.js"] for name in parts)
             cls._esm = cls._javascript + "\nexport default { render: life(build) };\n"
-            cls._css = "\n".join((STATIC / f"{name}.css").read_text("utf-8") for name in ("base", static))
+            cls._css = "\n".join(texts.get(f"{name}.css", "") for name in parts)
         super().__init_subclass__(**kwargs)
 
     def figure(self) -> Figure:
