@@ -178,3 +178,14 @@ def best_tokens(
     for token in forbidden:
         log_probs = log_probs.masked_fill(tokens == token, -math.inf)
     return log_probs, tokens
+
+
+def best_token(
+    logits: Float[Tensor, "rows vocab"], forbidden: Sequence[int] = ()
+) -> tuple[Float[Tensor, "rows"], Int[Tensor, "rows"]]:
+    """The likeliest token of each row that is not forbidden: its log-probability, as the model gives it, and its id."""
+    log_probs = logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+    for token in forbidden:
+        log_probs[:, token] = -math.inf
+    best, tokens = log_probs.max(-1)
+    return best, tokens

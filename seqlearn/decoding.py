@@ -22,7 +22,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from .beams import Beams, Hypothesis, LengthPenalty, Tree, best_tokens
+from .beams import Beams, Hypothesis, LengthPenalty, Tree, best_token, best_tokens
 from .data.batches import pad
 from .nn.attention import record_attention
 
@@ -112,12 +112,9 @@ def greedy_search(
         live = list(range(len(source)))  # the sentence that each row of the state belongs to
         for step in count(1):
             logits, state = model.decoder(tokens, state)
-            banned = [*forbidden, eos] if step <= min_length else forbidden
-            log_probs, candidates = best_tokens(logits[:, -1], 1, banned)
-            best, places = log_probs.max(-1, keepdim=True)
-            chosen = candidates.gather(1, places)
+            log_probs, chosen = best_token(logits[:, -1], [*forbidden, eos] if step <= min_length else forbidden)
             kept = []
-            for row, (log_prob, token) in enumerate(zip(best[:, 0].tolist(), chosen[:, 0].tolist(), strict=True)):
+            for row, (log_prob, token) in enumerate(zip(log_probs.tolist(), chosen.tolist(), strict=True)):
                 hypothesis = hypotheses[live[row]]
                 hypothesis.log_probs.append(log_prob)
                 hypothesis.finished = token == eos
@@ -130,7 +127,7 @@ def greedy_search(
             if len(kept) < len(live):
                 rows = torch.tensor(kept, device=source.device)
                 live, chosen, state = [live[row] for row in kept], chosen[rows], state.select(rows)
-            tokens = chosen
+            tokens = chosen.unsqueeze(1)
 
 
 def beam_search(

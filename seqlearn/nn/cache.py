@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -91,6 +92,7 @@ class TransformerState:
     past: tuple[Past | None, ...]  # for each block
     beams: int = 1
     length: int = 0
+    steps: tuple[Callable, ...] = ()  # the blocks, for one token at a time; see `seqlearn.nn.stepping`
 
     def select(self, rows: Int[Tensor, "chosen"]) -> TransformerState:
         """The state of these rows, repeated, reordered or dropped. This one is then used up.

@@ -20,6 +20,7 @@ from .cache import KeysValues, Past, TransformerState
 from .masking import Mask, sequence_mask
 from .positions import LearnedPositions, NoPositions, PositionalEncoding
 from .seq2seq import EncoderDecoder
+from .stepping import written_out
 
 POSITIONS = ("sinusoidal", "learned", "rotary", "none")
 SIZES = {
@@ -248,8 +249,10 @@ class TransformerDecoder(nn.Module):
     def init_state(self, memory: Memory) -> TransformerState:
         """The state before the first token. The source's keys and values are projected here, once for a sentence."""
         outputs = memory.outputs
-        projected = tuple(block.attention2.project(outputs, outputs) for block in self.blks.values())
-        return TransformerState(projected, memory.mask, (None,) * len(projected))
+        blocks = self.blks.values()
+        projected = tuple(block.attention2.project(outputs, outputs) for block in blocks)
+        steps = () if self.training else tuple(map(written_out, blocks))
+        return TransformerState(projected, memory.mask, (None,) * len(projected), steps=steps)
 
     def forward(
         self, tokens: Int[Tensor, "rows steps"], state: TransformerState
@@ -264,7 +267,9 @@ class TransformerDecoder(nn.Module):
         """What `dense` turns into logits. The loss asks for these, so as not to hold all logits at once."""
         x = self.pos_encoding(self.embedding(tokens) * self.embedding.embedding_dim**0.5, state.length)
         after = []
-        for block, memory, past in zip(self.blks.values(), state.memory, state.past, strict=True):
+        one_by_one = tokens.shape[1] == 1 and state.steps
+        blocks = state.steps if one_by_one else self.blks.values()
+        for block, memory, past in zip(blocks, state.memory, state.past, strict=True):
             x, past = block(x, memory, state.mask, past, state.length)
             after.append(past)
         return self.ln(x), replace(state, past=tuple(after), length=state.length + tokens.shape[1])
