@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Real
 
@@ -96,17 +97,17 @@ def check_beam_step(beam_step: Callable[..., Sequence[Tensor]]) -> None:
     """Try out `beam_step(totals, log_probs, finished, eos, width)`: two and three beams, some of them finished."""
     generator = torch.Generator().manual_seed(10)
     cases = [
-        ([[0.5, 0.3, 0.2]], [-1.0], [False], 2),  # from one beam
-        ([[0.1, 0.45, 0.45], [0.2, 0.5, 0.3]], [-3.0, -0.5], [False, False], 2),  # both from the second
-        ([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5]], [-0.4, -1.3], [False, True], 2),
-        (torch.rand(3, 7, generator=generator).add(0.05), [-2.0, -1.0, -1.5], [False, False, True], 3),
+        ([[0.1, 0.47, 0.43], [0.2, 0.5, 0.3]], [-3.0, -0.5], [False, False], 0, 2),  # both from the second
+        ([[0.6, 0.3, 0.1], [0.5, 0.3, 0.2]], [-0.4, -0.5], [False, True], 0, 2),
+        ([[0.5, 0.3, 0.2]], [-1.0], [False], 0, 2),  # from one beam
+        (torch.rand(3, 7, generator=generator).add(0.05), [-2.0, -1.0, -1.5], [False, False, True], 4, 3),
     ]
-    for probabilities, totals, finished, width in cases:
+    for probabilities, totals, finished, eos, width in cases:
         probabilities = torch.as_tensor(probabilities, dtype=torch.float64)
         log_probs = (probabilities / probabilities.sum(1, keepdim=True)).log()
         inputs = (torch.tensor(totals, dtype=torch.float64), log_probs, torch.tensor(finished))
         copies = [tensor.clone() for tensor in inputs]
-        answer = beam_step(*inputs, 0, width)
+        answer = beam_step(*inputs, eos, width)
         for name, tensor, copy in zip(("totals", "log_probs", "finished"), inputs, copies, strict=True):
             if not torch.equal(tensor, copy):
                 raise Wrong(f"`{name}` has changed: work on new tensors (`log_probs.clone()` is one).")
@@ -116,8 +117,8 @@ def check_beam_step(beam_step: Callable[..., Sequence[Tensor]]) -> None:
         for name, part in zip(("totals", "parents", "tokens"), answer, strict=True):
             if part.shape != (width,):
                 raise Wrong(f"the {name} should have shape ({width},), one for each kept; yours: {tuple(part.shape)}.")
-        if not _equal(answer, _step(*copies, width)):
-            raise Wrong(_diagnose_step(answer, *copies, width))
+        if not _equal(answer, _step(*copies, eos, width)):
+            raise Wrong(_diagnose_step(answer, *copies, eos, width))
 
 
 def _as_tensor(part: object) -> Tensor:
@@ -127,13 +128,13 @@ def _as_tensor(part: object) -> Tensor:
         raise Wrong(f"return tensors; one of yours is of type {type(part).__name__}.") from None
 
 
-def _step(totals, log_probs, finished, width, *, ended=True, largest=True, gains=None) -> list[Tensor]:
+def _step(totals, log_probs, finished, eos, width, *, ended=True, largest=True, gains=None) -> list[Tensor]:
     """One beam step as a loop over all extensions; with the options, that of a usual mistake."""
     found = []
     for beam, row in enumerate(log_probs.tolist()):
         for token, log_prob in enumerate(row):
             if ended and finished[beam]:
-                if token != 0:
+                if token != eos:
                     continue
                 log_prob = 0.0
             total = float(totals[beam])
@@ -142,10 +143,10 @@ def _step(totals, log_probs, finished, width, *, ended=True, largest=True, gains
     return [torch.tensor(part, dtype=torch.float64) for part in zip(*found[:width], strict=True)]
 
 
-def _one_each(totals, log_probs, finished, width) -> list[Tensor]:
+def _one_each(totals, log_probs, finished, eos, width) -> list[Tensor]:
     """The best extension of each beam, and of no other."""
     rows = [
-        _step(totals[[beam]], log_probs[[beam]], finished[[beam]], 1 if len(totals) > 1 else width)
+        _step(totals[[beam]], log_probs[[beam]], finished[[beam]], eos, 1 if len(totals) > 1 else width)
         for beam in range(len(totals))
     ]
     found = [
@@ -161,10 +162,14 @@ def _equal(left: Sequence[Tensor], right: Sequence[Tensor]) -> bool:
     return all(a.shape == b.shape and torch.allclose(a, b, atol=1e-5) for a, b in zip(left, right, strict=True))
 
 
-def _diagnose_step(answer, totals, log_probs, finished, width) -> str:
+def _diagnose_step(answer, totals, log_probs, finished, eos, width) -> str:
     """Which of the usual mistakes gives this answer."""
-    given, right = (totals, log_probs, finished, width), _step(totals, log_probs, finished, width)
-    if _equal(answer, _one_each(*given)):
+    given = totals, log_probs, finished, eos, width
+    right = _step(*given)
+    gone = totals.masked_fill(finished, -math.inf), *given[1:]
+    if finished.any() and _equal(answer, _step(*gone, ended=False)):
+        return "a finished beam is gone: it stays in the race, extended by `eos`, and that changes no total."
+    if _equal([part[answer[0].argsort(descending=True)] for part in answer], _one_each(*given)):
         return "you kept the best extension of *each* beam: keep the best of *all*; two of them may have one parent."
     total_missing = "the totals are missing: an extension is worth its beam's total *plus* the new log-probability."
     added = "you added probabilities: add the log-probabilities as they are, without exp."
@@ -199,7 +204,8 @@ def _diagnose_step(answer, totals, log_probs, finished, width) -> str:
                     f"the {name} are places in the flattened table: divide by the number of tokens, and take the rest."
                 )
             if not torch.equal(part, wanted):
-                return f"the totals are right. The {name} should be {_ints(wanted)}; yours: {_ints(part)}."
+                wanted, given = _shown(wanted, "g"), _shown(part, "g")
+                return f"the totals are right. The {name} should be {wanted}; yours: {given}."
     return f"the totals should be {_shown(right[0])}; yours: {_shown(answer[0])}."
 
 
@@ -292,6 +298,7 @@ def check_misled(answer: object) -> None:
     for value, diagnosis in (
         (best, "this is the score of the best sentence; you want greedy's."),
         (before, "this is greedy's score before <eos>: the sentence ends one step later."),
+        (math.log(0.9 * 0.7 * 0.55), "this is the score where greedy leaves the way; you want the one at its end."),
         (probability, "this is a probability; the view shows its logarithm."),
         (math.log(VIEWED["lave"]["la"]), "this stands on a line: the log-probability of one token. Read the box."),
         (math.log(VIEWED[words[-1]][END]), "this stands on a line: the log-probability of one token. Read the box."),
@@ -307,7 +314,7 @@ def check_trap(answer: object) -> None:
     """Is this the table that misleads greedy search, and its best sentence?"""
     if not isinstance(answer, tuple | list) or len(answer) != 2 or not all(isinstance(each, str) for each in answer):
         raise Wrong('give two texts: the name of the table, and the sentence, as in ("north", "le chat").')
-    name, words = answer[0].strip().lower(), tuple(answer[1].replace(END, " ").lower().split())
+    name, words = answer[0].strip().lower(), tuple(re.sub(f"{END}|<bos>|[.]", " ", answer[1]).lower().split())
     if name not in TABLES:
         raise Wrong(f'there is no table "{name}"; they are {", ".join(TABLES)}.')
     table = TABLES[name]
@@ -339,9 +346,5 @@ def _near(left: Tensor, right: Tensor) -> bool:
     return torch.allclose(left.detach().double(), right, atol=1e-5)
 
 
-def _shown(numbers: Tensor) -> str:
-    return f"[{', '.join(f'{number:.3f}' for number in numbers.tolist())}]"
-
-
-def _ints(numbers: Tensor) -> str:
-    return f"[{', '.join(f'{number:g}' for number in numbers.tolist())}]"
+def _shown(numbers: Tensor, form: str = ".3f") -> str:
+    return f"[{', '.join(format(number, form) for number in numbers.tolist())}]"
