@@ -14,7 +14,8 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-DECLARED = [Requirement(line) for line in PROJECT["dependencies"] + PROJECT["optional-dependencies"]["test"]]
+EXTRAS = PROJECT["optional-dependencies"]
+DECLARED = [Requirement(line) for line in PROJECT["dependencies"] + EXTRAS["test"] + EXTRAS["bench"]]
 LINES = [line.partition("#")[0].strip() for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()]
 PINS = {canonicalize_name(line.split("==")[0]): line.split("==")[1] for line in LINES if line}
 INSTALLED = {canonicalize_name(found.metadata["Name"]): found for found in importlib.metadata.distributions()}
@@ -52,7 +53,7 @@ def test_the_pins_cover_the_whole_tree_on_every_platform(platform, python):
         "platform_system": platform, "python_version": python, "python_full_version": python + ".9",
     }  # fmt: skip
     seen: set[tuple[str, str]] = set()
-    for extra in ["", "test"]:
+    for extra in ["", "test", "bench"]:
         needed("seqlearn", extra, environment, seen)
     names = {name for name, _ in seen} - {"seqlearn"}
     assert len(names) > 100
@@ -63,7 +64,7 @@ def test_no_pin_is_left_over():
     seen: set[tuple[str, str]] = set()
     for platform, facts in PLATFORMS.items():
         facts = facts | {"platform_system": platform}
-        for extra in ["", "test"]:
+        for extra in ["", "test", "bench"]:
             seen |= needed("seqlearn", extra, facts, set())
     assert set(PINS) - {name for name, _ in seen} == set()
 
