@@ -200,9 +200,7 @@ def _diagnose_step(answer, totals, log_probs, finished, eos, width) -> str:
     if torch.allclose(answer[0], right[0], atol=1e-5):
         for name, part, wanted in zip(("parents", "tokens"), answer[1:], right[1:], strict=True):
             if torch.equal(part, places):
-                return (
-                    f"the {name} are places in the flattened table: divide by the number of tokens, and take the rest."
-                )
+                return f"the {name} are places in the flat table: divide by the number of tokens, and take the rest."
             if not torch.equal(part, wanted):
                 wanted, given = _shown(wanted, "g"), _shown(part, "g")
                 return f"the totals are right. The {name} should be {wanted}; yours: {given}."

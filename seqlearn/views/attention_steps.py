@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 import traitlets
 from jaxtyping import Bool, Float, Real
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from ..nn.masking import Mask, as_mask, masked_softmax
-from . import plots
 from .base import View, finite, pack, token_texts, unpack
-
-MATRICES = {  # name: title, what its rows and its columns are, whether masked cells are drawn as masked
-    "queries": ("Q", "query", "size", False),
-    "keys": ("Kᵀ", "size", "key", False),
-    "scores": ("products", "query", "key", False),
-    "scaled": ("scores", "query", "key", False),
-    "mask": ("mask", "query", "key", True),
-    "masked": ("masked", "query", "key", True),
-    "weights": ("weights", "query", "key", True),
-    "values": ("V", "key", "value", False),
-    "context": ("context", "query", "value", False),
-}
-MOST_NUMBERS = 8  # rows or columns of a picture with numbers in its cells: they take most of the time of drawing it
+from .pictures import steps_picture
+from .steps import MATRICES, steps_of
 
 
 class AttentionSteps(View, static="attention_steps"):
@@ -69,19 +54,9 @@ class AttentionSteps(View, static="attention_steps"):
         record = attention_record(queries, keys, values, mask, query_tokens, key_tokens, scale, value_names)
         super().__init__(record=record)
 
-    def update(
-        self,
-        queries: Real[Tensor, "..."],
-        keys: Real[Tensor, "..."],
-        values: Real[Tensor, "..."],
-        mask: Mask | None = None,
-        query_tokens: Sequence[Any] | None = None,
-        key_tokens: Sequence[Any] | None = None,
-        scale: float | None = None,
-        value_names: Sequence[Any] | None = None,
-    ) -> None:
+    def update(self, *tensors: Any, **named: Any) -> None:
         """Show another attention in the same place, at the same step. The arguments are those of the view."""
-        record = attention_record(queries, keys, values, mask, query_tokens, key_tokens, scale, value_names)
+        record = attention_record(*tensors, **named)
         with self.hold_sync():
             self.locked, self.record = [], record
 
@@ -104,52 +79,18 @@ class AttentionSteps(View, static="attention_steps"):
 
     def figure(self) -> Figure:
         """The results of all five steps, side by side; an arrow marks the present one."""
-        steps = self.record["steps"]
-        queries, keys, value_size = (len(self.record["axes"][name]) for name in ("query", "key", "value"))
-        shares = [min(max(columns, 3), 12) for columns in (keys, keys, keys, keys, value_size)]
-        height = 1.6 + 0.3 * min(queries, 12)
-        figure = Figure(figsize=(1.5 + min(0.42 * sum(shares), 14.0), height), layout="constrained")
-        panels = figure.subplots(1, len(steps), width_ratios=shares, sharey=True)
-        for index, (step, ax) in enumerate(zip(steps, panels, strict=True)):
-            self._draw(ax, step["result"])
-            ax.set_title(f"{index + 1}. {step['name']}" + (" ◀" if index == self.step else ""), fontsize=10)
-        panels[0].set_ylabel("query")
-        return figure
-
-    def _draw(self, ax: Axes, name: str) -> None:
-        """One result as a heat map; grey where a number is −∞ or masked."""
-        matrix, axes = self.record["matrices"][name], self.record["axes"]
-        numbers, allowed = self.tensor(name), unpack(self.record["allowed"]).bool()
-        hidden = ~allowed if matrix["masked"] else torch.zeros(numbers.shape, dtype=torch.bool)
-        rows, columns = numbers.shape
-        shown = np.ma.masked_array(numbers.numpy(), hidden.numpy())
-        ax.set_facecolor(plots.ODD)
-        image = ax.imshow(shown, cmap=plots.CMAP, aspect="auto", interpolation="nearest", extent=(0, columns, rows, 0))
-        plots.label_axis(ax.xaxis, axes[matrix["columns"]], rotation=90, most=16)
-        plots.label_axis(ax.yaxis, axes[matrix["rows"]], rotation=0, most=16)
-        ax.tick_params(labelsize=8)
-        if max(rows, columns) > MOST_NUMBERS:
-            return
-        for row, column in itertools.product(range(rows), range(columns)):
-            text = (
-                ("−∞" if name == "masked" else "–")
-                if hidden[row, column]
-                else f"{numbers[row, column]:.2f}".replace("-", "−")
-            )
-            dark = hidden[row, column] or image.norm(float(numbers[row, column])) > 0.6
-            color = "black" if dark else "white"
-            ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7, color=color)
+        return steps_picture(self.record, self.step)
 
 
 def attention_record(
     queries: Real[Tensor, "..."],
     keys: Real[Tensor, "..."],
     values: Real[Tensor, "..."],
-    mask: Mask | None,
-    query_tokens: Sequence[Any] | None,
-    key_tokens: Sequence[Any] | None,
-    scale: float | None,
-    value_names: Sequence[Any] | None,
+    mask: Mask | None = None,
+    query_tokens: Sequence[Any] | None = None,
+    key_tokens: Sequence[Any] | None = None,
+    scale: float | None = None,
+    value_names: Sequence[Any] | None = None,
 ) -> dict[str, Any]:
     """Every number and every sentence that `AttentionSteps` draws; the arguments are explained there."""
     queries, keys, values = (
@@ -205,34 +146,3 @@ def full_mask(mask: Mask | None, scores: Float[Tensor, "queries keys"]) -> Bool[
         raise ValueError(
             f"mask {tuple(mask.shape)} does not fit scores {tuple(scores.shape)} (queries, keys)"
         ) from None
-
-
-def steps_of(
-    queries: int, size: int, keys: int, value_size: int, scale: float | None, masks: bool, tensors: dict[str, Tensor]
-) -> list[dict[str, Any]]:
-    """Name, formula and sentence of each step, its inputs and result, and what of the inputs makes a cell of it."""
-    factor = f"1/√{size}" if scale is None else f"{scale:.4g}"
-    low, high = (float(number) for number in torch.aminmax(torch.cat([tensors["scores"], tensors["scaled"]])))
-    same, scaled = [low, high], [float(number) for number in torch.aminmax(tensors["scaled"])]
-    steps = [
-        ("products", f"products = Q Kᵀ: ({queries} × {size}) · ({size} × {keys}) = ({queries} × {keys})",
-         "Each is the dot product of a query and a key: how well the two agree.",
-         ["queries", "keys"], "scores", ["row", "column"], ["·", "="], {}, ""),
-        ("scale", f"scores = products · {factor}",
-         "The scale keeps scores of long vectors in the range where softmax does not pick a single key.",
-         ["scores"], "scaled", ["same"], ["→"], {"scores": same, "scaled": same}, ""),
-        ("mask", "masked = scores where the mask allows, −∞ elsewhere",
-         "What may not be attended gets −∞." if masks else "No mask was given: every key may be attended.",
-         ["scaled", "mask"], "masked", ["same", "same"], ["and", "→"], {"scaled": scaled, "masked": scaled},
-         "The whole row is −∞."),
-        ("softmax", "weights = e^masked / sum of e^masked over the row",
-         "Each row becomes positive numbers that sum to 1.",
-         ["masked"], "weights", ["row"], ["→"], {"masked": scaled, "weights": [0.0, 1.0]}, "The weights are all 0."),
-        ("weighted sum",
-         f"context = weights V: ({queries} × {keys}) · ({keys} × {value_size}) = ({queries} × {value_size})",
-         "Each query takes the average of the values, by its weights.",
-         ["weights", "values"], "context", ["row", "column"], ["·", "="], {"weights": [0.0, 1.0]},
-         "The context is 0."),
-    ]  # fmt: skip
-    fields = ("name", "formula", "sentence", "inputs", "result", "made", "signs", "limits", "empty")
-    return [dict(zip(fields, step, strict=True)) for step in steps]

@@ -11,27 +11,21 @@ import base64
 import html
 import io
 import json
-import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import anywidget
-import matplotlib
 import numpy as np
 import torch
 import traitlets
 from jaxtyping import Shaped
-from matplotlib import font_manager
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from .fonts import any_script
+
 STATIC = Path(__file__).parent / "static"
-FONTS = (  # tried in this order for each letter, as far as they are installed; the browser has its own fallback
-    *("DejaVu Sans", "Arial", "Segoe UI", "Noto Sans", "Liberation Sans"),
-    *("Noto Sans CJK JP", "Noto Sans CJK SC", "Microsoft YaHei", "PingFang SC", "Hiragino Sans", "WenQuanYi Micro Hei"),
-    *("Noto Sans Arabic", "Geeza Pro", "Noto Sans Hebrew", "Noto Sans Devanagari", "Nirmala UI", "Arial Unicode MS"),
-)
 PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -85,12 +79,8 @@ class View(anywidget.AnyWidget):
 
     def png(self, dpi: int = 100) -> bytes:
         """The picture as the bytes of a PNG file."""
-        families = [name for name in FONTS if name in font_manager.get_font_names()]
         file = io.BytesIO()
-        settings = {"font.family": families or ["sans-serif"], "text.parse_math": False}  # a dollar is a dollar
-        with matplotlib.rc_context(settings), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # a box stands in its place
-            self.figure().savefig(file, format="png", dpi=dpi)
+        any_script(self.figure)().savefig(file, format="png", dpi=dpi)
         return file.getvalue()
 
     def save_png(self, path: str | Path, dpi: int = 100) -> None:
@@ -151,13 +141,33 @@ def finite(name: str, tensor: Shaped[Tensor, "..."], dims: int) -> Shaped[Tensor
     return numbers
 
 
+def as_text(token: Any) -> str:
+    """What is written for a token; half a letter (a lone surrogate), which no file can hold, becomes a �."""
+    return str(token).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def offered(
+    kind: Callable[[Any], Any], fits: Callable[[Any], bool], rule: str, chosen: Any, others: Iterable[Any]
+) -> list[Any]:
+    """What a slider offers: the others and the chosen one, in order, once each, made an `int` or a `float` by `kind`.
+
+    Raises:
+        ValueError: one of them does not fit; the rule says what would: "a width is above 0 and finite".
+    """
+    every = [chosen, *others]
+    wrong = [one for one in every if not fits(one)]
+    if wrong:
+        raise ValueError(f"{rule}, not {wrong[0]}")
+    return sorted({kind(one) for one in every})
+
+
 def token_texts(name: str, tokens: Iterable[Any] | None, count: int, letter: str) -> Sequence[str]:
     """The tokens as texts; where there are none, a letter and a number, from 0.
 
     Raises:
         ValueError: there are too many or too few of them.
     """
-    texts = [f"{letter}{index}" for index in range(count)] if tokens is None else [str(token) for token in tokens]
+    texts = [f"{letter}{index}" for index in range(count)] if tokens is None else list(map(as_text, tokens))
     if len(texts) != count:
         raise ValueError(f"{len(texts)} {name} do not fit {count} rows: {texts}")
     return texts

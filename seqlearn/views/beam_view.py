@@ -8,26 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import traitlets
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch
 
 from ..beams import Tree
-from .base import View
-from .plots import TRAIN
+from .base import View, offered
+from .pictures import beam_picture
 from .trees import drawing
 
 Search = Callable[[int, float], Tree]
-INK, FAINT = "#1b1b1b", "#6b6b6b"
-LOOKS = {  # of a node: apart without colour, too
-    "kept": {"linestyle": "-", "linewidth": 1.5, "edgecolor": INK},
-    "complete": {"linestyle": "-", "linewidth": 1.5, "edgecolor": INK},
-    "beaten": {"linestyle": ":", "linewidth": 2.0, "edgecolor": INK},
-    "pruned": {"linestyle": "--", "linewidth": 0.8, "edgecolor": FAINT},
-}
-SIGNS = {"kept": "", "complete": "✓ ", "beaten": "≤ ", "pruned": "× "}
-ACROSS, DOWN = 1.4, 0.52  # inches from node to node of the picture
-STEPS_IN_LINE = 8  # of the picture; a longer tree goes on below
 
 
 class BeamView(View, static="beam_view"):
@@ -70,10 +58,11 @@ class BeamView(View, static="beam_view"):
     ):
         self._search, self._decode = search, decode
         again = callable(search)
-        record = {"widths": offered_widths(width, widths), "alphas": offered_alphas(alpha, alphas)}
+        widths = offered(int, lambda one: one == int(one) >= 1, "a width is a whole number from 1", width, widths)
+        alphas = offered(float, lambda one: 0 <= one < math.inf, "an alpha is finite and not below 0", alpha, alphas)
         self.tree, shown = self._searched(width, alpha)
         super().__init__(
-            record=record if again else {"widths": [], "alphas": []},
+            record={"widths": widths * again, "alphas": alphas * again},
             width=width,
             alpha=float(alpha),
             trees=[shown],
@@ -154,51 +143,7 @@ class BeamView(View, static="beam_view"):
 
     def figure(self) -> Figure:
         """The whole tree, 8 steps in a line; an arrow marks the present step, if it is not the last."""
-        shown = self.trees[0]
-        steps, rows = len(shown["steps"]), shown["rows"]
-        lines = -(-steps // STEPS_IN_LINE)
-        across, down = min(steps, STEPS_IN_LINE) + 1, rows + 1.3
-        height = lines * DOWN * down + 0.5
-        figure = Figure(figsize=(ACROSS * across, height))
-        for line in range(lines):
-            first, share = line * STEPS_IN_LINE, DOWN * down / height
-            limits = {"xlim": (first - 0.5, first + across - 0.5), "ylim": (rows, -1.3)}
-            ax = figure.add_axes((0, 1 - (line + 1) * share, 1, share), frameon=False, xticks=[], yticks=[], **limits)
-            self._draw(ax, range(first, first + across))
-        words = (
-            "box: score of the sentence so far; line: log-probability of the token; G: greedy's choice\n"
-            "full: kept; round, ✓: complete; dotted, ≤: beaten; dashed, ×: pruned; thick, ★: found"
-        )
-        figure.text(0.5, 0.25 / height, words, ha="center", va="center", fontsize=9)
-        return figure
-
-    def _draw(self, ax: Axes, columns: range) -> None:
-        """The nodes in these columns, and the lines between them."""
-        shown = self.trees[0]
-        nodes, best, greedy = (shown[name] for name in ("nodes", "best", "greedy"))
-        for step, column in enumerate(shown["steps"], 1):
-            if step in columns:
-                here = " ◀" if step == self.step < len(shown["steps"]) else ""
-                ax.text(step, -0.8, f"{step}{here}", ha="center", fontsize=10)
-                more = f"{column['hidden']} more ×" if column["hidden"] else ""
-                ax.text(step, shown["rows"] - 0.4, more, ha="center", fontsize=8, color=FAINT)
-        for i, (step, row, fate) in enumerate(zip(nodes["step"], nodes["row"], nodes["fate"], strict=True)):
-            if step not in columns:
-                continue
-            look = LOOKS[fate] | ({"edgecolor": TRAIN, "linewidth": 2.5} if i in best else {})
-            shape = f"round,pad=0,rounding_size={0.12 if fate == 'complete' else 0.03}"
-            box = FancyBboxPatch((step - 0.28, row - 0.36), 0.56, 0.72, shape, mutation_aspect=ACROSS / DOWN, **look)
-            ax.add_patch(box).set_facecolor("white")
-            if step > columns[0]:
-                above, turn = nodes["row"][nodes["parent"][i]], step - 0.72 + 0.14 * nodes["bend"][i]
-                line = {"color": look["edgecolor"], "linewidth": look["linewidth"], "linestyle": look["linestyle"]}
-                order = 0.6 if i in best else 0.3 if fate == "pruned" else 0.5  # what is found lies on top
-                ax.plot([step - 0.72, turn, turn, step - 0.28], [above, above, row, row], zorder=order, **line)
-                ax.text(step - 0.3, row - 0.06, plain(nodes["log_prob"][i]), ha="right", va="bottom", fontsize=7)
-            text = nodes["text"][i] if len(nodes["text"][i]) < 11 else nodes["text"][i][:8] + "…"
-            sign = ("★ " if i in best[-1:] else SIGNS[fate]) + ("G " if i in greedy else "")
-            words = f"{text}\n{sign}{plain(nodes['score'][i])}" if i else "start"
-            ax.text(step, row, words, ha="center", va="center", fontsize=8, color=FAINT if fate == "pruned" else INK)
+        return beam_picture(self.trees[0], self.step)
 
 
 def listed(texts: Sequence[str], token: int) -> str:
@@ -206,24 +151,3 @@ def listed(texts: Sequence[str], token: int) -> str:
     if not 0 <= token < len(texts):
         raise ValueError(f"the tree has a token {token}, and the list of texts ends at {len(texts) - 1}")
     return texts[token]
-
-
-def plain(number: float) -> str:
-    """Two decimals, and a true minus sign, but none before 0."""
-    return f"{number:z.2f}".replace("-", "−")
-
-
-def offered_widths(width: int, widths: Sequence[int]) -> list[int]:
-    """The widths on the slider, in order, `width` among them."""
-    wrong = [one for one in (width, *widths) if one != int(one) or one < 1]
-    if wrong:
-        raise ValueError(f"a width is a whole number from 1, not {wrong[0]}")
-    return sorted({int(one) for one in (width, *widths)})
-
-
-def offered_alphas(alpha: float, alphas: Sequence[float]) -> list[float]:
-    """The alphas on the slider, in order, `alpha` among them."""
-    wrong = [one for one in (alpha, *alphas) if not 0 <= one < math.inf]
-    if wrong:
-        raise ValueError(f"an alpha is finite and not below 0, not {wrong[0]}")
-    return sorted({float(one) for one in (alpha, *alphas)})

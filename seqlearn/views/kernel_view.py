@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import torch
 import traitlets
 from jaxtyping import Float, Real
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from ..nn.kernels import KernelRegression
-from .base import View, finite, pack, unpack
-from .plots import CMAP, TRAIN, VALID
-
-STEPS = 30  # widths on the slider
-MOST_BYTES = 8_000_000
+from .base import View, as_text, unpack
+from .curves import kernel_record
+from .pictures import kernel_picture
 
 
 class KernelView(View, static="kernel_view"):
@@ -61,7 +55,7 @@ class KernelView(View, static="kernel_view"):
         ylabel: str = "y",
     ):
         record = kernel_record(keys, values, queries, kernels, width, truth, widths)
-        record |= {"xlabel": str(xlabel), "ylabel": str(ylabel)}
+        record |= {"xlabel": as_text(xlabel), "ylabel": as_text(ylabel)}
         super().__init__(record=record, kernel=kernels[0], width=float(width))
 
     def update(
@@ -71,13 +65,13 @@ class KernelView(View, static="kernel_view"):
         queries: Real[Tensor, "..."],
         kernels: Sequence[str] | None = None,
         width: float | None = None,
-        truth: Real[Tensor, "..."] | None = None,
-        widths: Sequence[float] | None = None,
+        *more: Any,
+        **named: Any,
     ) -> None:
-        """Show other data in the same place; by default with the same kernels and width."""
+        """Show other keys, values and queries in the same place; by default with the same kernels and width."""
         kernels = kernels or self.record["kernels"]
         width = self.width if width is None else width
-        record = kernel_record(keys, values, queries, kernels, width, truth, widths)
+        record = kernel_record(keys, values, queries, kernels, width, *more, **named)
         record |= {name: self.record[name] for name in ("xlabel", "ylabel")}
         with self.hold_sync():
             self.locked, self.record = [], record
@@ -121,94 +115,5 @@ class KernelView(View, static="kernel_view"):
 
     def figure(self) -> Figure:
         """Data and prediction at the present width, and the weights beside them."""
-        keys, values, queries = (unpack(self.record[name]).numpy() for name in ("keys", "values", "queries"))
-        figure = Figure(figsize=(10, 3.8), layout="constrained")
-        curve, weights = figure.subplots(1, 2, width_ratios=(1.3, 1))
-        curve.scatter(keys, values, s=22, color=VALID, alpha=0.6, label="data")
-        curve.plot(queries, self.prediction().numpy(), color=TRAIN, linewidth=2.5, label="prediction")
-        if self.record["truth"] is not None:
-            curve.plot(queries, unpack(self.record["truth"]).numpy(), "--", color="#595959", label="truth")
-        curve.set(
-            xlabel=self.record["xlabel"],
-            ylabel=self.record["ylabel"],
-            title=f"{self.kernel} kernel, width {self.width:.3g}",
-        )
-        curve.legend(frameon=False)
-        image = weights.imshow(self.weights().numpy(), cmap=CMAP, vmin=0, aspect="auto", interpolation="nearest")
-        for axis, points in ((weights.xaxis, keys), (weights.yaxis, queries)):
-            places = np.unique(np.linspace(0, len(points) - 1, min(6, len(points))).round().astype(int))
-            axis.set_ticks(places, [f"{points[place]:.3g}" for place in places])
-        x = self.record["xlabel"]
-        weights.set(xlabel=f"key: {x} of a data point", ylabel=f"query: {x}", title="weights")
-        figure.colorbar(image, ax=weights)
-        return figure
-
-
-def kernel_record(
-    keys: Real[Tensor, "..."],
-    values: Real[Tensor, "..."],
-    queries: Real[Tensor, "..."],
-    kernels: Sequence[str],
-    width: float,
-    truth: Real[Tensor, "..."] | None,
-    widths: Sequence[float] | None,
-) -> dict[str, Any]:
-    """All that `KernelView` draws, for every kernel and width; the arguments are explained there."""
-    keys, order = finite("keys", keys, 1).sort(stable=True)
-    queries, query_order = finite("queries", queries, 1).sort(stable=True)
-    values = finite("values", values, 1)
-    truth = None if truth is None else finite("truth", truth, 1)
-    if len(values) != len(keys):
-        raise ValueError(f"{len(keys)} keys do not fit {len(values)} values")
-    if truth is not None and len(truth) != len(queries):
-        raise ValueError(f"{len(queries)} queries do not fit a truth of {len(truth)} numbers")
-    if not kernels:
-        raise ValueError("a kernel view needs at least one kernel")
-    grid = slider_widths(width, widths, float(keys[-1] - keys[0]))
-    size = 2 * len(kernels) * len(grid) * len(queries) * len(keys)
-    if size > MOST_BYTES:
-        raise ValueError(
-            f"{len(kernels)} kernels x {len(grid)} widths x {len(queries)} queries x {len(keys)} keys are "
-            f"{size / 1e6:.0f} MB of weights, and {MOST_BYTES / 1e6:.0f} MB is the most: give fewer of them"
-        )
-    predictions, weights = computed(keys, values[order], queries, kernels, grid)
-    tops = weights.amax((-2, -1))  # kernels, widths
-    shares = weights / tops.clamp(min=1e-30)[..., None, None]
-    return {
-        "kernels": list(kernels),
-        "widths": grid,
-        "keys": pack(keys),
-        "values": pack(values[order]),
-        "queries": pack(queries),
-        "truth": None if truth is None else pack(truth[query_order]),
-        "predictions": pack(predictions),
-        "tops": pack(tops),
-        "weights": pack((shares * 65535).round(), "uint16"),
-    }
-
-
-def slider_widths(width: float, widths: Sequence[float] | None, spread: float) -> list[float]:
-    """The widths on the slider, in order, `width` among them."""
-    if widths is None:
-        widths = (
-            np.geomspace(0.01, 1, STEPS).tolist() if spread == 0 else (spread * np.geomspace(0.01, 1, STEPS)).tolist()
-        )
-    wrong = [value for value in (width, *widths) if not 0 < value < math.inf]
-    if wrong:
-        raise ValueError(f"a width is above 0 and finite, not {wrong[0]}")
-    return sorted({float(value) for value in (width, *widths)})
-
-
-def computed(
-    keys: Float[Tensor, "keys"],
-    values: Float[Tensor, "keys"],
-    queries: Float[Tensor, "queries"],
-    kernels: Sequence[str],
-    widths: Sequence[float],
-) -> tuple[Float[Tensor, "kernels widths queries"], Float[Tensor, "kernels widths queries keys"]]:
-    """Predictions and weights of `KernelRegression` for every kernel and width."""
-    keys, values, queries = keys.double(), values.double(), queries.double()
-    rows = [[KernelRegression(name, width).double() for width in widths] for name in kernels]
-    with torch.no_grad():
-        weights = torch.stack([torch.stack([model.weights(queries, keys) for model in row]) for row in rows])
-    return weights @ values, weights
+        title = f"{self.kernel} kernel, width {self.width:.3g}"
+        return kernel_picture(self.record, title, self.prediction(), self.weights())

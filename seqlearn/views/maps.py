@@ -18,6 +18,7 @@ from torch import Tensor
 
 from ..data.pairs import Link
 from ..nn.attention import AttentionMap
+from .fonts import any_script, drawable, short_label
 
 CMAP = "viridis"  # evenly graded in lightness: readable in grey, and by colour-blind eyes
 AXIS_NAMES = {
@@ -29,8 +30,11 @@ AXIS_NAMES = {
 LINK_LABEL = "gold link"
 MOST_PANELS = 144
 OPEN, MASKED, ODD = "#8ECDF2", "#4D4D4D", "#D9D9D9"  # light blue, dark grey, light grey: apart in lightness too
+STRIPES = {"facecolor": "#A3A3A3", "edgecolor": "#878787", "hatch": "/////", "linewidth": 0}  # as in the views
+LONGEST = 28  # letters of a token beside a panel of `all_heads`
 
 
+@any_script
 def heatmap(
     attention: AttentionMap,
     layer: int = 0,
@@ -53,6 +57,8 @@ def heatmap(
     if not (0 <= layer < layers and 0 <= head < heads):
         raise IndexError(f"no layer {layer}, head {head}: the map has {layers} layers and {heads} heads")
     ax = new_axes(ax, 2.5 + 0.45 * keys, 1.8 + 0.38 * queries)
+    hidden = _hidden(attention)
+    stripe_masked(ax, hidden)
     _cells(
         ax,
         attention.weights[layer, head].numpy(),
@@ -64,7 +70,7 @@ def heatmap(
         square=queries * keys <= 1024,
         annot=max(queries, keys) <= 8,  # numbers in larger maps take a second to draw and cannot be read
         fmt=".2f",
-        mask=None if attention.mask is None else ~attention.mask.numpy(),
+        mask=hidden,
         cbar_kws={"label": "attention weight"},
     )
     ax.set(xlabel=AXIS_NAMES[attention.kind][0], ylabel=AXIS_NAMES[attention.kind][1])
@@ -74,10 +80,11 @@ def heatmap(
         ring = ax.scatter(*zip(*marks, strict=True), s=90, facecolors="none", edgecolors="crimson", linewidths=1.5)
         ax.legend([ring], [LINK_LABEL], loc="upper left", bbox_to_anchor=(0, -0.02), frameon=False)
     if title:
-        ax.set_title(title)
+        ax.set_title(drawable(title))
     return ax.figure
 
 
+@any_script
 def all_heads(attention: AttentionMap, *, title: str = "", limits: tuple[float, float] = (0.0, 1.0)) -> Figure:
     """Every head of every layer, a row for each layer and a column for each head, all in the same colours.
 
@@ -94,26 +101,39 @@ def all_heads(attention: AttentionMap, *, title: str = "", limits: tuple[float, 
     if layers * heads > MOST_PANELS:
         raise ValueError(f"{layers} layers x {heads} heads are more than {MOST_PANELS} panels: give some of them")
     wide, high = (max(1.15, min(0.2 * count, 2.4, 13 / max(layers, heads))) for count in (keys, queries))  # inches
-    long = min(2.0, 0.07 * max(map(len, (*attention.query_tokens, *attention.key_tokens))))
-    size = (1.9 + long + (wide + 0.12) * heads, 0.9 + long + (high + 0.32) * layers)
-    figure, panels = plt.subplots(layers, heads, figsize=size, squeeze=False, layout="constrained")
-    hidden = np.zeros((queries, keys), dtype=bool) if attention.mask is None else ~attention.mask.numpy()
+    long = 0.07 * min(LONGEST, max(map(len, (*attention.query_tokens, *attention.key_tokens))))
+    left, below, above = 0.5 + long, 0.5 + long, 0.35 + 0.25 * (title.count("\n") + bool(title))
+    size = (left + (wide + 0.12) * heads + 0.9, below + (high + 0.32) * layers + above - 0.32)
+    place = {"left": left / size[0], "right": 1 - 1.02 / size[0], "wspace": 0.12 / wide}
+    place |= {"bottom": below / size[1], "top": 1 - above / size[1], "hspace": 0.32 / high}
+    figure, panels = plt.subplots(layers, heads, figsize=size, squeeze=False, gridspec_kw=place)  # known, so quick
+    hidden = _hidden(attention)
     for layer, row in enumerate(panels):
         for head, ax in enumerate(row):
             weights = np.ma.masked_array(attention.weights[layer, head].numpy(), hidden)
             how = {"aspect": "auto", "interpolation": "nearest", "extent": (0, keys, queries, 0)}
             image = ax.imshow(weights, cmap=CMAP, vmin=limits[0], vmax=limits[1], **how)
+            stripe_masked(ax, hidden)
             ax.set_title(f"layer {layer}, head {head}", fontsize=8 if wide < 1.5 else 9)
             ax.tick_params(labelsize=8, left=head == 0, bottom=layer == layers - 1)
-            label_axis(ax.yaxis, attention.query_tokens if head == 0 else (), 0, int(high / 0.12))
-            label_axis(ax.xaxis, attention.key_tokens if layer == layers - 1 else (), 90, int(wide / 0.12))
-    figure.colorbar(image, ax=panels, label="attention weight", shrink=min(1.0, 2.5 / layers / high))
-    figure.supxlabel(AXIS_NAMES[attention.kind][0], fontsize=10)
-    figure.supylabel(AXIS_NAMES[attention.kind][1], fontsize=10)
-    figure.suptitle(title)
+            beside, under = (
+                attention.query_tokens if head == 0 else (),
+                attention.key_tokens if ax in panels[-1] else (),
+            )
+            label_axis(ax.yaxis, beside, 0, int(high / 0.12), LONGEST)
+            label_axis(ax.xaxis, under, 90, int(wide / 0.12), LONGEST)
+    tall = min(2.5, size[1] - below - above)
+    bar = figure.add_axes(
+        (1 - 0.9 / size[0], (below + size[1] - above - tall) / 2 / size[1], 0.15 / size[0], tall / size[1])
+    )
+    figure.colorbar(image, bar, label="attention weight")
+    figure.supxlabel(AXIS_NAMES[attention.kind][0], y=0.08 / size[1], fontsize=10)
+    figure.supylabel(AXIS_NAMES[attention.kind][1], x=0.08 / size[0], fontsize=10)
+    figure.suptitle(drawable(title), y=1 - 0.08 / size[1], va="top")
     return figure
 
 
+@any_script
 def grid(
     values: Shaped[Tensor, "queries keys"],
     rows: Sequence[str],
@@ -155,7 +175,7 @@ def grid(
     lines = 0.5 if values.numel() <= 400 else 0.0  # between very many cells they would be all that is seen
     how: dict[str, Any] = {"square": texts is None and values.numel() <= 1024, "linewidths": lines}
     if texts is not None:
-        how |= {"annot": np.array(texts, dtype=object), "fmt": ""}
+        how |= {"annot": np.array([list(map(drawable, row)) for row in texts], dtype=object), "fmt": ""}
     array = values.detach().cpu().double().numpy()
     if values.dtype == torch.bool:
         _cells(ax, array, rows, columns, vmin=0, vmax=1, cmap=ListedColormap([MASKED, OPEN]), cbar=False, **how)
@@ -170,8 +190,7 @@ def grid(
         ax.set_facecolor(ODD)
         for row, column in zip(*np.nonzero(~finite), strict=True):
             ax.text(column + 0.5, row + 0.5, str(array[row, column]), ha="center", va="center")
-    ax.set(xlabel=xlabel, ylabel=ylabel)
-    ax.set_title(title)
+    ax.set(xlabel=drawable(xlabel), ylabel=drawable(ylabel), title=drawable(title))
     return ax.figure
 
 
@@ -192,9 +211,22 @@ def _cells(ax: Axes, values: np.ndarray, rows: Sequence[str], columns: Sequence[
         plt.setp(ax.get_xticklabels(), ha="left", rotation_mode="anchor")
 
 
-def label_axis(axis, tokens: Sequence[str], rotation: int, most: int = 32) -> None:
+def _hidden(attention: AttentionMap) -> np.ndarray:
+    """True where a cell is masked."""
+    if attention.mask is None:
+        return np.zeros(attention.weights.shape[2:], dtype=bool)
+    return ~attention.mask.numpy()
+
+
+def stripe_masked(ax: Axes, hidden: np.ndarray) -> None:
+    """Masked cells are left out of a heat map; what is then seen is grey with stripes."""
+    if hidden.any():
+        ax.patch.set(**STRIPES)
+
+
+def label_axis(axis, tokens: Sequence[str], rotation: int, most: int = 32, longest: int = 40) -> None:
     """A label for each token; for every second, third ... one where more than `most` would not be readable."""
     every = -(-len(tokens) // most) or 1
     positions = range(0, len(tokens), every)
     axis.set_ticks([position + 0.5 for position in positions])
-    axis.set_ticklabels([tokens[position] for position in positions], rotation=rotation)
+    axis.set_ticklabels([short_label(tokens[position], longest) for position in positions], rotation=rotation)

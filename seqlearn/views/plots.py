@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..training.loop import History
+from .fonts import any_script, drawable
 from .maps import CMAP, MASKED, ODD, OPEN, all_heads, grid, heatmap, label_axis, new_axes  # noqa: F401  one front door
 
 TRAIN, VALID = "#0072B2", "#D55E00"  # Okabe and Ito's blue and vermillion
@@ -135,8 +136,10 @@ def _running_mean(values: Sequence[float], keep: float = 0.95) -> list[float]:
     return means
 
 
+@any_script
 def text_table(rows: Sequence[Sequence[str]], columns: Sequence[str], width: int = 130) -> Figure:
     """Text in columns, as a picture: for what a trained model says, which may differ on another machine."""
+    columns, rows = list(map(drawable, columns)), [list(map(drawable, row)) for row in rows]
     shares = [max(len(row[column]) for row in [columns, *rows]) for column in range(len(columns))]
     wrapped = [
         [textwrap.fill(cell, max(8, width * share // sum(shares))) for cell, share in zip(row, shares, strict=True)]
@@ -169,6 +172,7 @@ class LivePlot:
         self.samples = samples
         self.figure: Figure | None = None
 
+    @any_script
     def __call__(self, model: Any, history: History) -> None:
         """Draw the state of training after an epoch."""
         first = self.figure is None
@@ -182,6 +186,6 @@ class LivePlot:
         self.axes[1].axis("off")
         self.axes[1].set_title(f"Translations after epoch {history.epochs}", loc="left")
         lines = "\n".join(f"{source}\n    → {translation}" for source, translation in self.samples(model))
-        self.axes[1].text(0, 0.97, lines, va="top", fontsize=10, linespacing=1.5, wrap=True)
+        self.axes[1].text(0, 0.97, drawable(lines), va="top", fontsize=10, linespacing=1.5, wrap=True)
         if self.handle is not None:  # None outside a notebook
             self.handle.update(self.figure)

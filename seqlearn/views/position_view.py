@@ -8,16 +8,13 @@ from typing import Any
 import torch
 import traitlets
 from jaxtyping import Float, Real
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle
 from torch import Tensor
 
 from ..nn.positions import BASE, frequencies, sinusoids
 from .base import View, finite, pack, unpack
-from .plots import TRAIN, VALID
+from .pictures import position_picture
 
-CMAP = "RdBu_r"  # white at 0; its blue and red are apart for colour-blind eyes
 MOST = 512  # positions, or dimensions
 SAME = 0.01  # how far from the formula a table may be: half precision is
 
@@ -100,60 +97,8 @@ class PositionView(View, static="position_view"):
 
     def figure(self) -> Figure:
         """The map, the turn and the dot products, side by side."""
-        note = self.record["note"]
-        shares = (1.2, 1.1) if note else (1.2, 0.85, 1.1)
-        figure = Figure(figsize=(4 * sum(shares), 4.4), layout="constrained")
-        panels = figure.subplots(1, len(shares), width_ratios=shares)
-        self._draw_map(panels[0])
-        self._draw_products(panels[-1])
-        if note:
-            figure.supxlabel(note, fontsize=10)
-        else:
-            self._draw_turn(panels[1])
-        return figure
-
-    def _draw_map(self, ax: Axes) -> None:
-        table, start, limit = unpack(self.record["table"]), self.record["start"], self.record["limit"]
-        positions, size = table.shape
-        edges = (-0.5, size - 0.5, start + positions - 0.5, start - 0.5)
-        how = {"aspect": "auto", "interpolation": "nearest", "vmin": -limit, "vmax": limit, "extent": edges}
-        image = ax.imshow(table.numpy(), cmap=CMAP, **how)
-        ax.figure.colorbar(image, ax=ax, pad=0.06)
-        places = {self.position: "i"} | ({self.position + self.offset: "j"} if self.offset else {})
-        for place, name in places.items():
-            ax.axhline(place, color="black", linewidth=1)
-            ax.annotate(name, (1.01, place), xycoords=("axes fraction", "data"), va="center", annotation_clip=False)
-        if not self.record["note"]:
-            ax.axvspan(2 * self.pair - 0.5, 2 * self.pair + 1.5, fill=False, linewidth=1.5)
-        ax.set(xlabel="dimension", ylabel="position", title=f"table ({positions} × {size})")
-
-    def _draw_turn(self, ax: Axes) -> None:
-        table, start, first = unpack(self.record["table"]), self.record["start"], 2 * self.pair
-        ax.add_patch(Circle((0, 0), 1, fill=False, color="#8a8a8a"))
-        for name, place, color, line in (
-            ("i", self.position, TRAIN, "-"),
-            ("j", self.position + self.offset, VALID, "--"),
-        ):
-            sine, cosine = table[place - start, first : first + 2].tolist()
-            ax.plot([0, sine], [0, cosine], line, color=color, linewidth=2.5, label=f"{name} = {place}")
-            ax.plot([sine], [cosine], "o", color=color)
-        angle = self.offset * self.record["frequencies"][self.pair]
-        rows = "\n".join("   ".join(f"{number:.3f}".replace("-", "−") for number in row) for row in self.rotation())
-        ax.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", title=f"pair {self.pair}", xticks=[], yticks=[])
-        ax.set_xlabel(
-            f"dimension {first}: sine\n\nk = {self.offset} turns by {angle:.3g} rad = {math.degrees(angle):.0f}°,\n"
-            f"the same for every i. Its matrix:\n{rows}".replace("-", "−")
-        )
-        ax.set_ylabel(f"dimension {first + 1}: cosine")
-        ax.legend(frameon=False, ncols=2, loc="upper center", bbox_to_anchor=(0.5, 1.0), fontsize=9)
-
-    def _draw_products(self, ax: Axes) -> None:
-        products, first = self.products(), self.record["start"] - self.position
-        ax.plot(range(first, first + len(products)), products, color=TRAIN)
-        ax.plot([self.offset], [float(products[self.offset - first])], "o", color=VALID, label=f"k = {self.offset}")
-        ax.set(xlabel="distance j − i", ylabel="P[i] · P[j]", title=f"dot products with P[{self.position}]")
-        ax.grid(alpha=0.3)
-        ax.legend(frameon=False)
+        rotation, products = self.rotation(), self.products()
+        return position_picture(self.record, self.position, self.offset, self.pair, rotation, products)
 
 
 def position_record(table: Real[Tensor, "..."], start: int, base: float) -> dict[str, Any]:

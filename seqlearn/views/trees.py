@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..beams import Node, Tree
+from .base import as_text
 
 FATES = ("kept", "complete", "beaten", "pruned")
 NUMBERS = ("log_prob", "total", "score")
@@ -48,7 +49,7 @@ def drawing(tree: Tree, text: Callable[[int], str]) -> dict[str, Any]:
             place = {"parent": numbers[parent], "step": step, "row": rows[node.tokens], "bend": bends[parent]}
             sums = {name: short(getattr(node, name)) for name in NUMBERS}
             numbers[node.tokens] = len(nodes)
-            nodes.append({"token": token, "text": str(text(token)), "fate": node.fate} | place | sums)
+            nodes.append({"token": token, "text": as_text(text(token)), "fate": node.fate} | place | sums)
     fates = [Counter(node.fate for node in step) for step in tree.steps]
     return {
         "nodes": {name: [node[name] for node in nodes] for name in nodes[0]},

@@ -42,6 +42,19 @@ def search(width, alpha):
 beam = BeamView(search, step=1)
 beam""",
     "print(beam.width, beam.alpha, beam.step, beam.tree.steps[0][0].tokens == tuple(beam.locked)); beam.width = 3",
+    """from seqlearn.nn.attention import AttentionMap
+from seqlearn.views.attention_view import AttentionView
+words = [f'word{i}' for i in range(64)]
+maps = [AttentionMap(torch.randn(8, 8, 64, 64).mul(4).softmax(-1), words, words, kind) for kind in ('cross', 'encoder')]
+looks = AttentionView(*maps)
+looks""",
+    """print(looks.kind, looks.layer, looks.head, looks.show, looks.threshold, looks.locked)
+if looks.locked: looks.kind = 'cross'""",
+    """from seqlearn.translator import Translator
+from seqlearn.views.translator_view import TranslatorView
+typed = TranslatorView(Translator.pretrained('transformer', 'cpu'), 'The cat sleeps.')
+typed""",
+    "print(typed.sentence, '|', typed.translation, '|', typed.beam, typed.chosen, typed.step, typed.locked)",
 ]
 OPTIONS = """--no-browser --allow-root --ip=127.0.0.1 --ServerApp.port_retries=0 --IdentityProvider.token=
 --ServerApp.password= --LabApp.expose_app_in_browser=True --LabApp.news_url=None --ServerApp.terminals_enabled=False
@@ -97,6 +110,15 @@ TURN = f"""{PLACE}const slider = view.querySelector(`[aria-label="${{i % 2 ? 'of
 BEAM = """const view = document.querySelector('[aria-label="beam search, step by step"]');"""
 GROW = f"""{BEAM}const says = view.querySelector('.says'); const before = says.textContent;
     view.querySelector(`[aria-label="${{i % 2 ? 'previous' : 'next'}} step"]`).click();
+    return () => says.textContent !== before"""
+LOOKS = """const view = document.querySelector('[aria-label="attention: who looks at whom"]');
+    const says = view.querySelector('.says'); const before = says.textContent;"""
+LOOK = f"""{LOOKS}const box = view.querySelector('.looks svg').getBoundingClientRect();
+    view.querySelector('.looks .body').dispatchEvent(new PointerEvent('pointermove', {{ bubbles: true,
+        clientX: box.left - 9, clientY: box.top + 6 * i + 3 }}));
+    return () => says.textContent !== before"""
+HEAD = f"""{LOOKS}const grid = view.querySelector('.heads .body');
+    grid.dispatchEvent(new KeyboardEvent('keydown', {{ key: i % 14 < 7 ? 'ArrowLeft' : 'ArrowRight', bubbles: true }}));
     return () => says.textContent !== before"""
 # The time from a move of the slider to the tree that Python has searched, in ms.
 SEARCH = f"""async () => {{ {BEAM}const times = [];
@@ -177,11 +199,29 @@ def latencies(page, what, act, most):
     assert statistics.median(times) < most, what
 
 
+def attention_there_and_back(page, notebook):
+    """The view of cell 10: what is chosen reaches Python, and the other way round."""
+    looks = page.get_by_role("region", name="attention: who looks at whom")
+    looks.get_by_label("attention", exact=True).select_option("encoder")
+    looks.get_by_label("lines from weight").press("ArrowRight")
+    grid = looks.get_by_role("slider", name="layer and head")
+    for key in ("End", "PageDown"):
+        grid.press(key)
+    looks.get_by_role("application", name="token that looks").press("Enter")
+    python_knows(notebook, "encoder 1 7 head 0.06 ['query', 0]", cell=11)
+    page.wait_for_function("document.querySelector('[aria-label=attention]').value === 'cross'")
+    looks.get_by_label("show", exact=True).select_option("mean of all heads")
+    looks.get_by_role("application").first.press("Escape")
+    python_knows(notebook, "cross 1 7 all 0.06 None", cell=11)
+    looks.get_by_label("show", exact=True).select_option("one head")
+
+
 def test_all_views(lab, page):
     address, folder = lab
     notebook = Notebook(page, address)
     names = {0: "AttentionSteps(12 queries, 12 keys, size 12, value size 12)", 1: "KernelView(50 keys,"}
     names |= {6: "PositionView(128 positions, size 64, sinusoidal)", 8: "BeamView(width 2, alpha 0, "}
+    names |= {10: "AttentionView(cross, 8 layers, 8 heads, 64 queries, 64 keys, also encoder)"}
     for index, name in names.items():
         (output,) = notebook.run(index)
         assert set(output["data"]) == {"text/plain", "image/png", "application/vnd.jupyter.widget-view+json"}
@@ -216,6 +256,7 @@ def test_all_views(lab, page):
         f"() => {{ {BEAM}return view.querySelector('input').getAttribute('aria-valuetext') === '3' }}"
     )
     assert beam.locator(".waiting").count() == 0
+    attention_there_and_back(page, notebook)
 
     # The arrow keys are ours, not those of the notebook
     grid.focus()
@@ -235,6 +276,8 @@ def test_all_views(lab, page):
     latencies(page, "cell of a table", CELL, 100)
     latencies(page, "position and offset", TURN, 200)
     latencies(page, "step of a tree", GROW, 100)
+    latencies(page, "hover over 64 x 64 weights", LOOK, 100)
+    latencies(page, "another head of 64", HEAD, 150)
     # Not the status of the kernel: what widgets send goes to a subshell, which says "idle" when it has answered.
     running = "window.jupyterapp.shell.currentWidget.content.widgets[4].model.executionCount === null"
     assert page.evaluate(running), "the cell ran all the time"
@@ -253,3 +296,108 @@ def test_all_views(lab, page):
     page.wait_for_function(f"{ground} !== '{light}'")
     red, green, blue = (int(part) for part in page.evaluate(ground)[4:-1].split(","))
     assert max(red, green, blue) < 60
+
+
+TYPED = """const view = document.querySelector('[aria-label="translate a sentence"]');
+    const box = view.querySelector('input[type=text]'); const form = view.querySelector('form');"""
+# The time from Enter to the translation, in ms.
+TRANSLATE = f"""async sentences => {{ {TYPED}const times = [];
+    for (const sentence of sentences) {{
+        const before = view.querySelector('.written').textContent;
+        box.value = sentence;
+        const start = performance.now();
+        form.requestSubmit();
+        while (view.querySelector('.written').textContent === before) await new Promise(requestAnimationFrame);
+        times.push(performance.now() - start);
+    }}
+    return times.sort((a, b) => a - b) }}"""
+
+
+def notebook_is(page):
+    """The active cell, the kinds of all cells, and how often they were run."""
+    return page.evaluate("""() => { const { activeCellIndex, widgets } = window.jupyterapp.shell.currentWidget.content;
+        return JSON.stringify([activeCellIndex, widgets.map(cell => [cell.model.type, cell.model.executionCount])]) }""")
+
+
+def test_a_sentence_is_typed(lab, page):
+    address, folder = lab
+    notebook = Notebook(page, address)
+    (output,) = notebook.run(12)
+    assert output["data"]["text/plain"] == "TranslatorView('The cat sleeps.' -> 'le chat dort.')"
+    view = page.get_by_role("region", name="translate a sentence")
+    box, written = view.get_by_label("sentence to translate"), view.locator(".written")
+
+    # Letters and keys that are commands of a notebook elsewhere
+    box.click()
+    before = notebook_is(page)
+    page.keyboard.press("Control+a")
+    for key in (
+        "b",
+        "d",
+        "d",
+        "a",
+        "x",
+        "m",
+        "y",
+        "z",
+        "0",
+        "0",
+        "Escape",
+        "Shift+m",
+        "ArrowUp",
+        "PageDown",
+        "h",
+        "Tab",
+    ):
+        page.keyboard.press(key)
+    assert box.input_value() == "bddaxmyz00Mh" and page.locator(".jp-Dialog").count() == 0
+    box.click()
+    for key in ("Control+z", "Shift+Enter", "Escape", "Control+a"):
+        page.keyboard.press(key)
+    assert notebook_is(page) == before, "no cell was made, deleted, moved or run"
+    page.keyboard.type("The red apple is bad.")
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        f"() => {{ {TYPED}return view.querySelector('.written').textContent.startsWith('la pomme') }}"
+    )
+    python_knows(notebook, "The red apple is bad. | la pomme rouge est mauvaise. | 1 0 0 None", cell=13)
+    view.get_by_label("search").select_option("beam 4")
+    view.locator(".ranking .option").nth(1).click()
+    written.locator(".piece").nth(2).click()
+    second = view.locator(".ranking .option bdi").nth(1).inner_text()
+    python_knows(notebook, f"The red apple is bad. | {second} | 4 1 2 ['query', 2]", cell=13)
+    box.fill("")
+    box.press("Enter")
+    view.locator(".note.wrong").wait_for()
+    assert "There is nothing to translate" in view.locator(".note").inner_text()
+    box.fill("The cat sleeps.")
+    view.get_by_label("search").select_option("greedy")
+    page.wait_for_function(
+        f"() => {{ {TYPED}return view.querySelector('.written').textContent.startsWith('le chat') }}"
+    )
+    sentences = [
+        f"The {noun} sees the {colour} apple." for noun in ("girl", "dog", "boy") for colour in ("red", "green", "old")
+    ]
+    times = page.evaluate(TRANSLATE, sentences)
+    print(f"from Enter to the translation: median {times[4]:.0f} ms, largest {times[-1]:.0f} ms")
+    assert times[4] < 300
+
+    # While the kernel is busy
+    notebook.start(4)
+    page.wait_for_function("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'busy'")
+    box.fill("The dog sleeps.")
+    box.press("Enter")
+    page.wait_for_timeout(1500)
+    print("busy:", written.inner_text(), view.locator(".note").inner_text())
+    (folder / "enough").touch()
+    page.wait_for_function(DONE, arg=4)
+    page.wait_for_function(
+        f"() => {{ {TYPED}return view.querySelector('.written').textContent.startsWith('le chien') }}"
+    )
+
+    # Without a kernel
+    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    box.fill("A bird sings.")
+    box.press("Enter")
+    assert "“A bird sings.” (greedy) is not translated yet: Python is" in view.locator(".note").inner_text()
+    assert written.inner_text().startswith("le chien") and view.locator(".former").count() == 2

@@ -81,7 +81,7 @@ WRONG_STEPS = [
     (lambda *args: step(*args, end=False), "you extended a finished beam"),
     (lambda *args: (step(*args)[0], step(*args)[2], step(*args)[1]), "parents and tokens are exchanged"),
     (lambda *args: [part.flip(0) for part in step(*args)], "in another order"),
-    (places, "the tokens are places in the flattened table"),
+    (places, "the tokens are places in the flat table"),
     (each_its_share, "the totals are right. The tokens should be"),
     (lambda *args: step(*args)[:2], "return three things"),
     (lambda *args: [part[:1] for part in step(*args)], "should have shape (2,)"),

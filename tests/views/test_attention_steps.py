@@ -159,7 +159,7 @@ def test_the_picture_shows_all_steps():
     for ax, name in zip(panels, ("scores", "scaled", "masked", "weights", "context"), strict=True):
         drawn = ax.images[0].get_array()
         hidden = ~MASK.numpy() if name in ("masked", "weights") else False
-        assert (drawn.mask == hidden).all()
+        assert (drawn.mask == hidden).all() and bool(ax.patch.get_hatch()) == (name in ("masked", "weights"))
         assert drawn.data[~drawn.mask].tolist() == view.tensor(name).numpy()[~drawn.mask].tolist()
     assert [label.get_text() for label in panels[0].get_xticklabels()] == list("wxyz")
     assert [label.get_text() for label in panels[0].get_yticklabels()] == list("abc")

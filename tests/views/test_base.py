@@ -3,29 +3,21 @@
 import base64
 import json
 import re
+import sys
 from html.parser import HTMLParser
+from pathlib import Path
 
 import matplotlib
 import numpy as np
 import pytest
 import torch
+from hostile import HOSTILE
 from matplotlib import pyplot as plt
+from views.samples import PLAIN, SAMPLES, WORDLESS
 
 from seqlearn.views import base
-from seqlearn.views.attention_steps import AttentionSteps
-from seqlearn.views.kernel_view import KernelView
 
 matplotlib.use("agg")
-HOSTILE = ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "<!--", "&lt;", "\u2028", "a\"b'c\\"]
-
-
-def steps(tokens=None):
-    return AttentionSteps(torch.ones(6, 2), torch.ones(6, 2), torch.ones(6, 3), None, tokens, tokens)
-
-
-def kernels():
-    points = torch.linspace(0, 1, 5)
-    return KernelView(points, points**2, points, width=0.3, widths=[0.1, 0.3])
 
 
 class Page(HTMLParser):
@@ -62,61 +54,83 @@ def test_half_precision_and_gradients_can_be_packed():
     assert base.unpack(base.pack(numbers)).tolist() == [0.5, 2.0]
 
 
-@pytest.mark.parametrize("view", [steps, kernels])
-def test_the_bundle_of_a_notebook(view):
-    view, before = view(), plt.get_fignums()
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_bundle_of_a_notebook(name):
+    view, before = SAMPLES[name](PLAIN), plt.get_fignums()
     data, _ = view._repr_mimebundle_()
     assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
-    assert data["text/plain"] == repr(view)
+    assert data["text/plain"] == repr(view) == repr(SAMPLES[name](PLAIN)), "the same in every run"
+    assert re.fullmatch(rf"{name}\(.+\)", repr(view)) and " 0x" not in repr(view)
     assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 100_000
     assert plt.get_fignums() == before, "a figure that pyplot knows would be shown a second time"
 
 
-def test_repr_is_the_same_in_every_run():
-    assert repr(steps()) == repr(steps()) == "AttentionSteps(6 queries, 6 keys, size 2, value size 3)"
-    assert repr(kernels()) == "KernelView(5 keys, 5 queries, gaussian, 2 widths)"
-
-
 def test_the_picture_is_written(tmp_path):
-    steps().save_png(tmp_path / "steps.png")
-    assert (tmp_path / "steps.png").read_bytes().startswith(b"\x89PNG")
+    SAMPLES["KernelView"](PLAIN).save_png(tmp_path / "kernels.png")
+    assert (tmp_path / "kernels.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_picture_in_any_script_has_no_warnings():
-    steps(["猫", "مرحبا", "שלום", "नमस्ते", "🐈", "$\\frac$"]).png()
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_picture_of_any_text_has_no_warnings(name):
+    SAMPLES[name](HOSTILE).png()
 
 
-@pytest.mark.parametrize("view", [steps, kernels])
-def test_a_page_of_its_own(view, tmp_path):
-    view = view()
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_page_of_its_own(name, tmp_path):
+    view = SAMPLES[name](PLAIN)
     text = view.to_html(tmp_path / "view.html")
     assert (tmp_path / "view.html").read_text("utf-8") == text
     page = Page(text)
     assert page.tags == ["html", "meta", "meta", "meta", "meta", "title", "style", "main", "script", "script"]
     assert "default-src 'none'" in text and not re.search(r"(?:src|href)=[\"']|url\(", text)
     state = json.loads(page.state)
-    assert state["locked"] == [] and set(state["record"]) == set(view.record)
+    own = {trait for trait in view.trait_names(sync=True) if trait in vars(type(view)) and trait[0] != "_"}
+    assert set(state) >= own and set(state["record"]) == set(view.record)
+    for trait in own - {"trees"}:
+        assert state[trait] == getattr(view, trait)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_any_text_is_escaped_in_the_page(name):
+    page = SAMPLES[name](HOSTILE).to_html()
+    assert Page(page).tags.count("script") == 2 and not {"img", "svg", "b", "i"} & set(Page(page).tags)
+    assert "<img" not in page and "alert(1)</script>" not in page and "<!--" not in page and '</title>"' not in page
+    found = texts(json.loads(Page(page).state))
+    for token in map(base.as_text, HOSTILE):
+        assert name in WORDLESS or any(token in text for text in found), token
+
+
+def texts(part):
+    """All texts of a state."""
+    if isinstance(part, str):
+        return [part]
+    parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
+    return [text for one in parts for text in texts(one)]
+
+
+def test_half_a_letter_is_replaced():
+    assert base.as_text("a\ud83d") == "a\ufffd" and base.as_text("\ud83d\udc08") == "🐈" and base.as_text(7) == "7"
 
 
 def test_what_python_set_is_in_the_page():
-    view = steps()
+    view = SAMPLES["AttentionSteps"](PLAIN)
     view.step, view.locked = 3, [1, 2]
     state = json.loads(Page(view.to_html()).state)
     assert (state["step"], state["locked"]) == (3, [1, 2])
 
 
-def test_hostile_tokens_are_escaped_in_the_page():
-    page = steps(HOSTILE).to_html()
-    assert Page(page).tags.count("script") == 2 and "img" not in Page(page).tags
-    assert "<img" not in page and "alert(1)</script>" not in page and "<!--" not in page
-    assert json.loads(Page(page).state)["record"]["axes"]["query"] == HOSTILE
-
-
 def test_the_bytes_in_a_page_are_those_of_the_record():
-    view = steps()
+    view = SAMPLES["AttentionSteps"](PLAIN)
     sent = json.loads(Page(view.to_html()).state)["record"]["matrices"]["weights"]["numbers"]["data"]["base64"]
     assert base64.b64decode(sent) == view.record["matrices"]["weights"]["numbers"]["data"]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_view_is_short(name):
+    module = Path(sys.modules[type(SAMPLES[name](PLAIN)).__module__].__file__)
+    assert len(module.read_text("utf-8").splitlines()) <= 155
+    assert len((base.STATIC / f"{module.stem}.js").read_text("utf-8").splitlines()) <= 255
 
 
 @pytest.mark.parametrize("path", sorted(base.STATIC.iterdir()), ids=lambda path: path.name)
@@ -126,6 +140,7 @@ def test_no_way_to_html_or_to_the_network(path):
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|\bimport\b|fetch\(|XMLHttp|https?:|url\(|</"
     )
     assert re.findall(ways, text) == []
+    assert re.findall(r"transition|animation|keyframes|smooth", text) == [], "nothing moves by itself"
     assert len(text.splitlines()) < 350
 
 
@@ -134,3 +149,34 @@ def test_every_rule_stays_inside_a_view(path):
     text = re.sub(r"/\*.*?\*/", "", path.read_text("utf-8"), flags=re.S)
     selectors = [part.strip() for rule in re.findall(r"([^{}]+)\{", text) for part in rule.split(",")]
     assert all("seqlearn" in name or name.startswith("@media") for name in selectors)
+
+
+def classes(text):
+    """The classes of a selector."""
+    return set(re.findall(r"\.([a-z][\w-]*)", text)) - {"seqlearn"}
+
+
+def rules(path):
+    """The selectors of a file."""
+    text = re.sub(r"/\*.*?\*/", "", path.read_text("utf-8"), flags=re.S)
+    return [part for rule in re.findall(r"([^{}]+)\{", text) for part in rule.split(",") if "@" not in part]
+
+
+def styles(name):
+    """The files of a view, but for what all have."""
+    text = SAMPLES[name](PLAIN)._css
+    return {path for path in base.STATIC.glob("*.css") if path.stem != "base" and path.read_text("utf-8") in text}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_no_view_styles_another(name):
+    """In a notebook the styles of all views apply at once: each rule of a view needs a class that no other one has."""
+    own = styles(name)
+    others = set().union(*(styles(other) for other in SAMPLES if not styles(other) & own), {base.STATIC / "base.css"})
+    taken = {one for path in others for rule in rules(path) for one in classes(rule)}
+    assert own and [rule for path in own for rule in rules(path) if not classes(rule) - taken] == []
+
+
+def test_a_style_for_all_views_is_found():
+    assert classes(".seqlearn .map") <= {one for rule in rules(base.STATIC / "base.css") for one in classes(rule)}
+    assert classes(".seqlearn .tree .on::before") == {"tree", "on"}

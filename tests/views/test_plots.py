@@ -53,8 +53,9 @@ def test_a_large_map_has_fewer_labels_and_no_numbers():
 def test_a_mask_is_drawn_as_a_mask():
     mask = torch.tensor([[True, False], [True, True]])
     shown = AttentionMap(torch.tensor([[1.0, 0.0], [0.4, 0.6]]), ["a", "b"], ["a", "b"], "causal", mask)
-    drawn = plots.heatmap(shown).axes[0].collections[0].get_array()
-    assert drawn.mask.reshape(2, 2).tolist() == (~mask).tolist()
+    ax = plots.heatmap(shown).axes[0]
+    assert ax.collections[0].get_array().mask.reshape(2, 2).tolist() == (~mask).tolist()
+    assert ax.patch.get_hatch() and not plots.heatmap(attention()).axes[0].patch.get_hatch(), "stripes where masked"
 
 
 def test_gold_links_are_marked_on_their_cells():
@@ -95,11 +96,30 @@ def test_all_heads_thin_out_the_tokens_of_long_sentences_so_that_they_do_not_ove
         assert not any(first.overlaps(second) for first, second in itertools.pairwise(boxes))
 
 
+def test_the_parts_of_all_heads_do_not_overlap():
+    """Panels, token labels, names of the axes, colour bar and title, which are placed by hand."""
+    for shape, title in [((5, 5, 1, 1), "one\ntwo"), ((3, 40, 2, 4), "a title"), ((20, 20, 12, 12), "")]:
+        shown = attention(*shape)
+        tokens = ["x" * 60, *shown.query_tokens[1:]]
+        figure = plots.all_heads(AttentionMap(shown.weights, tokens, shown.key_tokens), title=title)
+        figure.canvas.draw()
+        *panels, bar = figure.axes
+        corner = panels[-shape[3]]
+        boxes = [figure._supxlabel.get_window_extent(), figure._supylabel.get_window_extent(), bar.get_tightbbox()]
+        boxes += [figure._suptitle.get_window_extent()] if title else []
+        boxes += [corner.yaxis.get_tightbbox(), corner.xaxis.get_tightbbox()]
+        boxes += [ax.get_window_extent() for ax in panels] + [ax.title.get_window_extent() for ax in panels]
+        assert not any(one.overlaps(two) for one, two in itertools.combinations(boxes, 2))
+        inside = figure.bbox
+        assert all(inside.x0 <= box.x0 and box.x1 <= inside.x1 and box.y0 >= 0 and box.y1 <= inside.y1 for box in boxes)
+
+
 def test_all_heads_draw_a_mask_as_a_mask():
     mask = torch.tensor([[True, False], [True, True]])
     weights = torch.tensor([[1.0, 0.0], [0.4, 0.6]]).expand(1, 2, 2, 2)
     figure = plots.all_heads(AttentionMap(weights, ["a", "b"], ["a", "b"], "causal", mask))
     assert [ax.images[0].get_array().mask.tolist() for ax in figure.axes[:2]] == [(~mask).tolist()] * 2
+    assert all(ax.patch.get_hatch() for ax in figure.axes[:2])
     assert figure.get_supxlabel() == "token looked at (key)"
 
 

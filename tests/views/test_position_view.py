@@ -1,7 +1,5 @@
 """PositionView sends the table as it is and the turns between its rows, and says what is wrong with its input."""
 
-import base64
-import json
 import math
 import re
 
@@ -10,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 import traitlets
-from matplotlib import pyplot as plt
 
 from seqlearn.data.d2l_compat import d2l
 from seqlearn.nn.positions import rotation, sinusoids
@@ -180,21 +177,3 @@ def test_the_picture():
 def test_the_picture_of_a_table_without_rotation():
     figure = PositionView(torch.randn(5, 4)).figure()
     assert len(figure.axes) == 3 and figure.get_supxlabel().startswith("No rotation is shown")
-
-
-def test_the_bundle_of_a_notebook():
-    view, before = PositionView(plain(9, 6)), plt.get_fignums()
-    data, _ = view._repr_mimebundle_()
-    assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
-    assert data["text/plain"] == repr(view) == "PositionView(9 positions, size 6, sinusoidal)"
-    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 100_000
-    assert plt.get_fignums() == before, "a figure that pyplot knows would be shown a second time"
-
-
-def test_a_page_of_its_own():
-    view = PositionView(plain(9, 6), position=3, offset=-2, pair=2)
-    page = view.to_html()
-    state = json.loads(re.search(r'id="state">(.*?)</script>', page, re.S)[1])
-    assert (state["position"], state["offset"], state["pair"]) == (3, -2, 2)
-    assert set(state["record"]) == set(view.record)
-    assert "default-src 'none'" in page and not re.search(r"(?:src|href)=[\"']|url\(", page)

@@ -1,21 +1,25 @@
 // AttentionSteps: one attention in five steps. All numbers come from Python; here they are only drawn and put in words.
 
 const MOST_TERMS = 6; // of a sum that is written out in full
+const SIGN = 32; // pixels for what stands between two matrices
 
 function build(model, root, record) {
-  const { axes, matrices, steps, empty } = record;
-  const last = steps.length - 1;
-  const at = () => Math.min(Math.max(model.get("step"), 0), last);
-  const go = (step) => change(model, { step: Math.min(Math.max(step, 0), last) });
-  const previous = make("button", { type: "button", "aria-label": "previous step", onclick: () => go(at() - 1) }, "◀ Previous");
-  const next = make("button", { type: "button", "aria-label": "next step", onclick: () => go(at() + 1) }, "Next ▶");
-  const where = make("span", { class: "where", role: "status" });
+  const { axes, matrices, steps, empty, allowed } = record;
+  const at = () => Math.min(Math.max(model.get("step"), 0), steps.length - 1);
+  const texts = steps.map(({ name }, i) => `step ${i + 1} of ${steps.length}: ${name}`);
+  const walk = stepper(root, { texts, choose: (step) => change(model, { step }) });
   const formula = make("p", { class: "formula" });
   const note = make("p", { class: "faint" });
   const panels = make("div", { class: "panels" });
-  const says = make("div", { class: "says", "aria-live": "polite" });
-  const bar = make("div", { class: "controls", role: "group", "aria-label": "steps" }, previous, next, where);
-  fill(root, { role: "region", "aria-label": "attention, step by step" }, [bar, formula, note, panels, says]);
+  const told = make("div");
+  layOut(root, "attention, step by step", {
+    controls: { steps: walk.nodes },
+    intro: [formula, note],
+    panels,
+    legend: legendOf([frameSign(true), "the number that is explained"], [frameSign(), "what made it"],
+      allowed.values.includes(0) ? [maskedSign(), "masked"] : null),
+    says: [told],
+  });
   let shown; // { step, inputs: maps, result: map }
   let hovered = null;
 
@@ -28,22 +32,22 @@ function build(model, root, record) {
     shown.result.target(isLocked ? cell : null);
     shown.result.mark(cell ? [{ ...cell, strong: true }] : []);
     shown.inputs.forEach((map, i) => map.mark(cell ? [made(shown.step.made[i], cell)] : []));
-    says.replaceChildren(...(cell ? sentence(record, shown.step, cell, isLocked) : [make("span", { class: "faint" }, hint)]));
+    tell(told, ...(cell ? sentence(record, shown.step, cell, isLocked) : [hint()]));
   };
   const redraw = () => {
     const step = steps[at()];
     const focused = panels.contains(root.getRootNode().activeElement); // the keys stay where they were
     const start = hovered;
     hovered = null;
-    where.textContent = `step ${at() + 1} of ${steps.length}: ${step.name}`;
+    walk.set(at());
     formula.textContent = step.formula;
     note.replaceChildren(...noteOf(step, empty, axes.query));
-    previous.disabled = at() === 0;
-    next.disabled = at() === last;
     const names = [...step.inputs, step.result];
-    const widths = cellWidths(root.clientWidth || 900, names.map((name) => matrices[name]), axes);
+    const room = roomIn(root);
+    const widths = cellWidths(room, names.map((name) => matrices[name]), axes);
     const result = panel(record, step.result, step.limits, {
       width: widths.at(-1),
+      room: room - SIGN,
       start,
       point: (cell) => {
         hovered = cell;
@@ -51,33 +55,26 @@ function build(model, root, record) {
       },
       lock: (cell) => change(model, { locked: cell ? [cell.row, cell.column] : [] }),
     });
-    shown = { step, inputs: step.inputs.map((name, i) => panel(record, name, step.limits, { width: widths[i] })), result };
+    shown = { step, inputs: step.inputs.map((name, i) => panel(record, name, step.limits, { width: widths[i], room: room - SIGN })), result };
     const sign = (text) => make("span", { class: "sign", "aria-hidden": "true" }, text);
     panels.replaceChildren(...[...shown.inputs, result].map(({ node }, i) =>
       make("div", { class: "signed" }, i ? sign(step.signs[i - 1]) : null, node)));
     explain();
     if (focused) result.focus();
   };
-  root.onkeydown = (event) => {
-    const by = { PageDown: 1, PageUp: -1 }[event.key] ?? (bar.contains(event.target) && { ArrowRight: 1, ArrowLeft: -1 }[event.key]);
-    if (!by) return;
-    go(at() + by);
-    event.preventDefault();
-  };
   return { step: redraw, locked: explain, resized: redraw };
 }
 
-const hint = "Point at a cell of the result, or press Tab and the arrow keys, to see what made it; click or Enter keeps it. " +
-  "PageUp and PageDown change the step.";
+const hint = () => pointHint("a cell of the result", "see what made it", { steps: true });
 
 /** The width of a cell in each matrix, so that all stand side by side: with numbers in all of them, else in the result
  * only, else in none; undefined where even that is too wide, and they stand below each other. */
 function cellWidths(room, matrices, axes) {
   const count = matrices.map(({ numbers }) => numbers.shape[1]);
   const total = (list) => list.reduce((sum, x) => sum + x, 0);
-  const longest = (texts) => Math.min(110, Math.max(...texts.map(widthOf)));
-  const left = room - total(matrices.map(({ rows, columns }) => longest(axes[rows]) + 0.6 * longest(axes[columns]) + 45));
+  const left = room - total(matrices.map(({ rows, columns }) => longestOf(axes[rows]) + 0.6 * longestOf(axes[columns]) + 18 + SIGN));
   if (total(count) * CELL.width <= left) return count.map(() => CELL.width);
+  if (room < 500) return []; // below each other in any case
   const inputs = fit(total(count.slice(0, -1)), CELL.width - 1, left - count.at(-1) * CELL.width);
   if (inputs >= 10) return [...count.slice(0, -1).map(() => inputs), CELL.width];
   const all = fit(total(count), CELL.width - 1, left);
@@ -121,8 +118,7 @@ function sentence(record, step, { row, column }, isLocked) {
   const { rows, columns, numbers } = matrices[step.result];
   const names = [token(axes[rows][row]), columns === "key" ? " looks at " : ", column ", token(axes[columns][column])];
   const words = WORDS[step.result](record, row, column, numbers.at(row, column));
-  const lock = isLocked ? [make("span", { class: "faint" }, " (locked: Escape or a click frees it)")] : [];
-  return [make("div", {}, ...names, ...lock), make("div", { class: "formula" }, words)];
+  return [make("div", {}, ...names, lockNote(isLocked)), make("div", { class: "formula" }, words)];
 }
 
 const WORDS = {

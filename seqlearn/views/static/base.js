@@ -80,7 +80,10 @@ function openPage(build) {
     off: () => {},
   };
   window.model = model;
-  life(build)({ model, el: document.getElementById("view") });
+  const el = document.getElementById("view");
+  life(build)({ model, el });
+  const name = el.querySelector(".seqlearn").getAttribute("aria-label") ?? "";
+  el.prepend(make("h1", {}, name.charAt(0).toUpperCase() + name.slice(1)));
 }
 
 const fromBase64 = (text) => new DataView(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
@@ -106,8 +109,29 @@ function fill(node, attributes, children) {
   return node;
 }
 
+/** Sizes as a style has them: inPixels({ width: 5 }). */
+const inPixels = (sizes) => Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, `${size}px`]));
+
 /** A text of the learner inside a sentence: whichever way its script runs, the sentence keeps its order. */
 const token = (text) => make("bdi", { class: "token" }, text);
+
+/** A text in one line. */
+const oneLine = (text) => text.replaceAll("\n", "⏎").replaceAll("\t", "⇥");
+
+/** A text that changes; the same text again is not said twice. */
+function tell(node, ...children) {
+  const fresh = make("div", {}, ...children);
+  if (node.textContent !== fresh.textContent) node.replaceChildren(fresh);
+}
+
+/** What stands in `.says` while nothing is pointed at. */
+function pointHint(at, purpose, { enter = "keeps it", steps = false } = {}) {
+  const more = steps ? " PageUp and PageDown change the step." : "";
+  return make("span", { class: "faint" }, `Point at ${at}, or press Tab and the arrow keys, to ${purpose}; click or Enter ${enter}.${more}`);
+}
+
+/** What is said of a thing that is locked; null for others. */
+const lockNote = (isLocked) => (isLocked ? make("span", { class: "faint" }, " (locked: Escape or a click frees it)") : null);
 
 /** A number to read: 2 decimals at most, a true minus sign; very large and very small ones as 1.2e−7. */
 function number(x) {
@@ -153,11 +177,19 @@ function plane({ width, height, left, right, top, bottom }, [x0, x1], [y0, y1], 
   const marks = [
     ...ticks(x0, x1).map((at) => draw("text", { x: x(at), y: height - bottom + 16, "text-anchor": "middle" }, number(at))),
     ...ticks(y0, y1).map((at) => draw("text", { x: left - 6, y: y(at) + 4, "text-anchor": "end" }, number(at))),
-    draw("text", { x: (width + left) / 2, y: height - 2, "text-anchor": "middle" }, xlabel),
-    draw("text", { x: left + 8, y: top + 8 }, ylabel),
+    axisName({ x: (width + left) / 2, y: height - 2, "text-anchor": "middle" }, xlabel, width - left),
+    axisName({ x: left + 8, y: top + 8 }, ylabel, width - left - 8),
     draw("path", { class: "axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
   ];
   return { x, y, marks };
+}
+
+/** What an axis shows, cut where it would be too long; the mouse finds all of it. */
+function axisName(attributes, text, room) {
+  let letters = [...oneLine(text)].slice(0, 120);
+  while (letters.length && widthOf(letters.join("")) > room) letters = letters.slice(0, -1);
+  const short = letters.join("");
+  return draw("text", attributes, short === oneLine(text) ? short : `${short.slice(0, -1)}…`, draw("title", {}, text));
 }
 
 /** An interval, a little wider. */
@@ -168,19 +200,79 @@ function path(places) {
   return places.map((place, i) => place && `${places[i - 1] ? "L" : "M"}${place[0].toFixed(1)} ${place[1].toFixed(1)}`).filter(Boolean).join("");
 }
 
+// ---- The parts of a view --------------------------------------------------------------------------------------------
+
+/** The width that there is for panels, in pixels; before root is on a page, that of a wide one. */
+const roomIn = (root) => Math.max((root.clientWidth || 900) - 20, 200);
+
+/** All parts of a view, in the order that all views have. label: of the region. controls: rows of nodes, by the name of
+ * the group; empty rows are left out. intro: what is said first. says: what is said of what is pointed at. */
+function layOut(root, label, { controls, intro = [], panels, legend, says }) {
+  const rows = Object.entries(controls).map(([name, nodes]) => [name, nodes.filter(Boolean)]);
+  const groups = rows.filter(([, nodes]) => nodes.length).map(([name, nodes]) =>
+    make("div", { class: "controls", role: "group", "aria-label": name }, ...nodes));
+  const live = make("div", { class: "says", "aria-live": "polite" }, ...says);
+  fill(root, { role: "region", "aria-label": label }, [...groups, ...intro, panels, legend, live]);
+}
+
+/** What the marks mean: legendOf([node, "text"], ...); null is left out. */
+function legendOf(...entries) {
+  return make("div", { class: "legend" }, ...entries.filter(Boolean).map(([node, text]) => make("span", {}, node, text)));
+}
+
+/** Marks for a legend: something of a plot, by its class; masked cells; a frame around cells. */
+const dotSign = (name) => draw("svg", { class: "plot", width: 14, height: 12, "aria-hidden": "true" }, draw("circle", { class: name, cx: 7, cy: 6, r: 4 }));
+const lineSign = (name) => draw("svg", { class: "plot", width: 26, height: 12, "aria-hidden": "true" }, draw("path", { class: name, d: "M0 6H26" }));
+const maskedSign = () => make("span", { class: "hatched", "aria-hidden": "true" });
+const frameSign = (strong) => make("span", { class: strong ? "framed strong" : "framed", "aria-hidden": "true" });
+
 // ---- Controls -------------------------------------------------------------------------------------------------------
 
-/** A slider over a list: slider({ label, texts, at, choose: (index) => ... }) gives { node, set(index) }. */
+/** A slider over a list: slider({ label, texts, choose: (index) => ... }) gives { node, set(index, otherTexts) }. */
 function slider({ label, texts, choose }) {
-  const input = make("input", { type: "range", min: 0, max: texts.length - 1, step: 1, "aria-label": label });
+  const input = make("input", { type: "range", min: 0, step: 1, "aria-label": label });
   const output = make("output", {});
-  const set = (index) => {
+  const set = (index, list = texts) => {
+    texts = list;
+    input.max = texts.length - 1;
     input.value = index;
     input.setAttribute("aria-valuetext", texts[index]);
     output.textContent = texts[index];
   };
+  set(0);
   input.addEventListener("input", () => choose(Number(input.value)));
   return { node: make("label", { class: "control" }, label, input, output), set };
+}
+
+/** Steps one after the other: buttons, PageUp and PageDown and, if it `slides`, a slider; else the text of the step.
+ * stepper(root, { texts, choose: (step) => ..., slides }) gives { nodes, go(step), set(step, otherTexts) }. */
+function stepper(root, { texts, choose, slides = false }) {
+  let now = 0;
+  const go = (step) => choose(Math.min(Math.max(step, 0), texts.length - 1));
+  const button = (label, text, by) => make("button", { type: "button", "aria-label": label, onclick: () => go(now + by) }, text);
+  const [previous, next] = [button("previous step", "◀ Previous", -1), button("next step", "Next ▶", 1)];
+  const track = slides ? slider({ label: "step", texts, choose: go }) : null;
+  const where = make("span", { class: "where", role: "status" });
+  root.onkeydown = (event) => {
+    const arrows = event.target === previous || event.target === next ? { ArrowRight: 1, ArrowLeft: -1 } : {};
+    const by = { PageDown: 1, PageUp: -1, ...arrows }[event.key];
+    if (!by) return;
+    go(now + by);
+    event.preventDefault();
+  };
+  return {
+    nodes: [previous, next, track ? track.node : where],
+    go,
+    set(step, list = texts) {
+      [now, texts] = [step, list];
+      const ends = [step === 0, step === texts.length - 1];
+      const focused = [previous, next].indexOf(root.getRootNode().activeElement);
+      if (ends[focused] && !ends[1 - focused]) [next, previous][focused].focus(); // a button that is off hears no keys
+      [previous.disabled, next.disabled] = ends;
+      if (track) track.set(step, texts);
+      else where.textContent = texts[step];
+    },
+  };
 }
 
 /** A choice of one text: gives { node, set(text) }. */

@@ -11,14 +11,14 @@ const SIGNS = { kept: "", complete: "✓", beaten: "≤", pruned: "×" };
 
 function build(model, root, record) {
   const { widths, alphas } = record;
-  let [shown, hovered] = [null, null]; // { source, tree, forest, slider }; the number of a node
+  let [shown, hovered] = [null, null]; // { source, tree, forest }; the number of a node
   const found = () => model.get("trees").find(({ width, alpha }) => width === model.get("width") && alpha === model.get("alpha"));
   const last = () => shown.tree.steps.length;
   const at = () => Math.min(Math.max(model.get("step"), 0), last());
-  const go = (step) => {
-    change(model, { step: Math.min(Math.max(step, 0), last()) });
+  const walk = stepper(root, { texts: [""], slides: true, choose: (step) => {
+    change(model, { step });
     shown.forest.reveal(at());
-  };
+  } });
   /** Search otherwise. A page of its own has the tree; whoever saw all steps sees all of them again. */
   const pick = (values) => {
     const all = at() === last();
@@ -29,17 +29,14 @@ function build(model, root, record) {
     width: slider({ label: "beam width", texts: widths.map(String), choose: (i) => pick({ width: widths[i] }) }),
     alpha: slider({ label: "length penalty α", texts: alphas.map(number), choose: (i) => pick({ alpha: alphas[i] }) }),
   };
-  const button = (label, text, by) => make("button", { type: "button", "aria-label": label, onclick: () => go(at() + by) }, text);
-  const [previous, next] = [button("previous step", "◀ Previous", -1), button("next step", "Next ▶", 1)];
-  const place = make("span", { class: "control" });
-  const bar = make("div", { class: "controls", role: "group", "aria-label": "steps" }, previous, next, place);
-  const settings = make("div", { class: "controls", role: "group", "aria-label": "search" },
-    widths.length > 1 ? again.width.node : null, alphas.length > 1 ? again.alpha.node : null);
-  const [panel, said, told] = [make("div"), make("div"), make("div")];
-  fill(root, { role: "region", "aria-label": "beam search, step by step" }, [
-    settings.childNodes.length ? settings : null, bar, panel, legend(),
-    make("div", { class: "says", "aria-live": "polite" }, said, told),
-  ]);
+  const panels = make("div", { class: "panels" });
+  const [said, told] = [make("div"), make("div")];
+  layOut(root, "beam search, step by step", {
+    controls: { search: [widths.length > 1 && again.width.node, alphas.length > 1 && again.alpha.node], steps: walk.nodes },
+    panels,
+    legend: meaning(),
+    says: [said, told],
+  });
 
   const locked = () => {
     const path = model.get("locked");
@@ -49,28 +46,27 @@ function build(model, root, record) {
   const explain = () => {
     const index = locked() ?? (hovered !== null && shown.tree.nodes[hovered].step <= at() ? hovered : null);
     shown.forest.mark(index, locked());
-    say(told, ...(index === null ? [make("span", { class: "faint" }, hint)] : sentence(shown.tree, index, locked() !== null)));
+    tell(told, ...(index === null ? [hint()] : sentence(shown.tree, index, locked() !== null)));
   };
   const grow = () => {
     const step = at();
-    [previous.disabled, next.disabled] = [step === 0, step === last()];
-    shown.slider.set(step);
+    walk.set(step, Array.from({ length: last() + 1 }, (_, i) => `${i} of ${last()}`));
     shown.forest.grow(step);
-    say(said, ...narration(shown.tree, step));
+    tell(said, ...narration(shown.tree, step));
     explain();
   };
   const redraw = () => {
     const source = found();
     if (widths.length) again.width.set(widths.indexOf(model.get("width")));
     if (alphas.length) again.alpha.set(alphas.indexOf(model.get("alpha")));
-    panel.classList.toggle("waiting", !source);
+    panels.classList.toggle("waiting", !source);
     if (!source) {
-      say(said, `Width ${model.get("width")} with α = ${number(model.get("alpha"))} is not searched yet: Python is busy, not running, ` +
+      tell(said, `Width ${model.get("width")} with α = ${number(model.get("alpha"))} is not searched yet: Python is busy, not running, ` +
         "or its search failed (then its log says why). The tree below is the one before.");
       return;
     }
     if (!shown || source !== shown.source) {
-      const focused = panel.contains(root.getRootNode().activeElement);
+      const focused = panels.contains(root.getRootNode().activeElement);
       const tree = { ...source, nodes: nodesOf(source.nodes) };
       const point = (index) => {
         if (index === hovered) return;
@@ -78,26 +74,17 @@ function build(model, root, record) {
         explain();
       };
       const lock = (index) => change(model, { locked: index === null ? null : pathOf(tree, index).map((i) => tree.nodes[i].token) });
-      shown = { source, tree, forest: forest(tree, point, lock, at), slider: slider({
-        label: "step", texts: Array.from({ length: source.steps.length + 1 }, (_, step) => `${step} of ${source.steps.length}`), choose: go }) };
+      shown = { source, tree, forest: forest(tree, point, lock, at) };
       hovered = null;
-      panel.replaceChildren(shown.forest.node);
-      place.replaceChildren(shown.slider.node);
+      panels.replaceChildren(shown.forest.node);
       if (focused) shown.forest.node.focus({ focusVisible: true });
     }
     grow();
   };
-  root.onkeydown = (event) => {
-    const by = { PageDown: 1, PageUp: -1 }[event.key] ?? (event.target.matches("button") && { ArrowRight: 1, ArrowLeft: -1 }[event.key]);
-    if (!by) return;
-    go(at() + by);
-    event.preventDefault();
-  };
   return { trees: redraw, width: redraw, alpha: redraw, step: () => found() && grow(), locked: explain };
 }
 
-const hint = "Point at a node, or press Tab and the arrow keys, to read its sentence; click or Enter keeps it. " +
-  "PageUp and PageDown change the step.";
+const hint = () => pointHint("a node", "read its sentence", { steps: true });
 
 /** Two decimals in the tree; where it is explained, more of a small number. */
 const fixed = (x) => x.toFixed(2).replace(/^-0.00$/, "0.00").replace("-", "−");
@@ -114,12 +101,6 @@ function nodesOf(columns) {
 /** The nodes from the first token to this one. */
 function pathOf({ nodes }, index) {
   return index ? [...pathOf({ nodes }, nodes[index].parent), index] : [];
-}
-
-/** A text that changes; the same text again is not said twice. */
-function say(node, ...children) {
-  const fresh = make("div", {}, ...children);
-  if (node.textContent !== fresh.textContent) node.replaceChildren(fresh);
 }
 
 const words = ({ nodes }, path) => path.flatMap((i, place) => [place ? " " : "", token(nodes[i].text)]);
@@ -142,7 +123,7 @@ function narration(tree, step) {
 function sentence(tree, index, isLocked) {
   const { nodes, steps } = tree;
   const { parent, step, log_prob, total, score, fate, text } = nodes[index];
-  const lock = isLocked ? make("span", { class: "faint" }, " (locked: Escape or a click frees it)") : null;
+  const lock = lockNote(isLocked);
   if (!index) return [make("div", {}, "The start: nothing is written yet, and the total is 0.", lock)];
   const { penalty } = steps[step - 1];
   const before = nodes[parent].total;
@@ -155,13 +136,12 @@ function sentence(tree, index, isLocked) {
   ];
 }
 
-function legend() {
+function meaning() {
   const sign = (name, text) => make("span", { class: name, "aria-hidden": "true" }, text);
-  const sample = (fate, text) => make("span", {}, sign(`sample ${fate}`, SIGNS[fate] ?? "★"), text);
-  return make("div", { class: "legend" }, sample("kept", "kept"), sample("complete", "complete"),
-    sample("beaten", "beaten: cannot win any more"), sample("pruned", "pruned"), sample("best", "found"),
-    make("span", {}, sign("greedy", "G"), "greedy's choice: the likeliest token"),
-    make("span", {}, "on a line: log-probability of the token; in a box: score of the sentence so far"));
+  const fate = (name) => sign(`fate ${name}`, SIGNS[name] ?? "★");
+  return legendOf([fate("kept"), "kept"], [fate("complete"), "complete"], [fate("beaten"), "beaten: cannot win any more"],
+    [fate("pruned"), "pruned"], [fate("best"), "found"], [sign("greedy", "G"), "greedy's choice: the likeliest token"],
+    ["", "on a line: log-probability of the token; in a box: score of the sentence so far"]);
 }
 
 /** The tree. point(number or null): what mouse or arrow keys are on; lock(number or null): what was clicked, or Enter. */
@@ -172,14 +152,16 @@ function forest(tree, point, lock, at) {
   const y = (row) => BOX.top + row * BOX.down;
   const looks = nodes.map(({ fate }, i) => (best.includes(i) ? `${fate} best` : fate));
   const boxes = nodes.map(({ text, score, fate, step, row }, i) => {
-    const sign = i && i === best.at(-1) ? "★" : SIGNS[fate];
-    const name = i ? `${text}, ${fate}${best.includes(i) ? ", on the way to what was found" : ""}, score ${fixed(score)}` : "start";
-    return make("div", { class: `node ${looks[i]}`, id: id + i, role: "treeitem", "aria-level": step + 1, "aria-label": name, title: text || null },
-      make("bdi", { class: "text" }, i ? text : "start"), i ? make("span", { class: "score" }, `${sign} ${fixed(score)}`.trim()) : null,
-      greedy.includes(i) ? make("span", { class: "greedy" }, "G") : null);
+    const value = `${i === best.at(-1) ? "★" : SIGNS[fate]} ${fixed(score)}`.trim();
+    const word = i ? oneLine(text) : "start";
+    const parts = [make("bdi", { class: "text" }, word), i && make("span", { class: "score" }, value),
+      greedy.includes(i) && make("span", { class: "greedy" }, "G")].filter(Boolean).flatMap((part) => [part, " "]);
+    const seen = parts.map((part) => part.textContent ?? part).join("").trimEnd(); // what is seen, and then what it means
+    const name = [i ? `${seen}: ${fate}` : seen, best.includes(i) && "on the way to what was found", greedy.includes(i) && "greedy's choice"];
+    return make("div", { class: `node ${looks[i]}`, id: id + i, role: "treeitem", "aria-level": step + 1,
+      "aria-label": name.filter(Boolean).join(", "), title: text || null }, ...parts);
   });
-  const size = { width: `${BOX.width}px`, height: `${BOX.height}px` };
-  boxes.forEach((box, i) => Object.assign(box.style, size, { left: `${x(nodes[i].step)}px`, top: `${y(nodes[i].row)}px` }));
+  boxes.forEach((box, i) => Object.assign(box.style, inPixels({ width: BOX.width, height: BOX.height, left: x(nodes[i].step), top: y(nodes[i].row) })));
   const edges = nodes.map(({ parent, step, row, bend, log_prob }, i) => {
     if (!i) return draw("g");
     const [x0, x1, y0, y1] = [x(step - 1) + BOX.width, x(step), y(nodes[parent].row) + BOX.height / 2, y(row) + BOX.height / 2];
@@ -189,16 +171,16 @@ function forest(tree, point, lock, at) {
       draw("text", { x: x1 - 5, y: y1 - 5, "text-anchor": "end" }, fixed(log_prob)));
   });
   const note = (name, i, y, text) => draw("text", { class: name, x: x(i + 1) + BOX.width / 2, y, "text-anchor": "middle" }, text);
-  const heads = steps.map((_, i) => note("head", i, 16, String(i + 1)));
+  const heads = steps.map((_, i) => note("number", i, 16, String(i + 1)));
   const feet = steps.map(({ hidden }, i) => note("foot", i, y(rows) + 6, hidden ? `… ${hidden} more ×` : ""));
   const [width, height] = [x(steps.length) + BOX.width + 6, y(rows) + 14];
   const level = (i) => (best.includes(i) ? 2 : nodes[i].fate === "pruned" ? 0 : 1); // what is found lies on top
   const lines = edges.map((_, i) => i).sort((i, j) => level(i) - level(j)).map((i) => edges[i]);
   const svg = draw("svg", { width, height, "aria-hidden": "true" }, ...lines, ...heads, ...feet);
   const inner = make("div", { class: "inner", role: "none" }, svg, ...boxes);
-  Object.assign(inner.style, { width: `${width}px`, height: `${height}px` });
-  const label = "the search tree. Left: parent, right: child, up and down: same step, Enter locks.";
-  const node = make("div", { class: "tree", role: "tree", tabindex: 0, "aria-label": label }, inner);
+  Object.assign(inner.style, inPixels({ width, height }));
+  const node = make("div", { class: "tree", role: "tree", tabindex: 0,
+    "aria-label": "the search tree. Left: parent, right: child, up and down: same step, Enter locks." }, inner);
 
   let [cursor, held] = [0, null];
   const see = (step) => { // scroll sideways only: the page stays where it is

@@ -28,20 +28,27 @@ function widthOf(text) {
   return Math.ceil(pen.measureText(text).width);
 }
 
+/** The width of the widest label. */
+const longestOf = (texts) => Math.min(110, Math.max(0, ...texts.map(widthOf)));
+
 /** A labelled heat map.
  *
  * title: above it. rows, columns: its labels. hidden(i, j): whether a cell is masked (hatched). word(value, i, j): what
  * stands in a cell; null: its number. tint: one colour, in place of the bar's. ramp: the colours of the bar. bar: false
  * for no colour bar. point({row, column} or null): what the mouse or the arrow keys are on; lock({row, column} or null):
  * what was clicked, or Enter, which `enters` says; without them it is only looked at. start: where the arrow keys begin.
- * width, height: of a cell, in pixels; numbers are written from CELL.width on. every: { rows, columns } for each label.
+ * width, height: of a cell, in pixels; numbers are written from CELL.width on. room: for all columns and the labels beside
+ * them, where no width is given. every: { rows, columns } for each label.
  * Gives { node, focus(), show(values, limits), mark(marks), target(locked cell) }.
  */
 function heatMap(options) {
   const { title, rows, columns, hidden = () => false, word = null, tint = null, ramp = VIRIDIS, bar = true } = options;
   const { point = null, enters = "Enter locks", every = {} } = options;
   const few = rows.length <= MOST_NUMBERS && columns.length <= MOST_NUMBERS;
-  const width = options.width ?? (few ? CELL.width : fit(columns.length, CELL.width, 320));
+  const space = (options.room ?? 1e4) - 25 - longestOf(rows) - 0.6 * longestOf(columns);
+  const roomy = few && columns.length * CELL.width <= space;
+  const width = options.width ?? (roomy ? CELL.width :
+    few ? Math.max(12, fit(columns.length, CELL.width - 1, space)) : fit(columns.length, CELL.width, Math.min(320, space)));
   const height = options.height ?? (rows.length <= MOST_NUMBERS ? CELL.height : fit(rows.length, CELL.height, 320));
   const written = few && width >= CELL.width;
   const canvas = make("canvas", { "aria-hidden": "true" });
@@ -84,10 +91,12 @@ function heatMap(options) {
     mark(list) {
       marks.replaceChildren(...list.map(({ row, column, strong, span = 1, tag = null }) => {
         const frame = make("div", { class: strong ? "frame strong" : "frame" }, tag);
-        frame.style.left = `${(column ?? 0) * width}px`;
-        frame.style.top = `${(row ?? 0) * height}px`;
-        frame.style.width = `${column === undefined ? width * columns.length : width * span}px`;
-        frame.style.height = `${row === undefined ? height * rows.length : height}px`;
+        Object.assign(frame.style, inPixels({
+          left: (column ?? 0) * width,
+          top: (row ?? 0) * height,
+          width: column === undefined ? width * columns.length : width * span,
+          height: row === undefined ? height * rows.length : height,
+        }));
         return frame;
       }));
       head.mark(list.map(({ column }) => column));
@@ -103,7 +112,7 @@ const fit = (count, most, room) => Math.max(2, Math.min(most, Math.floor(room / 
 function scaled(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
   [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
-  [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
+  Object.assign(canvas.style, inPixels({ width, height }));
   const context = canvas.getContext("2d");
   context.scale(canvas.width / width, canvas.height / height);
   return context;
@@ -191,7 +200,7 @@ function rowLabels(texts, height, every = Math.ceil(14 / height)) {
 function place(node, texts, every, put) {
   return texts.map((text, i) => {
     if (i % every) return null;
-    const label = make("span", { class: "label", dir: "auto", title: text }, text.replaceAll("\n", "⏎"));
+    const label = make("span", { class: "label", dir: "auto", title: text }, oneLine(text));
     put(label, i);
     node.append(label);
     return label;
@@ -202,12 +211,12 @@ function underline(labels, list) {
   labels.forEach((label, i) => label && label.classList.toggle("on", list.includes(i)));
 }
 
-/** Mouse, arrow keys, Enter, Escape on a grid. Returns what tells it which cell is locked. */
+/** Mouse, arrow keys, Home and End of a row, Enter, Escape on a grid. Returns what tells it which cell is locked. */
 function pointing(body, cellAt, rows, columns, { point, lock, start }) {
   const within = (at, count) => Math.min(Math.max(at, 0), count - 1);
   let [locked, cursor] = [null, { row: within(start?.row ?? 0, rows), column: within(start?.column ?? 0, columns) }];
   const same = (a, b) => a && b && a.row === b.row && a.column === b.column;
-  const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+  const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -columns], End: [0, columns] };
   body.addEventListener("pointermove", (event) => point(cellAt(event)));
   body.addEventListener("pointerleave", () => point(null));
   body.addEventListener("focus", () => body.matches(":focus-visible") && point((cursor = locked ?? cursor)));

@@ -1,6 +1,6 @@
 // KernelView: kernel regression with a slider for the width. Predictions and weights of all widths come from Python.
 
-const SIZE = { width: 460, height: 300, left: 40, right: 10, top: 8, bottom: 34 };
+const SIZE = { width: 460, height: 300, left: 40, right: 10, top: 8, bottom: 34 }; // at most
 
 function build(model, root, record) {
   const { kernels, widths, keys, values, queries, truth } = record;
@@ -11,24 +11,38 @@ function build(model, root, record) {
     Math.abs(width - model.get("width")) < Math.abs(widths[best] - model.get("width")) ? i : best, 0);
   const width = slider({ label: "width", texts: widths.map(number), choose: (i) => change(model, { width: widths[i] }) });
   const kernel = choice({ label: "kernel", texts: kernels, choose: (name) => change(model, { kernel: name }) });
-  const controls = make("div", { class: "controls", role: "group", "aria-label": "settings" }, width.node, kernel.node);
-  const says = make("div", { class: "says", "aria-live": "polite" });
+  const panels = make("div", { class: "panels side" });
+  const told = make("div");
+  layOut(root, "kernel regression", {
+    controls: { settings: [width.node, kernel.node] },
+    panels,
+    legend: legendOf([dotSign("datum"), "data; size: its weight"], [lineSign("line prediction"), "prediction"],
+      truth && [lineSign("truth"), "truth"], [dotSign("lost"), "no key within reach"], [frameSign(true), "the weights of a query"]),
+    says: [told],
+  });
   const lock = (cell) => change(model, { locked: cell ? [cell.row] : [] });
   const point = (cell) => {
     hovered = cell && cell.row;
     explain();
   };
-  const map = heatMap({
-    title: `weights (${count} queries × ${keys.values.length} keys)`,
-    rows: [...queries.values].map(number),
-    columns: [...keys.values].map(number),
-    point,
-    lock,
-  });
-  const chart = plot(record, point, (row) => lock(model.get("locked")[0] === row ? null : { row }));
-  const notes = legend(Boolean(truth));
-  const panels = make("div", { class: "panels side" }, make("div", {}, chart.node, notes), map.node);
-  fill(root, { role: "region", "aria-label": "kernel regression" }, [controls, panels, says]);
+  let [map, chart] = [null, null];
+  const rebuild = () => {
+    const focused = panels.contains(root.getRootNode().activeElement); // the keys stay where they were
+    const room = roomIn(root);
+    map = heatMap({
+      title: `weights (${count} queries × ${keys.values.length} keys)`,
+      rows: [...queries.values].map(number),
+      columns: [...keys.values].map(number),
+      start: hovered === null ? null : { row: hovered, column: 0 },
+      room,
+      point,
+      lock,
+    });
+    chart = plot(record, Math.min(SIZE.width, room), point, (row) => lock(model.get("locked")[0] === row ? null : { row }));
+    panels.replaceChildren(chart.node, map.node);
+    redraw();
+    if (focused) map.focus();
+  };
 
   const rowOf = (query) => weightsOf(record, chosen(), nearest(), query);
   const explain = () => {
@@ -38,8 +52,7 @@ function build(model, root, record) {
     map.mark(query === null ? [] : [{ row: query, strong: true }]);
     const prediction = query === null ? 0 : record.predictions.at(chosen(), nearest(), query);
     chart.point(query, prediction, query === null ? null : rowOf(query));
-    says.replaceChildren(...(query === null ? [make("span", { class: "faint" }, hint)] :
-      sentence(record, query, prediction, rowOf(query), locked !== undefined)));
+    tell(told, ...(query === null ? [hint()] : sentence(record, query, prediction, rowOf(query), locked !== undefined)));
   };
   const redraw = () => {
     const [k, w] = [chosen(), nearest()];
@@ -54,11 +67,11 @@ function build(model, root, record) {
       (query) => weights.subarray(query * keys.values.length, (query + 1) * keys.values.length).every((x) => x === 0));
     explain();
   };
-  return { width: redraw, kernel: redraw, locked: explain };
+  rebuild();
+  return { width: redraw, kernel: redraw, locked: explain, resized: rebuild };
 }
 
-const hint = "Point at the plot or at a row of the heat map, or press Tab and the arrow keys, to see what a query looks at; " +
-  "click or Enter keeps it.";
+const hint = () => pointHint("the plot or a row of the heat map", "see what a query looks at");
 
 function weightsOf({ weights, tops, keys }, k, w, query) {
   return Array.from(keys.values, (_, key) => (weights.at(k, w, query, key) / 65535) * tops.at(k, w));
@@ -73,35 +86,26 @@ function sentence({ keys, values, queries, truth }, query, prediction, weights, 
     `${needed} of ${weights.length} keys ${needed === 1 ? "carries" : "carry"} 90 % of the weight; the largest, ${number(weights[best])}, is on the key at ` +
     `x = ${number(keys.values[best])} (y = ${number(values.values[best])}).`;
   const here = `Query x = ${number(queries.values[query])}: prediction ${number(prediction)}`;
-  const told = truth ? `, truth ${number(truth.values[query])}. ` : ". ";
-  return [make("div", {}, here + told, isLocked ? make("span", { class: "faint" }, "(locked: Escape or a click frees it)") : null),
-    make("div", {}, looks)];
-}
-
-function legend(hasTruth) {
-  const sample = (name, text) => make("span", {}, draw("svg", { width: 26, height: 12, class: "plot", "aria-hidden": "true" },
-    name === "dot" || name === "lost" ? draw("circle", { class: name, cx: 13, cy: 6, r: 4 }) :
-      draw("path", { class: name, d: "M0 6H26" })), text);
-  return make("div", { class: "legend" }, sample("dot", "data; size: its weight"), sample("prediction", "prediction"),
-    hasTruth ? sample("truth", "truth") : null, sample("lost", "no key within reach"));
+  const told = truth ? `, truth ${number(truth.values[query])}.` : ".";
+  return [make("div", {}, here + told, lockNote(isLocked)), make("div", {}, looks)];
 }
 
 /** Points, curves and the query that is pointed at. */
-function plot({ keys, values, queries, truth, predictions, xlabel, ylabel }, point, lock) {
-  const { width, height, top, bottom } = SIZE;
+function plot({ keys, values, queries, truth, predictions, xlabel, ylabel }, width, point, lock) {
+  const { height, top, bottom } = SIZE;
   const [across, up] = [extent(keys.values, queries.values), extent(values.values, predictions.values, truth ? truth.values : [])];
-  const { x, y, marks } = plane(SIZE, spread(across), spread(up), xlabel, ylabel);
+  const { x, y, marks } = plane({ ...SIZE, width }, spread(across), spread(up), xlabel, ylabel);
   const line = (name) => draw("path", { class: name });
-  const [prediction, lost, cursor] = [line("prediction"), draw("g"), line("cursor")];
+  const [prediction, lost, cursor] = [line("line prediction"), draw("g"), line("cursor")];
   const answer = draw("circle", { class: "answer", r: 0 });
-  const dots = Array.from(keys.values, (key, i) => draw("circle", { class: "dot", cx: x(key), cy: y(values.values[i]), r: 3 }));
+  const dots = Array.from(keys.values, (key, i) => draw("circle", { class: "datum", cx: x(key), cy: y(values.values[i]), r: 3 }));
   const track = truth ? [draw("path", { class: "truth", d: path([...queries.values].map((at, i) => [x(at), y(truth.values[i])])) })] : [];
   const nearest = (event) => {
     const at = event.clientX - node.getBoundingClientRect().left;
     return queries.values.reduce((best, query, i) => (Math.abs(x(query) - at) < Math.abs(x(queries.values[best]) - at) ? i : best), 0);
   };
   const node = draw("svg", {
-    class: "plot", width, height, role: "img", "aria-label": "data points, prediction and truth",
+    class: "plot regression", width, height, role: "img", "aria-label": "data points, prediction and truth",
     onpointermove: (event) => point({ row: nearest(event) }),
     onpointerleave: () => point(null),
     onclick: (event) => lock(nearest(event)),

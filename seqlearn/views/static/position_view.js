@@ -32,29 +32,30 @@ function build(model, root, record) {
       choose: (pair) => change(model, { pair }),
     }),
   };
-  const nodes = Object.values(sliders).filter(Boolean).map(({ node }) => node);
   const panels = make("div", { class: "panels side" });
   const [pointed, said] = [make("div"), make("div")];
-  fill(root, { role: "region", "aria-label": "a table of positions" }, [
-    make("div", { class: "controls", role: "group", "aria-label": "settings" }, ...nodes),
+  layOut(root, "a table of positions", {
+    controls: { settings: Object.values(sliders).map((control) => control && control.node) },
     panels,
-    make("div", { class: "says", "aria-live": "polite" }, said, pointed),
-  ]);
+    legend: legendOf(note ? null : [lineSign("hand i"), "i"], note ? null : [lineSign("hand j"), "j = i + k"],
+      [dotSign("spot"), "j in the plot"], [frameSign(), note ? "the rows of i and j" : "the rows of i and j, the columns of the pair"]),
+    says: [said, pointed],
+  });
 
   let shown; // { map, turn, curve }
-  const explain = () => say(pointed, hovered ? cellText(record, hovered) : hint, !hovered);
+  const explain = () => tell(pointed, hovered ? cellText(record, hovered) : hint());
   const redraw = () => {
     const now = chosen();
     sliders.i.set(now.i);
     sliders.k.set(now.k + positions - 1);
     if (!note) sliders.m.set(now.m);
     Object.values(shown).forEach((part) => part.update(now));
-    say(said, stopped + pairText(record, now));
+    tell(said, stopped + pairText(record, now));
     stopped = "";
   };
   const rebuild = () => {
     const focused = panels.contains(root.getRootNode().activeElement); // the keys stay where they were
-    const room = Math.max((root.clientWidth || 900) - 20, 200);
+    const room = roomIn(root);
     const map = mapOf(record, room, {
       start: hovered,
       point: (cell) => {
@@ -79,15 +80,9 @@ function build(model, root, record) {
   return { position: redraw, offset: redraw, pair: redraw, resized: rebuild };
 }
 
-const hint = "Point at the map, or press Tab and the arrow keys, to read its numbers; click or Enter moves i there.";
+const hint = () => pointHint("the map", "read its numbers", { enter: "moves i there" });
 
 const rowNames = ({ table, start }) => Array.from({ length: table.shape[0] }, (_, row) => String(start + row));
-
-/** A text that changes; the same text again is not said twice. */
-function say(node, text, faint = false) {
-  if (node.textContent !== text) node.textContent = text;
-  node.classList.toggle("faint", faint);
-}
 
 function cellText({ table, start, frequencies, note }, { row, column }) {
   const [value, place] = [table.at(row, column), start + row];
@@ -158,7 +153,7 @@ function clock({ table, start, turns, frequencies }) {
   let drawn; // the pair of the dots
   const hands = { i: draw("path", { class: "hand i" }), j: draw("path", { class: "hand j" }) };
   const names = { i: draw("text", { class: "name" }), j: draw("text", { class: "name" }) };
-  const [turn, head] = [draw("path", { class: "turn" }), draw("path", { class: "head" })];
+  const [turn, head] = [draw("path", { class: "turn" }), draw("path", { class: "arrow" })];
   const face = draw("svg", { class: "plot", width, height, role: "img", "aria-label": "the pair at i and at j, as hands of a clock" },
     draw("path", { class: "axis", d: `M${CLOCK.x - radius} ${CLOCK.y}h${2 * radius}M${CLOCK.x} ${CLOCK.y - radius}v${2 * radius}` }),
     draw("circle", { class: "axis", cx: CLOCK.x, cy: CLOCK.y, r: radius }), dots, turn, head, hands.j, hands.i, names.i, names.j);
@@ -228,7 +223,7 @@ function curve({ products }, width) {
   const count = products.shape[0];
   const box = { width, height: 250, left: 40, right: 10, top: 12, bottom: 34 };
   const { x, y, marks } = plane(box, [1 - count, count - 1 || 1], spread(extent(products.values)), "distance j − i", "P[i] · P[j]");
-  const [line, dot] = [draw("path", { class: "line" }), draw("circle", { class: "end", r: 5 })];
+  const [line, dot] = [draw("path", { class: "line" }), draw("circle", { class: "spot", r: 5 })];
   const title = make("figcaption", {}, "dot product of P[i] with every P[j]");
   const node = draw("svg", { class: "plot", width, height: box.height, role: "img", "aria-label": "dot product against distance" },
     ...marks, line, dot);

@@ -1,0 +1,424 @@
+"""AttentionView: what is drawn, told and marked, by mouse and by keys; long sentences; narrow windows; dark."""
+
+import math
+import statistics
+
+import pytest
+import torch
+from hostile import HOSTILE
+
+from seqlearn.nn.attention import AttentionMap
+from seqlearn.views.attention_view import AttentionView
+from seqlearn.views.base import as_text
+
+CROSS = torch.tensor(
+    [[0.91, 0.05, 0.04, 0.0], [0.2, 0.2, 0.2, 0.4], [0.001, 0.998, 0.0005, 0.0005]],
+)
+# The time from an event to the frame after the one in which its answer is painted, in ms.
+LATENCY = """async ([act, count]) => {
+    const [run, times, frame] = [new Function('i', act), [], () => new Promise(requestAnimationFrame)];
+    for (let i = 0; i < count; i++) {
+        await frame();
+        const start = performance.now();
+        const before = document.querySelector('.says').textContent;
+        run(i);
+        await frame();
+        await frame();
+        times.push(performance.now() - start);
+        if (document.querySelector('.says').textContent === before) throw new Error('nothing changed in run ' + i);
+    }
+    return times }"""
+REDRAW = """async () => { const start = performance.now(); const before = document.querySelector('.looks');
+    model.set('record', { ...model.get('record'), again: start });
+    await new Promise(requestAnimationFrame); await new Promise(requestAnimationFrame);
+    if (document.querySelector('.looks') === before) throw new Error('not drawn');
+    return performance.now() - start }"""
+HOVER = """const box = document.querySelector('.looks svg').getBoundingClientRect();
+    document.querySelector('.looks .body').dispatchEvent(new PointerEvent('pointermove', { bubbles: true,
+        clientX: box.left - 9, clientY: box.top + (i + 0.5) * 6 }))"""
+
+
+def cross():
+    weights = torch.stack([CROSS, CROSS[[1, 0, 2]], CROSS[:, [1, 0, 2, 3]], torch.full((3, 4), 0.25)])
+    return AttentionMap(weights.reshape(2, 2, 3, 4), ["elle", "mange", "la"], ["she", "eats", "it", "."])
+
+
+def causal(tokens=("<bos>", "la", "la")):
+    mask = torch.ones(len(tokens), len(tokens)).tril().bool()
+    scores = torch.randn(2, 1, len(tokens), len(tokens))
+    return AttentionMap(scores.masked_fill(~mask, -math.inf).softmax(-1), tokens, tokens, "causal", mask)
+
+
+def random(layers, heads, queries, keys):
+    names = [[f"{letter}{i}" for i in range(count)] for letter, count in (("q", queries), ("k", keys))]
+    return AttentionMap((4 * torch.randn(layers, heads, queries, keys)).softmax(-1), *names)
+
+
+def luminance(page, selector, name):
+    """Relative luminance of a colour of the first such element (WCAG 2.2)."""
+    colour = page.locator(selector).first.evaluate(f"node => getComputedStyle(node)['{name}']")
+    parts = [int(part) / 255 for part in colour.removeprefix("rgb(").removesuffix(")").split(",")]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(page, selector, name):
+    """Of a text or a line with the ground of the view (WCAG 2.2, contrast ratio)."""
+    dark, light = sorted((luminance(page, selector, name), luminance(page, ".seqlearn", "backgroundColor")))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def pixel(page, x, y):
+    """Red, green, blue and alpha of a pixel of the heat map."""
+    script = """(canvas, [x, y]) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data]"""
+    return page.locator(".body > canvas").first.evaluate(script, [x, y])
+
+
+def columns(page):
+    return page.get_by_role("application").nth(0)
+
+
+def cells(page):
+    return page.get_by_role("application").nth(1)
+
+
+def heads(page):
+    return page.get_by_role("slider", name="layer and head")
+
+
+def token(page, side, index):
+    return page.locator(".looks .rows").nth(side).locator(".label").nth(index)
+
+
+def lines(page, group="all"):
+    """The lines of the columns, as (query, key): their thickness."""
+    script = """(lines, group) => [...document.querySelectorAll(`.looks .${group} line`)].map(line =>
+        ['y1', 'y2', 'stroke-width'].map(name => Number(line.getAttribute(name))))"""
+    found = page.locator(".looks").evaluate(script, group)
+    return {(int(start // 24), int(end // 24)): thickness for start, end, thickness in found}
+
+
+def said(page):
+    return page.locator(".says > div").nth(1).inner_text()
+
+
+def frames(page):
+    """The frames of the heat map, as [row, column, rows, columns] of cells with numbers."""
+    script = """nodes => nodes.map(({ offsetTop, offsetLeft, offsetHeight, offsetWidth }) =>
+        [offsetTop / 24, offsetLeft / 38, offsetHeight / 24, offsetWidth / 38])"""
+    return page.locator(".scrolls").first.locator(".frame").evaluate_all(script)
+
+
+def marked(page):
+    """The underlined tokens of both columns."""
+    return [page.locator(".looks .rows").nth(side).locator(".on").all_inner_texts() for side in (0, 1)]
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.05, 0.2, 0.41])
+def test_a_line_for_each_weight_from_the_threshold_on(show, threshold):
+    page = show(AttentionView(cross(), threshold=threshold))
+    expected = {(i, j) for i in range(3) for j in range(4) if CROSS[i, j] > 0 and CROSS[i, j] >= threshold - 1e-6}
+    drawn = lines(page)
+    assert set(drawn) == expected
+    for (i, j), thickness in drawn.items():
+        assert thickness == pytest.approx(0.6 + 6.4 * float(CROSS[i, j]), abs=0.01)
+    none = "1 weight of 0" if threshold == 0 else f"{12 - len(expected)} weights below {threshold:g}"
+    text = f"cross attention, layer 0, head 0: {len(expected)} lines; not drawn: {none}."
+    assert page.locator(".says > div").first.inner_text() == text
+
+
+def test_equal_weights_are_not_told_apart_by_rounding(show):
+    weights = torch.tensor([[0.7, 0.3]])
+    assert float(weights[0, 0]) < 0.7, "in float32"
+    page = show(AttentionView(AttentionMap(weights, ["a"], ["b", "c"]), threshold=0.7))
+    assert set(lines(page)) == {(0, 0)}
+
+
+def test_which_column_is_which(show):
+    page = show(AttentionView(cross(), causal()))
+    names = page.locator(".looks figcaption span").all_inner_texts()
+    assert names == ["target token (query)", "looks at →", "source token (key)"]
+    assert [page.locator(".looks .rows").nth(side).inner_text().split() for side in (0, 1)] == [
+        ["elle", "mange", "la"], ["she", "eats", "it", "."]
+    ]  # fmt: skip
+    left, right = (page.locator(".looks .rows").nth(side).bounding_box() for side in (0, 1))
+    assert left["x"] + left["width"] < right["x"]
+    rows = page.locator(".map .rows").first
+    assert token(page, 0, 1).bounding_box()["y"] == rows.locator(".label").nth(1).bounding_box()["y"], "side by side"
+    legend = page.locator(".legend").inner_text()
+    assert legend.split("\n")[-3:] == ["0.1", "0.5", "1"] and "masked" not in legend
+
+
+@pytest.mark.parametrize(
+    ("side", "index", "sentence", "mine", "frame"),
+    [
+        (0, 0, "elle looks at she 0.91, eats 0.05, it 0.04, and 1 other 0.00.", {(0, 0), (0, 1)}, [[0, 0, 1, 4]]),
+        (0, 2, "la looks at eats 1.00, and 3 others <0.005 together.", {(2, 1)}, [[2, 0, 1, 4]]),
+        (1, 1, "eats is looked at by la 1.00, mange 0.20, elle 0.05.", {(0, 1), (1, 1), (2, 1)}, [[0, 1, 3, 1]]),
+        (1, 3, ". is looked at by mange 0.40, and 2 others <0.005 together.", {(1, 3)}, [[0, 3, 3, 1]]),
+    ],
+)
+def test_a_token_tells_its_weights(show, side, index, sentence, mine, frame):
+    page = show(AttentionView(cross()))
+    token(page, side, index).hover()
+    assert said(page) == sentence
+    assert set(lines(page, "lit")) == mine and frames(page) == frame
+    rows, columns = (sorted({pair[axis] for pair in mine}) for axis in (0, 1))
+    assert marked(page) == [
+        [["elle", "mange", "la"][i] for i in rows],
+        [["she", "eats", "it", "."][j] for j in columns],
+    ]
+    numbers = page.locator(".looks .lit text").all_text_contents()
+    assert sorted(numbers) == sorted(f"{CROSS[i, j]:.2f}" for i, j in mine)
+    opacity = page.locator(".looks .all").evaluate("group => getComputedStyle(group).opacity")
+    assert float(opacity) < 0.2, "the others fade"
+    page.mouse.move(640, 600)
+    assert said(page).startswith("Point at a token") and lines(page, "lit") == {} and frames(page) == []
+
+
+def test_a_line_and_a_cell_tell_their_weight(show):
+    page = show(AttentionView(cross()))
+    box = page.locator(".looks svg").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 36 + 48 / 4)  # from mange to .
+    assert said(page) == "mange → .: 0.40. mange looks at . 0.40, she 0.20, eats 0.20, it 0.20."
+    assert page.locator(".tip").inner_text() == "mange → . 0.40"
+    assert marked(page) == [["mange"], ["."]] and page.locator(".looks line.strong").count() == 1
+    assert frames(page) == [[1, 0, 1, 4], [1, 3, 1, 1]]
+    cells(page).hover(position={"x": 2 * 38 + 19, "y": 12})
+    assert said(page).startswith("elle → it: 0.04. elle looks at she 0.91, ")
+    assert page.locator(".tip").inner_text() == "elle → it 0.04"
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] + 40)
+    assert page.locator(".tip").is_hidden()
+
+
+def test_every_number_told_is_that_of_the_map(show):
+    one = random(2, 3, 6, 7)
+    page = show(AttentionView(one, layer=1, head=2))
+    for i in range(6):
+        for j in range(7):
+            cells(page).hover(position={"x": j * 38 + 19, "y": i * 24 + 12})
+            weight = float(one.weights[1, 2, i, j])
+            text = f"{weight:.2f}" if weight >= 0.005 else "<0.005"
+            assert page.locator(".tip").inner_text() == f"q{i} → k{j} {text}"
+            assert said(page).startswith(f"q{i} → k{j}: {text}. q{i} looks at k{int(one.weights[1, 2, i].argmax())} ")
+
+
+def test_the_mask_is_a_mask(show):
+    page = show(AttentionView(causal(), threshold=0.0))
+    assert set(lines(page)) == {(i, j) for i in range(3) for j in range(i + 1)}
+    assert page.locator(".says > div").first.inner_text().endswith(": 6 lines; not drawn: none."), (
+        "of what may be attended"
+    )
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        red, green, blue, alpha = pixel(page, j * 38 + 2, i * 24 + 2)
+        assert red == green == blue and alpha == 255
+    assert "masked: may not be attended, no line" in page.locator(".legend").inner_text()
+    cells(page).hover(position={"x": 2 * 38 + 19, "y": 12})
+    assert said(page) == "<bos> → la [2]: masked: it may not be attended. <bos> looks at <bos> 1.00."
+    assert page.locator(".tip").inner_text() == "<bos> → la [2] masked"
+
+
+def test_nothing_to_look_at(show):
+    mask = torch.tensor([[True, True], [False, False]])
+    page = show(AttentionView(AttentionMap(torch.tensor([[0.5, 0.5], [0, 0]]), ["a", "b"], ["c", "d"], "cross", mask)))
+    token(page, 0, 1).hover()
+    assert said(page) == "b has nothing: all is masked."
+    assert heads(page).count() == 0, "there is only one head"
+
+
+def test_mean_and_rollout(show):
+    one = causal(("<bos>", "elle", "mange"))
+    page = show(AttentionView(cross(), one, threshold=0))
+    options = page.get_by_label("show").locator("option")
+    assert options.nth(3).is_disabled(), "cross-attention has none"
+    token(page, 0, 0).click()
+    page.get_by_label("attention", exact=True).select_option("causal")
+    assert page.evaluate("['kind', 'layer', 'head', 'locked'].map(name => model.get(name))") == ["causal", 0, 0, None]
+    for text, name, weights in (
+        ("mean of the layer", "layer", one.weights[0].mean(0)),
+        ("mean of all heads", "all", one.weights.mean((0, 1))),
+        ("rollout", "rollout", AttentionView(one, show="rollout").shown.weights[0, 0]),
+    ):
+        page.get_by_label("show").select_option(text)
+        assert page.evaluate("model.get('show')") == name
+        drawn = lines(page)
+        assert set(drawn) == {(i, j) for i in range(3) for j in range(i + 1)}
+        for (i, j), thickness in drawn.items():
+            assert thickness == pytest.approx(0.6 + 6.4 * float(weights[i, j]), abs=0.01)
+        assert page.locator(".map figcaption").first.inner_text() == text.replace("the layer", "layer 0")
+    token(page, 0, 0).hover()
+    assert said(page) == "<bos> is made of <bos> 1.00."
+    assert page.locator(".looks figcaption span").nth(1).inner_text() == "is made of →"
+    page.get_by_label("attention", exact=True).select_option("cross")
+    assert page.evaluate("model.get('show')") == "head"
+
+
+def test_a_head_is_chosen_in_the_grid(show):
+    page = show(AttentionView(cross()))
+    box = heads(page).bounding_box()
+    heads(page).click(position={"x": 0.75 * box["width"], "y": 0.75 * box["height"]})
+    assert page.evaluate("[model.get('layer'), model.get('head')]") == [1, 1]
+    assert page.locator(".map figcaption").first.inner_text() == "layer 1, head 1"
+    assert set(lines(page)) == {(i, j) for i in range(3) for j in range(4)}, "all are 0.25"
+    for key, place in (("ArrowLeft", [1, 0]), ("ArrowUp", [0, 0]), ("ArrowUp", [0, 0]), ("End", [0, 1]),
+                       ("PageDown", [1, 1]), ("Home", [1, 0])):  # fmt: skip
+        page.keyboard.press(key)
+        assert page.evaluate("[model.get('layer'), model.get('head')]") == place
+    frame = heads(page).locator(".frame").bounding_box()
+    assert frame["x"] - box["x"] == pytest.approx(2, abs=1) and frame["y"] > box["y"] + box["height"] / 2 - 1
+    page.evaluate("model.set('show', 'layer')")
+    assert heads(page).locator(".frame").bounding_box()["width"] > 0.9 * box["width"], "the whole layer"
+    page.keyboard.press("Enter")
+    assert page.evaluate("model.get('show')") == "head"
+
+
+def test_a_click_locks_and_frees(show):
+    page = show(AttentionView(cross()))
+    token(page, 1, 2).click()
+    assert page.evaluate("model.get('locked')") == ["key", 2]
+    token(page, 0, 0).hover()
+    assert said(page).startswith("it is looked at by mange 0.20") and "(locked: Escape" in said(page)
+    assert page.locator(".tip").is_hidden()
+    page.evaluate("model.set('head', 1)")
+    assert said(page).startswith("it is looked at by elle 0.20"), "another head, the same token"
+    token(page, 1, 2).click()
+    assert page.evaluate("model.get('locked')") is None
+    cells(page).click(position={"x": 57, "y": 60})
+    assert page.evaluate("model.get('locked')") == ["pair", 2, 1]
+    page.keyboard.press("Escape")
+    assert page.evaluate("model.get('locked')") is None
+
+
+def test_what_python_locked_is_shown(show):
+    page = show(AttentionView(cross(), locked=["pair", 1, 3]))
+    assert said(page).startswith("mange → .: 0.40. ") and frames(page) == [[1, 0, 1, 4], [1, 3, 1, 1]]
+    assert marked(page) == [["mange"], ["."]]
+
+
+def test_keys(show):
+    page = show(AttentionView(cross(), causal()))
+    for _ in range(4):
+        page.keyboard.press("Tab")  # attention, show, threshold, columns
+    assert said(page).startswith("elle looks at she 0.91")
+    assert page.locator(".tip").is_hidden(), "there is no mouse"
+    for key, start in (("ArrowDown", "mange looks"), ("ArrowRight", "eats is"), ("End", ". is"),
+                       ("ArrowLeft", "la looks"), ("ArrowUp", "mange looks"), ("Home", "elle looks")):  # fmt: skip
+        page.keyboard.press(key)
+        assert said(page).startswith(start), key
+    page.keyboard.press("Enter")
+    assert page.evaluate("model.get('locked')") == ["query", 0]
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("model.get('locked')") == ["query", 1], "the lock follows"
+    page.keyboard.press("PageDown")
+    assert page.evaluate("model.get('layer')") == 1 and said(page).startswith("mange looks at ")
+    page.keyboard.press("Space")
+    assert page.evaluate("model.get('locked')") is None
+    page.keyboard.press("Tab")
+    assert said(page).startswith("elle → she")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("model.get('head')") == 1
+    page.evaluate("model.set('locked', ['query', 0])")
+    page.keyboard.press("Escape")
+    assert page.evaluate("model.get('locked')") is None
+    page.get_by_label("lines from weight").press("ArrowRight")
+    assert page.evaluate("model.get('threshold')") == 0.06
+
+
+def test_the_keys_stay_where_they_were(show):
+    page = show(AttentionView(cross(), causal()))
+    cells(page).focus()
+    page.evaluate("model.set('kind', 'causal')")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith(
+        "layer 0, head 0"
+    ) or page.evaluate("document.activeElement.closest('.map') !== null")
+    assert said(page).startswith("la [1] → <bos>")
+
+
+def test_any_token_is_text(show):
+    count = len(HOSTILE)
+    page = show(AttentionView(AttentionMap(torch.eye(count), HOSTILE, HOSTILE, "encoder"), threshold=0.5))
+    script = """count => { const [body, svg] = ['.body', 'svg'].map(name => document.querySelector(`.looks ${name}`));
+        const box = svg.getBoundingClientRect();
+        return Array.from({ length: count }, (_, i) => {
+            const place = { clientX: box.left - 9, clientY: box.top + ((i + 0.5) * box.height) / count, bubbles: true };
+            body.dispatchEvent(new PointerEvent('pointermove', place));
+            return ['.says', '.tip'].map(name => document.querySelector(`${name} .token`).textContent) }) }"""
+    assert page.evaluate(script, count) == [[text, text] for text in map(as_text, HOSTILE)]
+    assert page.locator(".looks .rows").first.bounding_box()["width"] < 130
+
+
+@pytest.mark.parametrize("tokens", [4, 64, 256])
+def test_a_narrow_window(show, page, tokens):
+    page.set_viewport_size({"width": 320, "height": 900})
+    show(AttentionView(random(2, 8, tokens, tokens), causal([f"q{i}" for i in range(tokens)])))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    tops = page.locator(".panels > :not(.tip)").evaluate_all(
+        "nodes => nodes.map(node => node.getBoundingClientRect().top)"
+    )
+    assert tops == sorted(tops) and len(set(tops)) == 3, "one below the other"
+    assert page.locator(".looks").bounding_box()["width"] <= 310
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_light_and_dark(show, page):
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        show(AttentionView(cross(), causal(), locked=["query", 0]))
+        assert (luminance(page, ".seqlearn", "backgroundColor") > 0.5) == (scheme == "light")
+        for selector in (".looks figcaption .faint", ".looks .label.on", ".legend", ".says > div"):
+            assert contrast(page, selector, "color") >= 4.5, selector
+        assert contrast(page, ".looks text", "fill") >= 7
+        for selector in (".looks .lit line", ".sample line"):
+            assert contrast(page, selector, "stroke") >= 4.5, selector
+    page.emulate_media(color_scheme="light")
+
+
+def test_every_control_has_a_name(show):
+    page = show(AttentionView(cross(), causal()))
+    names = page.locator("select, input, [tabindex], [role=group], [role=region]").evaluate_all(
+        "nodes => nodes.map(node => node.getAttribute('aria-label'))"
+    )
+    assert len(names) == 8 and all(names)
+    assert "Arrow keys move, Enter locks" in columns(page).get_attribute("aria-label")
+    assert page.locator(".says").get_attribute("aria-live") == "polite"
+
+
+def test_too_many_lines_are_cut_with_a_note(show):
+    weights = torch.randn(90, 90).mul(0.5).softmax(-1)
+    page = show(
+        AttentionView(AttentionMap(weights, [f"q{i}" for i in range(90)], [f"k{i}" for i in range(90)]), threshold=0)
+    )
+    script = "lines => lines.map(line => Number(line.getAttribute('stroke-width')))"
+    drawn = page.locator(".looks .all line").evaluate_all(script)
+    heaviest = weights.flatten().sort().values[-6000:]
+    assert drawn == pytest.approx((0.6 + 6.4 * heaviest / 0.1).tolist(), abs=0.01), "the heaviest last, on top"
+    note = "the 6,000 lines of the largest weights, out of 8,100 lines; not drawn: none."
+    assert note in page.locator(".says").inner_text()
+
+
+def test_256_tokens_can_be_used(show):
+    one = random(1, 5, 256, 256)
+    page = show(AttentionView(one))  # more weights than are sent in full
+    labels = page.locator(".looks .rows").first.locator(".label")
+    assert 20 < labels.count() <= 64, "thinned"
+    box = page.locator(".looks svg").bounding_box()
+    page.mouse.move(box["x"] - 9, box["y"] + 2 * 101 + 1)
+    weights = one.weights[0, 0, 101]
+    best = int(weights.argmax())
+    assert said(page).startswith(f"q101 looks at k{best} {weights[best]:.2f}")
+    assert page.locator(".tip").inner_text() == f"q101 → k{best} {weights[best]:.2f}"
+
+
+def test_it_is_fast(show):
+    page = show(AttentionView(random(8, 8, 64, 64)))
+    times = {
+        "64 heads of 64 x 64 drawn": [page.evaluate(REDRAW) for _ in range(5)],
+        "hover": page.evaluate(LATENCY, [HOVER, 10]),
+        "head": page.evaluate(LATENCY, ["model.set('head', (i + 1) % 8)", 10]),
+        "threshold": page.evaluate(LATENCY, ["model.set('threshold', (i + 2) / 20)", 10]),
+    }
+    for name, found in times.items():
+        print(f"{name}: median {statistics.median(found):.0f} ms, largest {max(found):.0f} ms")
+        assert statistics.median(found) < 400, name

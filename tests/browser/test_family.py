@@ -1,0 +1,158 @@
+"""What holds for every view: no barrier that axe finds, keys and focus, small windows, and texts that stay texts."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+from hostile import BATCHES
+from views.samples import PLAIN, SAMPLES, WORDLESS
+
+from seqlearn.views.base import as_text
+
+AXE = Path(__file__).with_name("axe.min.js").read_text("utf-8")
+FIND_BARRIERS = """async () => { const { violations, passes } = await axe.run(document, { resultTypes: ['violations'],
+    runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] });
+    return [passes.length, violations.flatMap(({ id, nodes }) => nodes.map(node => `${id}: ${node.html.slice(0, 200)} `
+        + node.any.concat(node.all, node.none).map(check => check.message).join('; ')))] }"""
+FITS = "document.documentElement.scrollWidth <= window.innerWidth"
+SOON_FITS = f"""async () => {{ for (let frame = 0; frame < 60 && !({FITS}); frame++)
+    await new Promise(requestAnimationFrame); return {FITS} }}"""  # when it is drawn anew
+CONTROLS = "button:enabled, input, select, textarea, [tabindex='0']"
+GRIDS = "[role=application], [role=tree]"
+
+pytestmark = pytest.mark.parametrize("name", SAMPLES)
+
+
+@pytest.fixture(autouse=True)
+def as_it_was(page):
+    """The next test finds a large and light window."""
+    yield
+    page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def use(page):
+    """Go to the last step, and lock something everywhere."""
+    on = page.get_by_label("next step")
+    while on.count() and on.is_enabled():
+        on.click()
+    for grid in page.locator(GRIDS).all():
+        grid.focus()
+        for key in ("ArrowRight", "ArrowDown", "Enter"):
+            page.keyboard.press(key)
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1300), ("dark", 1300), ("light", 320)])
+def test_no_barriers(show, page, name, scheme, width):
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    show(SAMPLES[name](PLAIN))
+    page.evaluate(AXE)
+    for change in (lambda page: None, use):
+        change(page)
+        passed, found = page.evaluate(FIND_BARRIERS)
+        assert found == [] and passed > 15
+        assert page.evaluate(FITS), "no page is scrolled sideways"
+
+
+def test_all_views_are_laid_out_alike(show, name):
+    page = show(SAMPLES[name](PLAIN))
+    places = [page.locator(f".seqlearn .{part}").first for part in ("controls", "panels", "legend", "says")]
+    tops = [place.bounding_box()["y"] for place in places]
+    assert tops == sorted(tops)
+    root = page.locator(".seqlearn")
+    assert root.evaluate("root => root.lastElementChild.matches('.says[aria-live=polite]')")
+    assert root.get_attribute("role") == "region" and page.locator("h1").inner_text().lower() == root.get_attribute(
+        "aria-label"
+    )
+    hint = page.locator(".says .faint").first.inner_text()
+    assert hint.startswith("Point at ") and ", or press Tab and the arrow keys, to " in hint
+    nameless = "nodes => nodes.filter(node => !node.getAttribute('aria-label')).map(node => node.outerHTML)"
+    assert root.locator(f"{CONTROLS}, [role=img], [role=group]").evaluate_all(nameless) == []
+
+
+def test_the_keyboard_reaches_every_control_and_is_seen_there(show, name):
+    page = show(SAMPLES[name](PLAIN))
+    count = page.locator(CONTROLS).count()
+    page.locator(CONTROLS).evaluate_all("nodes => nodes.forEach((node, i) => node.dataset.number = i)")
+    order, outlines = [], []
+    for _ in range(count):
+        page.keyboard.press("Tab")
+        number, style, width = page.evaluate(
+            """() => { const node = document.activeElement;
+            const { outlineStyle, outlineWidth } = getComputedStyle(node);
+            return [Number(node.dataset.number), outlineStyle, parseFloat(outlineWidth)] }"""
+        )
+        order.append(number)
+        outlines.append(style == "solid" and width >= 2)
+    assert order == list(range(count)), "in the order in which they stand"
+    assert all(outlines)
+
+
+def test_the_same_keys_do_the_same(show, name):
+    view = SAMPLES[name](PLAIN)
+    page, traits = show(view), view.trait_names()
+    for grid in page.locator(GRIDS).all() if "locked" in traits else []:
+        grid.focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        assert page.evaluate("model.get('locked')") and "locked: Escape" in page.locator(".says").inner_text()
+        page.keyboard.press("Escape")
+        assert page.evaluate("model.get('locked')") in (None, []), "free"
+        page.keyboard.press(" ")
+        assert page.evaluate("model.get('locked')")
+        page.keyboard.press(" ")
+        assert page.evaluate("model.get('locked')") in (None, []), "and free again"
+    if "step" in traits:
+        page.evaluate("model.set('step', 0)")
+        page.get_by_label("next step").focus()
+        for key, step in [("PageDown", 1), ("ArrowRight", 2), ("PageUp", 1), ("ArrowLeft", 0), ("PageUp", 0)]:
+            page.keyboard.press(key)
+            assert page.evaluate("model.get('step')") == step, key
+        assert page.evaluate("document.activeElement.ariaLabel") == "next step", "not on a button that is off"
+        page.locator(GRIDS).first.focus()
+        page.keyboard.press("PageDown")
+        assert page.evaluate("model.get('step')") == 1
+
+
+def test_nothing_moves_by_itself(show, page, name):
+    page.emulate_media(reduced_motion="reduce")
+    show(SAMPLES[name](PLAIN))
+    use(page)
+    moving = """() => document.getAnimations().length + [...document.querySelectorAll('*')].filter(node => {
+        const style = getComputedStyle(node); return style.transitionDuration !== '0s' || style.animationName !== 'none'
+            || style.scrollBehavior !== 'auto' }).length"""
+    assert page.evaluate(moving) == 0
+
+
+def texts(page):
+    """Each text of the view, and each name and title in it."""
+    return page.locator(".seqlearn").evaluate(
+        """root => { const found = []; const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+        while (walker.nextNode()) found.push(walker.currentNode.data);
+        for (const node of root.querySelectorAll('[title], [aria-label]'))
+            found.push(node.getAttribute('title') ?? '', node.getAttribute('aria-label') ?? '');
+        return found }"""
+    )
+
+
+def elements(page):
+    return Counter(page.evaluate("[...document.querySelectorAll('*')].map(node => node.tagName)"))
+
+
+def test_any_text_is_only_a_text(show, page, name):
+    plain = elements(show(SAMPLES[name]([f"t{number}" for number in range(12)])))  # with the same random numbers
+    for batch in BATCHES[:1] if name in WORDLESS else BATCHES:
+        torch.manual_seed(0)
+        show(SAMPLES[name](batch))
+        if len(batch) == 12:
+            assert elements(page) == plain, "no text becomes an element"
+        found = texts(page)
+        for token in map(as_text, batch):
+            assert name in WORDLESS or any(token in text for text in found), token
+        use(page)
+        assert elements(page)["SCRIPT"] == 2 and not set(elements(page)) & {"IMG", "B", "I", "IFRAME"}
+        page.set_viewport_size({"width": 320, "height": 900})
+        assert page.evaluate(SOON_FITS), batch
+        page.set_viewport_size({"width": 1300, "height": 1400})

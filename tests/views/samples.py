@@ -1,0 +1,98 @@
+"""One view of each kind, small, made with any tokens: all tests of the family run over them."""
+
+import torch
+
+from seqlearn.beams import Hypothesis, Node, Tree
+from seqlearn.data.text import SPECIALS, Language, Vocab, WordTokenizer
+from seqlearn.nn.attention import AttentionMap
+from seqlearn.nn.masking import causal_mask
+from seqlearn.nn.positions import sinusoids
+from seqlearn.translator import Translator
+from seqlearn.views.attention_steps import AttentionSteps
+from seqlearn.views.attention_view import AttentionView
+from seqlearn.views.beam_view import BeamView
+from seqlearn.views.kernel_view import KernelView
+from seqlearn.views.position_view import PositionView
+from seqlearn.views.translator_view import TranslatorView
+
+PLAIN = ["the", "black", "cat", "sleeps", "."]
+FATES = ["kept", "complete", "beaten", "pruned"]
+
+
+def attention_steps(tokens):
+    count = len(tokens)
+    mask = torch.arange(count) % 4  # valid lengths; some rows have none
+    return AttentionSteps(*torch.randn(3, count, 2), mask, tokens, tokens)
+
+
+def attention_view(tokens):
+    count = len(tokens)
+    mask = causal_mask(count)
+    scores = torch.arange(4.0 * count * count).mul(0.7).sin().reshape(2, 2, count, count)
+    cross = AttentionMap(scores.softmax(-1), tokens, tokens)
+    causal = AttentionMap(scores.masked_fill(~mask, float("-inf")).softmax(-1), tokens, tokens, "causal", mask)
+    return AttentionView(cross, causal)
+
+
+def kernel_view(tokens):
+    points, names = torch.linspace(0, 5, 12), " ".join(map(str, tokens))
+    shown = {"xlabel": names, "ylabel": names}
+    return KernelView(points, points.sin(), points, ("gaussian", "boxcar"), 0.5, points.cos(), [0.1, 0.5, 2.0], **shown)
+
+
+def position_view(tokens):
+    return PositionView(sinusoids(9, 6))
+
+
+def beam_view(tokens):
+    """Four tokens a step, one of each fate; the first of them goes on."""
+
+    def search(width, alpha):
+        tree, way, total = Tree([]), (), 0.0
+        for start in range(0, len(tokens), 4):
+            penalty = ((6 + len(way)) / 6) ** alpha
+            four = list(zip(range(start, len(tokens)), FATES, strict=False))
+            sums = {token: total - 0.5 * (number + 1) for number, (token, _) in enumerate(four)}
+            step = [Node((*way, t), sums[t] - total, sums[t], sums[t] / penalty, fate) for t, fate in four]
+            tree.steps.append(step)
+            if len(four) > 1:
+                log_probs = [-0.5] * len(way) + [-1.0]
+                tree.best = [Hypothesis(list(step[1].tokens), log_probs, False)]
+            way, total = step[0].tokens, step[0].total
+        return tree
+
+    return BeamView(search, tokens, widths=(1, 2), alphas=(0, 1))
+
+
+def translator_view(tokens):
+    """Untrained, with these tokens on both sides, whatever they are."""
+
+    class AsTheyAre(WordTokenizer):
+        def tokenize(self, text):
+            return list(tokens)
+
+        def detokenize(self, some):
+            return " ".join(some)
+
+    class Side(Language):
+        def encode(self, text):
+            return [*range(4, len(vocab)), vocab.eos]
+
+    vocab, sizes = Vocab(), {"num_hiddens": 8, "ffn_num_hiddens": 8, "num_heads": 2, "num_layers": 1}
+    vocab.tokens = [*SPECIALS, *tokens]
+    vocab.ids = {token: number for number, token in enumerate(vocab.tokens)}
+    with torch.random.fork_rng():
+        torch.manual_seed(4)
+        translator = Translator.new("transformer", *[Side(AsTheyAre(), vocab)] * 2, **sizes)
+    return TranslatorView(translator, " ".join(map(str, tokens)), beam=2)
+
+
+SAMPLES = {
+    "AttentionSteps": attention_steps,
+    "AttentionView": attention_view,
+    "KernelView": kernel_view,
+    "PositionView": position_view,
+    "BeamView": beam_view,
+    "TranslatorView": translator_view,
+}
+WORDLESS = {"PositionView"}  # they show no text of the learner

@@ -1,0 +1,269 @@
+"""AttentionView sends the weights as they are, with what is made of them, and says what is wrong with its input."""
+
+import base64
+import math
+import time
+
+import matplotlib
+import numpy as np
+import pytest
+import torch
+import traitlets
+from matplotlib import pyplot as plt
+from matplotlib.patches import Rectangle
+
+from seqlearn.nn.attention import AttentionMap
+from seqlearn.views.attention_view import AttentionView
+from seqlearn.views.base import unpack
+
+matplotlib.use("agg")
+SOURCE, TARGET = ["she", "eats", "it"], ["elle", "la", "mange", "<eos>"]
+
+
+def attention(kind="cross", layers=2, heads=3, queries=4, keys=3, mask=None, sharp=1.0, tokens=None):
+    scores = sharp * torch.randn(layers, heads, queries, keys)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = scores.softmax(-1).nan_to_num(0.0)
+    rows, columns = tokens or ([f"q{i}" for i in range(queries)], [f"k{i}" for i in range(keys)])
+    return AttentionMap(weights, rows, columns, kind, mask)
+
+
+def cross(**sizes):
+    return attention(tokens=(TARGET, SOURCE), **sizes)
+
+
+def encoder(**sizes):
+    return attention("encoder", queries=3, tokens=(SOURCE, SOURCE), **sizes)
+
+
+def causal(**sizes):
+    inputs, mask = ["<bos>", *TARGET[:-1]], torch.ones(4, 4, dtype=torch.bool).tril()
+    return attention("causal", keys=4, mask=mask, tokens=(inputs, inputs), **sizes)
+
+
+def plain_rollout(weights):
+    """Abnar and Zuidema (2020), section 3, by a loop in NumPy."""
+    total = np.eye(weights.shape[-1])
+    for layer in weights.numpy().astype(float):
+        total = (0.5 * layer.mean(0) + 0.5 * np.eye(len(total))) @ total
+    return total
+
+
+def test_the_numbers_are_those_of_the_maps():
+    maps = [cross(), encoder(layers=1), causal(heads=5)]
+    view = AttentionView(*maps)
+    assert [sent["kind"] for sent in view.record["maps"]] == ["cross", "encoder", "causal"]
+    for one, sent in zip(maps, view.record["maps"], strict=True):
+        assert torch.equal(unpack(sent["weights"]), one.weights)
+        assert (sent["queries"], sent["keys"]) == (list(one.query_tokens), list(one.key_tokens))
+        weights = one.weights.double()
+        torch.testing.assert_close(unpack(sent["means"]).double(), weights.sum(1) / weights.shape[1])
+        torch.testing.assert_close(unpack(sent["average"]).double(), weights.sum((0, 1)) / weights[:, :, 0, 0].numel())
+    assert view.record["maps"][0]["rollout"] is None
+    for one, sent in zip(maps[1:], view.record["maps"][1:], strict=True):
+        np.testing.assert_allclose(unpack(sent["rollout"]), plain_rollout(one.weights), atol=1e-6)
+    assert [sent["mask"] is None for sent in view.record["maps"]] == [True, True, False]
+    assert torch.equal(unpack(view.record["maps"][2]["mask"]).bool(), maps[2].mask)
+    assert view.record["maps"][0]["names"] == {"query": "target token (query)", "key": "source token (key)"}
+
+
+def test_very_many_weights_are_sent_in_two_bytes():
+    one = attention(layers=8, heads=9, queries=64, keys=64)
+    sent = AttentionView(one).record["maps"][0]
+    assert sent["weights"]["dtype"] == "uint16" and sent["means"]["dtype"] == "float32"
+    assert float((unpack(sent["weights"]) / 65535 - one.weights).abs().max()) < 8e-6
+    small = AttentionView(attention(layers=8, heads=8, queries=64, keys=64)).record["maps"][0]
+    assert small["weights"]["dtype"] == "float32" and len(small["weights"]["data"]) == 2**20
+
+
+@pytest.mark.parametrize(("sharp", "full"), [(20.0, 1.0), (0.5, 0.5), (0.0, 0.1)])
+def test_the_brightest_colour_stands_for_a_weight_that_occurs(sharp, full):
+    one = attention(queries=12, keys=12, sharp=sharp)
+    sent = AttentionView(one).record["maps"][0]
+    assert sent["full"] == full and float(one.weights.max()) <= full
+    thumbs = unpack(sent["thumbs"]).double()
+    torch.testing.assert_close(thumbs / 255, one.weights.double() / full, atol=0.003, rtol=0)
+
+
+def test_a_small_map_of_a_long_sentence_has_the_largest_of_the_weights():
+    one = attention(layers=1, heads=2, queries=64, keys=96, sharp=5.0)
+    thumbs = unpack(AttentionView(one).record["maps"][0]["thumbs"])
+    assert thumbs.shape == (1, 2, 32, 32)
+    blocks = one.weights.reshape(1, 2, 32, 2, 32, 3).amax((3, 5))
+    torch.testing.assert_close(thumbs.double() / 255, blocks.double(), atol=0.003, rtol=0)
+
+
+def test_what_is_shown():
+    maps = [cross(), encoder(), causal()]
+    view = AttentionView(*maps, kind="encoder", layer=1, head=2)
+    assert torch.equal(view.shown.weights[0, 0], maps[1].weights[1, 2])
+    view.show = "layer"
+    torch.testing.assert_close(view.shown.weights[0, 0], sum(maps[1].weights[1]) / 3)
+    view.show = "all"
+    torch.testing.assert_close(view.shown.weights[0, 0], sum(sum(maps[1].weights)) / 6)
+    view.show = "rollout"
+    np.testing.assert_allclose(view.shown.weights[0, 0], plain_rollout(maps[1].weights), atol=1e-6)
+    view.kind = "causal"
+    assert view.shown.mask is not None and view.show == "rollout"
+    view.kind = "cross"
+    assert view.show == "head" and torch.equal(view.shown.weights[0, 0], maps[0].weights[1, 2])
+
+
+def test_another_kind_may_have_less():
+    view = AttentionView(cross(layers=3), encoder(layers=1, heads=2), layer=2, head=2, locked=["query", 3])
+    view.kind = "encoder"
+    assert (view.layer, view.head, view.locked) == (0, 1, None), "it has 1 layer, 2 heads and 3 queries"
+    view.locked = ["pair", 2, 0]
+    view.kind = "cross"
+    assert (view.layer, view.head, view.locked) == (0, 1, ["pair", 2, 0]), "what is there stays"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("kind", "causal", "there is no 'causal' attention here, only cross, encoder"),
+        ("layer", 2, "there is no layer 2, head 0: cross attention has 2 x 3, counted from 0"),
+        ("head", -1, "there is no layer 0, head -1"),
+        ("show", "rollout", "show is one of head, layer, all for cross attention, not 'rollout'"),
+        ("show", "mean", "not 'mean'"),
+        ("threshold", 1.5, "a threshold is from 0 to 1, as weights are, not 1.5"),
+        ("threshold", math.nan, "a threshold is from 0 to 1, as weights are, not nan"),
+        ("locked", ["query", 4], "there is no query 4: cross attention has 4 queries and 3 keys"),
+        ("locked", ["key", 3], "there is no key 3"),
+        ("locked", ["pair", 0, 3], "there is no pair 0, 3"),
+        ("locked", ["key", -1], "there is no key -1"),
+        ("locked", ["row", 1], r"locked is \['query', i\], \['key', j\], \['pair', i, j\] or None, not \['row', 1\]"),
+        ("locked", ["pair", 1], "locked is"),
+        ("locked", ["query", "1"], "locked is"),
+        ("locked", [], r"locked is .* not \[\]"),
+    ],
+)
+def test_what_is_chosen_has_to_be_there(name, value, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        AttentionView(cross(), encoder(), **{name: value})
+    view = AttentionView(cross(), encoder())
+    before = getattr(view, name)
+    with pytest.raises(traitlets.TraitError, match=sentence):
+        setattr(view, name, value)
+    assert getattr(view, name) == before
+
+
+def test_a_threshold_in_hundredths():
+    view = AttentionView(cross(), threshold=0.123)
+    assert view.threshold == 0.12
+    view.threshold = 1 / 3
+    assert view.threshold == 0.33
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "sentence"),
+    [
+        (lambda: [torch.ones(2, 2)], TypeError, r"AttentionView shows AttentionMap\(.*\), not a Tensor"),
+        (lambda: [cross(), cross()], ValueError, "two maps have the kind 'cross'"),
+        (lambda: [attention(keys=10_000)], ValueError, "a sentence of 10,000 tokens is too long .*, 256 is the most"),
+        (lambda: [attention(queries=257)], ValueError, "257 tokens is too long"),
+        (lambda: [attention(layers=29, heads=5)], ValueError, "29 layers x 5 heads are more than 144, too many"),
+        (lambda: [cross(), attention("encoder", queries=3)], ValueError,
+         "of different sentences: the encoder reads 'k0 k1 k2', and cross-attention looks at 'she eats it'"),
+        (lambda: [cross(), attention("causal", queries=3)], ValueError,
+         "of different sentences: causal attention has 3 queries, and cross-attention 4"),
+        (lambda: [AttentionMap(torch.tensor([[-0.5, 1.5]]), ["a"], ["b", "c"])], ValueError,
+         "a weight is not negative; the smallest is -0.5"),
+        # What the map itself says
+        (lambda: [AttentionMap(torch.ones(1, 1, 0, 3), [], SOURCE)], ValueError, "do not fit 0 query and 3 key tokens"),
+        (lambda: [AttentionMap(torch.eye(2), ["a", "b"], ["c"])], ValueError, "do not fit 2 query and 1 key tokens"),
+        (lambda: [AttentionMap(torch.full((1, 1), math.nan), ["a"], ["b"])], ValueError, "weights hold NaN"),
+        (lambda: [AttentionMap(torch.eye(2) / 2, ["a", "b"], ["c", "d"])], ValueError, r"'a'\) sums to 0.500"),
+    ],
+)  # fmt: skip
+def test_one_sentence_for_what_is_wrong(as_a_user, make, error, sentence):
+    with pytest.raises(error, match=sentence) as caught:
+        AttentionView(*make())
+    assert "\n" not in str(caught.value)
+
+
+def test_the_largest_that_is_shown():
+    view = AttentionView(attention(layers=12, heads=12, queries=4, keys=256))
+    assert repr(view) == "AttentionView(cross, 12 layers, 12 heads, 4 queries, 256 keys)"
+
+
+def test_self_attention_over_other_tokens_has_no_rollout():
+    with pytest.raises(ValueError, match="show is one of head, layer, all for causal attention, not 'rollout'"):
+        AttentionView(attention("causal", queries=2), show="rollout")
+
+
+def test_another_sentence_in_the_same_view():
+    view = AttentionView(cross(), encoder(), kind="encoder", layer=1, head=2, show="rollout", locked=["key", 2])
+    view.update(attention("encoder", heads=2, queries=2, keys=2), attention("causal"))
+    assert (view.kind, view.layer, view.head, view.show, view.locked) == ("encoder", 1, 1, "rollout", None)
+    view.update(attention(queries=1, keys=1))
+    assert (view.kind, view.show) == ("cross", "head")
+    before = view.record
+    with pytest.raises(ValueError, match="too long"):
+        view.update(attention(keys=257))
+    assert view.record is before and view.shown.weights.shape == (1, 1, 1, 1), "what is wrong changes nothing"
+
+
+def test_one_message_for_another_sentence():
+    view, sent = AttentionView(cross(layers=3), layer=2), []
+    view._send = lambda message, buffers=None: sent.append(message)
+    view.update(cross(layers=1))
+    assert len(sent) <= 1 and view.layer == 0
+
+
+def test_summary():
+    maps = [cross(), encoder(heads=1), causal()]
+    view = AttentionView(*maps)
+    assert repr(view) == "AttentionView(cross, 2 layers, 3 heads, 4 queries, 3 keys, also encoder and causal)"
+    view.kind = "encoder"
+    assert repr(view) == "AttentionView(encoder, 2 layers, 1 heads, 3 queries, 3 keys, also cross and causal)"
+
+
+def test_the_picture():
+    one = causal()
+    view = AttentionView(one, layer=1, head=2, locked=["pair", 3, 1])
+    large, small = (ax for ax in view.figure().axes if ax.get_label() != "<colorbar>")
+    drawn = large.collections[0].get_array().reshape(4, 4)
+    np.testing.assert_allclose(drawn.filled(0), one.weights[1, 2], atol=1e-6)
+    assert np.array_equal(drawn.mask, ~one.mask.numpy()) and large.collections[0].get_clim() == (0, 1)
+    assert large.get_title() == "causal attention: layer 1, head 2"
+    assert [label.get_text() for label in large.get_yticklabels()] == ["<bos>", *TARGET[:-1]]
+    boxes = [patch.get_bbox().bounds for patch in large.patches if isinstance(patch, Rectangle)]
+    assert boxes == [(0, 3, 4, 1)] * 2 + [(1, 3, 1, 1)] * 2
+    picture = small.images[0].get_array()
+    assert picture.shape == (2 * 5, 3 * 5), "a gap after each"
+    np.testing.assert_allclose(picture[5:9, 10:14], 255 * one.weights[1, 2], atol=0.6)
+    assert small.patches[0].get_bbox().bounds == pytest.approx((2, 1, 0.8, 0.8))
+    view.show, view.locked = "rollout", None
+    large, small = (ax for ax in view.figure().axes if ax.get_label() != "<colorbar>")
+    rolled = large.collections[0].get_array().reshape(4, 4).filled(0)
+    np.testing.assert_allclose(rolled, plain_rollout(one.weights), atol=1e-6)
+    assert large.get_title() == "causal attention: rollout" and not large.patches
+    assert small.patches[0].get_bbox().bounds == pytest.approx((0, 0, 2.8, 1.8))
+
+
+def test_the_picture_of_one_head_stands_alone():
+    view = AttentionView(cross(layers=1, heads=1), locked=["key", 1])
+    large, bar = view.figure().axes
+    assert bar.get_label() == "<colorbar>" and large.patches[0].get_bbox().bounds == (1, 0, 1, 4)
+
+
+def test_the_picture_of_a_long_sentence_has_few_labels():
+    large = AttentionView(attention(queries=100, keys=256, sharp=0)).figure().axes[0]
+    assert large.collections[0].get_clim() == (0, 0.02), "the brightest colour is that of the browser"
+    assert len(large.get_yticks()) <= 32 and len(large.get_xticks()) <= 32
+
+
+def test_the_bundle_of_a_notebook():
+    view, before = AttentionView(attention(layers=8, heads=8, queries=20, keys=20)), plt.get_fignums()
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        data, _ = view._repr_mimebundle_()
+        times.append(time.perf_counter() - start)
+    print("64 heads of 20 tokens as a picture, seconds:", [round(seconds, 2) for seconds in times])
+    assert min(times) < 2, "on a slow machine; half a second elsewhere"
+    assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
+    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 250_000
+    assert plt.get_fignums() == before, "a figure that pyplot knows would be shown a second time"

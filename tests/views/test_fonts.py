@@ -1,0 +1,71 @@
+"""Any script in a picture: the fonts that are installed are tried, and no text makes matplotlib fail or warn."""
+
+import matplotlib
+import pytest
+import torch
+from hostile import HOSTILE
+from matplotlib import pyplot as plt
+from views.samples import PLAIN, SAMPLES
+
+from seqlearn.nn.attention import AttentionMap
+from seqlearn.views import fonts, plots
+
+matplotlib.use("agg")
+HERE = ["DejaVu Sans", "Noto Sans CJK SC"]
+
+
+@pytest.fixture(autouse=True)
+def close():
+    yield
+    plt.close("all")
+
+
+def pictures(tokens):
+    """One of each kind that a learner draws with tokens."""
+    weights = torch.rand(1, 2, len(tokens), len(tokens)).softmax(-1)
+    attention, title = AttentionMap(weights, tokens, tokens), " ".join(tokens)[:60]
+    yield plots.heatmap(attention, title=title)
+    yield plots.all_heads(attention, title=title)
+    cells = [[token[:20] for token in tokens]] * len(tokens)
+    yield plots.grid(weights[0, 0], tokens, tokens, title=title, xlabel=title, texts=cells)
+    yield plots.text_table([tokens[:2]], tokens[2:4])
+
+
+def test_the_families_that_are_installed_in_order():
+    assert fonts.families(["Noto Sans Arabic", "Wingdings", *reversed(HERE)]) == [*HERE, "Noto Sans Arabic"]
+    assert fonts.families([]) == ["sans-serif"]
+    assert "DejaVu Sans" in fonts.families(), "matplotlib brings it"
+
+
+def test_every_picture_tries_them(monkeypatch):
+    monkeypatch.setattr(fonts, "families", lambda: HERE)
+    monkeypatch.setattr(fonts, "_letters", lambda names: frozenset(map(ord, "".join(PLAIN))))
+    for figure in pictures(PLAIN):
+        tables = [cell.get_text() for ax in figure.axes for table in ax.tables for cell in table.get_celld().values()]
+        written = [text for text in figure.findobj(matplotlib.text.Text) + tables if text.get_text() in PLAIN]
+        assert written and all(text.get_fontfamily() == HERE for text in written)
+        assert not any(text.get_parse_math() for text in written), "a dollar is a dollar"
+    labels = SAMPLES["AttentionSteps"](PLAIN).figure().axes[0].get_yticklabels()
+    assert [label.get_fontfamily() for label in labels] == [HERE] * len(PLAIN)
+    assert matplotlib.rcParams["font.family"] != HERE, "only there"
+
+
+def test_a_box_for_a_letter_without_a_font():
+    letters = frozenset(map(ord, "aé \n"))
+    assert fonts.drawable("aé b\n猫\x01", letters) == "aé □\n□□"
+    assert fonts.drawable("a\u200b\u202e\u2066a", letters) == "aa", "what is never seen is left out"
+    assert fonts.drawable("half \ud83d").endswith("□")
+
+
+def test_a_label_is_one_short_line():
+    assert fonts.short_label("a\nb\tc") == "a⏎b⇥c"
+    assert fonts.short_label("x" * 500) == "x" * 39 + "…" and fonts.short_label("x" * 40) == "x" * 40
+    ax = plots.heatmap(AttentionMap(torch.ones(1, 1), ["x" * 99], ["$a$"])).axes[0]
+    assert len(ax.get_yticklabels()[0].get_text()) == 40 and ax.get_xticklabels()[0].get_text() == "$a$"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("start", range(0, len(HOSTILE), 15))
+def test_no_text_fails_or_warns(start):
+    for figure in pictures(HOSTILE[start : start + 15]):
+        figure.canvas.draw()

@@ -1,0 +1,374 @@
+"""TranslatorView shows what the translator finds and what the model gives every token, and says what is wrong."""
+
+import base64
+import json
+import math
+import re
+import time
+
+import matplotlib
+import pytest
+import torch
+import traitlets
+from matplotlib import pyplot as plt
+
+from seqlearn.data.text import Language, Vocab
+from seqlearn.translator import Translator
+from seqlearn.views import translator_view
+from seqlearn.views.base import unpack
+from seqlearn.views.translations import next_tokens, pieces, translated
+from seqlearn.views.translator_view import TranslatorView
+
+matplotlib.use("agg")
+APPLE = "The girl washes the red apple and eats it."
+ZEBRA = "Does the zebra wash the old yak?"
+SMALL = {"embed_size": 8, "num_hiddens": 8}
+LINES = [
+    "the cat sleeps.",
+    "a dog eats an apple.",
+    "where is the cat?",
+    "l'homme mange-t-il une pomme ?",
+    "aujourd'hui.",
+]
+
+
+@pytest.fixture(scope="module")
+def transformer():
+    return Translator.pretrained("transformer", "cpu")
+
+
+@pytest.fixture(params=["transformer", "bahdanau"])
+def either(request):
+    return Translator.pretrained(request.param, "cpu")
+
+
+def untrained(name, tokens="word", **sizes):
+    sides = [Language.learn(language, LINES, tokens=tokens, size=60) for language in ("en", "fr")]
+    torch.manual_seed(3)
+    return Translator.new(name, *sides, **sizes)
+
+
+def softmax_by_hand(translator, sentence, before):
+    """The probabilities of the token after these, by the whole model on this beginning alone, in float64."""
+    source = torch.tensor([translator.source.encode(sentence)])
+    translator.model.eval()
+    with torch.no_grad():
+        tokens = torch.tensor([[translator.target.vocab.bos, *before]])
+        logits = translator.model(source, torch.tensor([source.shape[1]]), tokens)[0, -1].double()
+    powers = torch.exp(logits - logits.max())
+    return powers / powers.sum()
+
+
+@pytest.mark.parametrize(("sentence", "beam"), [(APPLE, 1), (ZEBRA, 1), (ZEBRA, 4)])
+def test_every_probability_is_that_of_the_model(either, sentence, beam):
+    vocab = either.target.vocab
+    for shown in translated(either, sentence, beam)["best"]:
+        ids = vocab.encode(shown["tokens"])
+        assert len(shown["next"]) == len(ids)
+        for step, after in enumerate(shown["next"]):
+            probs = softmax_by_hand(either, sentence, ids[:step])
+            place = after["written"]
+            assert after["tokens"][place] == shown["tokens"][step]
+            assert after["probs"] == pytest.approx([float(probs[vocab.ids[t]]) for t in after["tokens"]], rel=1e-3)
+            order = probs.sort(descending=True).indices.tolist()
+            likeliest = vocab.decode(order[:6])
+            assert after["tokens"][:5] == likeliest[:5] and after["tokens"][5] in (likeliest[5], shown["tokens"][step])
+            assert after["ranks"] == [1 + order.index(vocab.ids[token]) for token in after["tokens"]]
+            assert sum(after["probs"]) + after["others"] == pytest.approx(1, abs=1e-4)
+        product = math.prod(after["probs"][after["written"]] for after in shown["next"])
+        assert shown["probability"] == pytest.approx(product, rel=1e-3)
+
+
+@pytest.mark.parametrize("beam", [1, 2, 4, 8])
+def test_the_translations_are_those_of_the_search(either, beam):
+    view = TranslatorView(either, ZEBRA, beam)
+    (best,) = either.search([ZEBRA], beam=beam, n_best=beam)
+    assert [shown["text"] for shown in view.result["best"]] == [either.target.decode(one.tokens) for one in best]
+    assert [shown["score"] for shown in view.result["best"]] == pytest.approx(
+        [one.score if beam > 1 else sum(one.log_probs) for one in best], abs=1e-4
+    )
+    assert view.translation == either.translate(ZEBRA, beam=beam)
+    view.chosen = beam - 1
+    assert view.translation == either.target.decode(best[-1].tokens)
+
+
+def test_the_attention_is_that_of_the_translator(either):
+    for shown in translated(either, APPLE, beam=4)["best"][:2]:
+        truth, sent = either.attend(APPLE, shown["text"]), shown["attention"]
+        assert (sent["queries"], sent["keys"]) == (list(truth.query_tokens), list(truth.key_tokens))
+        torch.testing.assert_close(unpack(sent["weights"]), truth.weights, atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(unpack(sent["average"]), truth.weights.mean((0, 1)), atol=1e-5, rtol=1e-4)
+        assert sent["names"] == {"query": "target token (query)", "key": "source token (key)"}
+
+
+def test_candidates_by_hand():
+    vocab, probs = Vocab.of("abcdef"), torch.tensor([0.01, 0.02, 0.3, 0.04, 0.15, 0.16, 0.22, 0.05, 0.02, 0.03])
+    assert next_tokens(vocab, probs, 6) == {
+        "tokens": ["<eos>", "c", "b", "a", "d", "<unk>"], "probs": pytest.approx([0.3, 0.22, 0.16, 0.15, 0.05, 0.04]),
+        "ranks": [1, 2, 3, 4, 5, 6], "written": 1, "others": pytest.approx(0.08),
+    }  # fmt: skip
+    rare = next_tokens(vocab, probs, 8)
+    assert (rare["tokens"][5], rare["ranks"][5], rare["written"]) == ("e", 8, 5) and rare["probs"][5] == 0.02
+    assert rare["others"] == pytest.approx(0.1) and rare["tokens"][:5] == ["<eos>", "c", "b", "a", "d"]
+    tie = next_tokens(Vocab.of("abcdef"), torch.full((10,), 0.1), 9)
+    assert tie["tokens"][tie["written"]] == "f" and len(set(tie["tokens"])) == 6
+    few = next_tokens(Vocab(), torch.tensor([0.25, 0.25, 0.5, 0.0]), 2)
+    assert len(few["tokens"]) == 4 and few["others"] == 0
+
+
+@pytest.mark.parametrize("text", ["l'homme mange-t-il une pomme ?", "aujourd'hui.", "où ?", '"la" !'])
+@pytest.mark.parametrize("tokens", ["word", "bpe"])
+def test_pieces_joined_are_the_text(text, tokens):
+    french = Language.learn("fr", [*LINES, text], tokens=tokens, size=80)
+    ids = french.encode(text)[:-1]
+    found = pieces(french, ids)
+    assert "".join(found) == french.decode(ids) == text and len(found) == len(ids)
+    if text.startswith("l'h") and tokens == "word":
+        assert found == ["l'", "homme", " mange", "-t-il", " une", " pomme", " ?"]
+
+
+def test_words_that_were_never_seen(transformer):
+    result = translated(transformer, ZEBRA)
+    assert result["source"] == ["does", "the", "zebra", "wash", "the", "old", "yak", "?"]
+    assert [word for word, unknown in zip(result["source"], result["unknown"], strict=True) if unknown] == [
+        "zebra",
+        "yak",
+    ]
+    assert result["known"] == len(transformer.source.vocab) - 4 and result["words"] == len(transformer.target.vocab)
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize("name", ["bahdanau", "transformer"])
+def test_pieces_of_words_are_shown_as_they_are(name, beam):
+    sizes = SMALL if name == "bahdanau" else {"num_hiddens": 8, "ffn_num_hiddens": 8, "num_heads": 2, "num_layers": 1}
+    translator = untrained(name, "bpe", **sizes)
+    result = translated(translator, "the cats ß?", beam)
+    assert result["source"] == translator.source.tokenizer.tokenize("the cats ß?") and result["source"][0].startswith(
+        "▁"
+    )
+    assert result["unknown"] == [token == "ß" for token in result["source"]]
+    found = translator.search(["the cats ß?"], beam=beam, n_best=beam)[0]
+    for one, shown in zip(found, result["best"], strict=True):
+        ends = [*one.tokens, translator.target.vocab.eos][: len(one.log_probs)]
+        assert shown["tokens"] == translator.target.vocab.decode(ends), "not what another reading of the text gives"
+        assert len(shown["attention"]["queries"]) == len(shown["next"]) == len(one.log_probs)
+    again = [translator.target.tokenizer.tokenize(shown["text"]) for shown in result["best"]]
+    assert all(tokens != shown["tokens"] for tokens, shown in zip(again, result["best"], strict=True))
+    assert not found[0].finished and result["best"][0]["tokens"][-1] != "<eos>", "the test shows an unfinished one, too"
+
+
+def test_a_model_without_attention():
+    view = TranslatorView(untrained("seq2seq", **SMALL), "the cat sleeps.", beam=2)
+    assert view.translation == "" and view.result["best"][0]["pieces"] == [], "it writes nothing but <eos>"
+    view.chosen = 1
+    assert [shown["attention"] for shown in view.result["best"]] == [None, None] and view.result["best"][0]["next"]
+    assert len(view.figure().axes) == 1
+    view.locked = ["query", 1]
+    assert view.step == 1
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wrong"),
+    [
+        ("", "There is nothing to translate: type a sentence."),
+        (" \n\u200b ", "There is nothing to translate: type a sentence."),
+        ("a " * 10_000, "This sentence has 10,000 tokens; 100 is the most that is translated here."),
+        ("a " * 101, "This sentence has 101 tokens; 100 is the most"),
+    ],
+)
+def test_one_sentence_for_a_text_that_cannot_be_translated(transformer, sentence, wrong):
+    with pytest.raises(ValueError, match=wrong) as caught:
+        TranslatorView(transformer, sentence)
+    assert "\n" not in str(caught.value)
+    view = TranslatorView(transformer, APPLE, step=3)
+    before = view.result
+    with pytest.raises(ValueError, match=wrong):
+        view.update(sentence=sentence)
+    assert view.result is before and (view.sentence, view.step) == (APPLE, 3)
+    view.sentence = sentence  # as the browser does
+    assert view.result == before | {"asked": [sentence, 1], "problem": str(caught.value)}
+    assert view.translation == transformer.translate(APPLE) and view.step == 3
+    view.sentence = APPLE
+    assert view.result == before
+
+
+def test_100_tokens_can_be_translated(transformer):
+    start = time.perf_counter()
+    result = translated(transformer, "the girl " * 50, beam=8)
+    print(f"100 tokens, beam 8: {time.perf_counter() - start:.2f} s")
+    assert len(result["source"]) == 100 and len(result["best"]) == 8
+
+
+def test_a_model_that_gives_nan_is_told():
+    translator = untrained("bahdanau", **SMALL)
+    view = TranslatorView(translator, "the cat sleeps.")
+    with torch.no_grad():
+        translator.model.decoder.dense.bias.fill_(math.nan)
+    view.sentence = "the dog sleeps."
+    assert re.fullmatch(r"logits \(.*\) hold NaN or infinity", view.result["problem"])
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "sentence"),
+    [
+        ({"translator": "assets/transformer"}, TypeError, "TranslatorView shows a Translator, not a str"),
+        ({"beam": 0}, ValueError, "a beam is a whole number from 1 to 16, not 0"),
+        ({"beam": 17}, ValueError, "not 17"),
+        ({"beam": 1.5}, ValueError, "not 1.5"),
+        ({"chosen": 1}, traitlets.TraitError, "chosen is 0 to 0, not 1: so many translations were found"),
+        ({"step": 11}, traitlets.TraitError, "step is 0 to 10, not 11: the translation has 11 tokens"),
+        ({"locked": ["query", 11]}, traitlets.TraitError, "there is no query 11: there are 11 target and 11 source"),
+        ({"locked": ["pair", 0, 11]}, traitlets.TraitError, "there is no pair 0, 11"),
+        ({"locked": ["key", -1]}, traitlets.TraitError, "there is no key -1"),
+        ({"locked": ["row", 1]}, traitlets.TraitError, r"locked is \['query', i\], \['key', j\], .* not \['row', 1\]"),
+        ({"locked": []}, traitlets.TraitError, "locked is"),
+        ({"locked": ["query"]}, traitlets.TraitError, "locked is"),
+    ],
+)
+def test_one_sentence_for_what_is_wrong(transformer, given, error, sentence, as_a_user):
+    with pytest.raises(error, match=sentence) as caught:
+        TranslatorView(**{"translator": transformer} | given)
+    assert "\n" not in str(caught.value)
+
+
+def test_traits_are_checked(transformer):
+    view = TranslatorView(transformer, beam=3)
+    assert view.record["beams"] == [1, 2, 3, 4, 8]
+    for name, value in [("beam", 5), ("chosen", 3), ("chosen", -1), ("step", 99), ("locked", ["key", 11])]:
+        with pytest.raises(traitlets.TraitError):
+            setattr(view, name, value)
+    assert (view.beam, view.chosen, view.step, view.locked) == (3, 0, 0, None)
+
+
+def test_step_and_lock_go_together(transformer):
+    view = TranslatorView(transformer, locked=["pair", 4, 2])
+    assert view.step == 4
+    view.step = 7
+    assert view.locked == ["pair", 7, 2]
+    view.locked = ["query", 2]
+    assert view.step == 2
+    view.locked = ["key", 10]
+    view.step = 5
+    assert view.locked == ["key", 10]
+    view.locked = None
+    assert view.step == 5
+
+
+def test_what_is_marked_stays_in_the_same_translation(transformer):
+    view = TranslatorView(transformer, APPLE, locked=["query", 8])
+    view.beam = 4
+    assert len(view.result["best"]) == 4 and (view.step, view.locked) == (8, ["query", 8])
+    view.chosen, view.locked = 3, ["key", 1]  # "et la la mange", a token more
+    view.step = 11
+    view.chosen = 1
+    assert (view.step, view.locked) == (10, None), "the last one"
+    view.sentence = "The cat sleeps."
+    assert (view.chosen, view.step, view.locked) == (0, 0, None)
+
+
+def test_half_letters_and_several_lines(transformer):
+    view = TranslatorView(transformer, "the \ud800 cat\nsleeps.")
+    assert view.sentence == "the � cat\nsleeps." and view.result["source"] == ["the", "�", "cat", "sleeps", "."]
+    assert view.result["asked"] == [view.sentence, 1], "or the browser would wait for ever"
+    view.sentence = "a \udc08"
+    assert view.result["asked"] == [view.sentence, 1] == ["a �", 1]
+
+
+def test_one_search_and_one_message(transformer, monkeypatch):
+    view, calls, sent = TranslatorView(transformer), [], []
+    monkeypatch.setattr(translator_view, "translated", lambda *given: calls.append(given[1:]) or translated(*given))
+    view._send = lambda message, buffers=None: sent.append(message)
+    view.set_state({"sentence": "The cat sleeps.", "beam": 4})  # a message from the browser
+    assert calls == [("The cat sleeps.", 4)] and view.translation == "le chat dort."
+    answers = [message["state"] for message in sent if "result" in message.get("state", {})]
+    assert len(answers) == 1 and answers[0]["result"]["asked"] == ["The cat sleeps.", 4]
+    view.set_state({"sentence": ""})
+    assert len(calls) == 2 and view.result["problem"].startswith("There is nothing")
+
+
+def test_another_translator_in_the_same_view(transformer, as_a_user):
+    view = TranslatorView(transformer, APPLE, beam=2, step=3)
+    view.update(Translator.pretrained("bahdanau", "cpu"))
+    assert view.result["best"][0]["attention"]["weights"]["shape"] == [1, 1, 11, 11] and view.beam == 2
+    assert (view.sentence, view.step) == (APPLE, 3), "it says the same"
+    view.update(untrained("seq2seq", **SMALL), "the cat")
+    assert view.result["best"][0]["attention"] is None and view.sentence == "the cat"
+    view.sentence = ""
+    view.update(transformer)
+    assert (view.sentence, view.result["problem"]) == ("the cat", ""), "the last one that was translated"
+    with pytest.raises(TypeError, match="not a str"):
+        view.update("transformer")
+
+
+def test_the_model_stays_as_it_was():
+    translator = Translator.pretrained("transformer", "cpu")
+    model = translator.model.train()
+    model.encoder.eval()
+    first = next(model.parameters())
+    first.grad = torch.ones_like(first)
+    next(model.decoder.parameters()).requires_grad_(False)
+    modes, needs = [part.training for part in model.modules()], [one.requires_grad for one in model.parameters()]
+    before, random = {name: one.clone() for name, one in model.state_dict().items()}, torch.get_rng_state()
+    results = [translated(translator, ZEBRA, beam) for beam in (1, 4, 1)]
+    assert results[0] == results[2], "no dropout"
+    assert [part.training for part in model.modules()] == modes and torch.equal(torch.get_rng_state(), random)
+    assert [one.requires_grad for one in model.parameters()] == needs and torch.equal(
+        first.grad, torch.ones_like(first)
+    )
+    assert all(torch.equal(one, before[name]) for name, one in model.state_dict().items())
+    assert all(part.record is None for part in model.modules() if hasattr(part, "record"))
+
+
+def test_summary(transformer):
+    view = TranslatorView(transformer)
+    assert repr(view) == f"TranslatorView('{APPLE}' -> 'la fille lave la pomme rouge et la mange.')"
+    assert len(repr(TranslatorView(transformer, "the <b> " * 12))) < 150
+
+
+def test_the_picture(either):
+    view = TranslatorView(either, ZEBRA, beam=4, chosen=1, step=4)
+    heat, bars, _ = view.figure().axes
+    shown = view.result["best"][1]
+    drawn = torch.tensor(heat.collections[0].get_array()).reshape(len(shown["tokens"]), 9)
+    torch.testing.assert_close(drawn.float(), unpack(shown["attention"]["average"]))
+    assert [label.get_text() for label in heat.get_yticklabels()] == shown["tokens"]
+    assert heat.patches[-1].get_bbox().bounds == (0, 4, 9, 1)
+    after = shown["next"][4]
+    assert [bar.get_width() for bar in bars.patches] == [*after["probs"], after["others"]]
+    names = [label.get_text() for label in bars.get_yticklabels()]
+    assert [name.removeprefix("▶ ") for name in names[:-1]] == after["tokens"]
+    assert [name.startswith("▶ ") for name in names].index(True) == after["written"]
+    assert names[-1] == "all 643 others" and bars.get_title() == "step 5: next token"
+    assert view.figure().get_suptitle() == f"{ZEBRA}\n→ {view.translation}"
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_bundle_of_a_notebook(transformer):
+    before, view = plt.get_fignums(), TranslatorView(transformer, "<b>猫</b> $\\frac$ 🐈 " + "x" * 500)
+    data, _ = view._repr_mimebundle_()
+    assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
+    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 150_000
+    assert plt.get_fignums() == before
+
+
+def test_a_page_of_its_own(transformer, tmp_path):
+    view = TranslatorView(transformer, ZEBRA, beam=4, chosen=2, step=3)
+    record, page = view.record, view.to_html(tmp_path / "view.html")
+    state = json.loads(re.search(r'id="state">(.*?)</script>', page, re.S)[1])
+    assert state["record"] == {"beams": [1, 2, 4, 8], "live": False} and view.record == record
+    assert (state["sentence"], state["beam"], state["chosen"], state["step"]) == (ZEBRA, 4, 2, 3)
+    assert [len(shown["next"]) for shown in state["result"]["best"]] == [len(s["tokens"]) for s in view.result["best"]]
+    assert len(page) < 200_000 and not re.search(r"(?:src|href)=[\"']|url\(", page)
+
+
+def test_it_is_fast(either):
+    times = {}
+    for beam in (1, 8):
+        found = []
+        for _ in range(5):
+            start = time.perf_counter()
+            translated(either, APPLE, beam)
+            found.append(1000 * (time.perf_counter() - start))
+        times[beam] = sorted(found)[2]
+    print(f"{either.config['model']}: {times[1]:.0f} ms greedy, {times[8]:.0f} ms with 8 beams")
+    assert times[1] < 150
