@@ -1,4 +1,4 @@
-"""The command line: seqlearn train | translate | evaluate | view."""
+"""The command line: seqlearn train | translate | evaluate | view | gallery."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import typer
 
 from .data.corpus import Corpus, Split
 
-app = typer.Typer(
-    help="Train a translator, translate with it, score it, look inside.", no_args_is_help=True, add_completion=False
-)
+HELP = "Train a translator, translate with it, score it, look inside."
+app = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False)
 
 Folder = Annotated[Path, typer.Argument(help="The folder of a translator that `seqlearn train` wrote.")]
 Text = Annotated[str, typer.Argument(help="The sentence.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda or mps.", show_default="the best there is")]
+Out = Annotated[Path, typer.Option("--out", "-o", help="The file to write.")]
 Count = int | None  # with a default that depends on other options
 
 # The options of each model: what its factory calls them, and what they are unless given. None: as --size says.
@@ -309,23 +309,32 @@ def evaluate(folder: Folder, batch_size: Annotated[int, typer.Option(min=1)] = 2
 
 @app.command()
 @sentence_for_errors
-def view(
-    folder: Folder,
-    text: Text,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The picture to write (.png, .svg, .pdf).")],
-    device: Device = "",
-) -> None:
-    """Draw where the model looks while it translates a sentence."""
+def view(folder: Folder, text: Text, out: Out, device: Device = "") -> None:
+    """Draw where the model looks while it translates a sentence: a page to touch (.html), or a picture."""
     import matplotlib
 
-    matplotlib.use("agg")
+    matplotlib.use("agg")  # no window
+    from .views.attention_view import AttentionView
     from .views.plots import heatmap
 
     translator = _load(folder, device)
     text = text.encode("utf-8", "replace").decode()  # a shell may pass half a character
-    attention = translator.attend(text)
-    title = f"{text}\n{translator.target.tokenizer.detokenize(attention.query_tokens)}"
-    heatmap(attention, title=title).savefig(out, dpi=150)
+    translation = translator.translate(text)
+    maps = [translator.attend(text, translation, kind) for kind in translator.attention_kinds or ["cross"]]
+    if out.suffix.lower() == ".html":
+        AttentionView(*maps).to_html(out)
+    else:
+        heatmap(maps[0], title=f"{text}\n{translation}").savefig(out, dpi=150)
+    typer.echo(f"written to {out}")
+
+
+@app.command()
+@sentence_for_errors
+def gallery(out: Out = Path("gallery.html")) -> None:
+    """Write a page with all views of the course, on the Transformer that comes with it."""
+    from .views.gallery import all_views, gallery
+
+    gallery(all_views(), out)
     typer.echo(f"written to {out}")
 
 

@@ -1,10 +1,18 @@
-"""Reading attention: many maps of one sentence made into one, and measures of what a head looks at."""
+"""Reading attention: many maps made into one, measures of what a head looks at, and edits that cut a head."""
 
 from __future__ import annotations
 
-import torch
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
-from .nn.attention import AttentionMap
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from .data.lexicon import ADJECTIVES, BEFORE_VOWEL, DETERMINERS, NAMES, NOUNS, NUMBERS
+from .data.pairs import Link
+from .metrics import alignment_error_rate, argmax_links
+from .nn.attention import AttentionMap, Edit
 
 
 def average(attention: AttentionMap) -> AttentionMap:
@@ -33,3 +41,160 @@ def rollout(attention: AttentionMap) -> AttentionMap:
         total = layer @ total
     mask = None if attention.mask is None else attention.mask | same.bool()
     return AttentionMap(total, attention.query_tokens, attention.key_tokens, attention.kind, mask)
+
+
+# ---- What a head looks at ----
+
+
+def found(
+    maps: Sequence[AttentionMap], places: Sequence[Iterable[tuple[int, Collection[int]]]]
+) -> Float[Tensor, "layers heads"]:
+    """In which share of the rows each head has its largest weight where it was wanted.
+
+    Args:
+        maps: of several sentences by one model.
+        places: for each map the rows that count, each with the columns that are wanted there.
+
+    Raises:
+        ValueError: there are not as many places as maps, or no row at all.
+    """
+    hits = []
+    for attention, rows in zip(maps, _as_many(places, maps), strict=True):
+        best = attention.weights.argmax(-1)  # layers, heads, queries
+        for row, wanted in rows:
+            hits.append(torch.isin(best[:, :, row], torch.tensor(sorted(wanted), dtype=torch.long)))
+    return _share(hits)
+
+
+def chosen(
+    maps: Sequence[AttentionMap], questions: Sequence[tuple[int, Sequence[Collection[int]], int]]
+) -> Float[Tensor, "layers heads"]:
+    """In which share of the sentences each head gives the right one of several candidates the most weight.
+
+    Args:
+        maps: of several sentences by one model.
+        questions: for each map the row, the columns of each candidate, whose weights are added up, and which candidate
+            is the right one.
+
+    Raises:
+        ValueError: there are not as many questions as maps, or none.
+    """
+    hits = []
+    for attention, (row, candidates, right) in zip(maps, _as_many(questions, maps), strict=True):
+        looks = attention.weights[:, :, row]  # layers, heads, keys
+        totals = torch.stack([looks[..., sorted(columns)].sum(-1) for columns in candidates], -1)
+        hits.append(totals.argmax(-1) == right)
+    return _share(hits)
+
+
+def link_errors(maps: Sequence[AttentionMap], gold: Sequence[Iterable[Link]]) -> Float[Tensor, "layers heads"]:
+    """The alignment error rate of each head of cross-attention by itself; the last row and column, <eos>, left out.
+
+    Args:
+        gold: for each map its links, such as `Pair.alignment`.
+
+    Raises:
+        ValueError: there is not gold for each map, or none.
+    """
+    gold = [set(links) for links in _as_many(gold, maps)]
+    layers, heads = maps[0].weights.shape[:2] if maps else (0, 0)
+    rates = [
+        alignment_error_rate([argmax_links(each.weights[layer, head, :-1, :-1]) for each in maps], gold)
+        for layer in range(layers)
+        for head in range(heads)
+    ]
+    return torch.tensor(rates).view(layers, heads)
+
+
+def _as_many(items: Sequence, maps: Sequence[AttentionMap]) -> Sequence:
+    if len(items) != len(maps) or not maps:
+        raise ValueError(f"{len(maps)} maps cannot be compared with {len(items)} answers")
+    return items
+
+
+def _share(hits: Sequence[Bool[Tensor, "layers heads"]]) -> Float[Tensor, "layers heads"]:
+    if not hits:
+        raise ValueError("no row to look at")
+    return torch.stack(hits).float().mean(0)
+
+
+# ---- Where the nouns are ----
+
+
+class NounPhrase(NamedTuple):
+    """Where a noun stands, its article (or what stands in its place; None for a name), and the adjectives between."""
+
+    noun: int
+    article: int | None
+    adjectives: tuple[int, ...]
+
+
+_SMALL = ("some", "any", "a", "an", "'s", "these", "what")
+_WORDS = {  # by language: nouns, adjectives, what may stand before them
+    "en": (
+        {form.lower() for noun in (*NOUNS, *NAMES) for form in noun.english},
+        set(ADJECTIVES),
+        {*_SMALL, *DETERMINERS, *NUMBERS},
+    ),
+    "fr": (
+        {form.lower() for noun in (*NOUNS, *NAMES) for form in noun.french},
+        {form for adjective in ADJECTIVES.values() for form in adjective.french},
+        {*(form for forms in DETERMINERS.values() for form in forms), *BEFORE_VOWEL.values(), *NUMBERS.values()}
+        | {"l'", "d'", "de", "du", "des", "au", "aux", "quel", "quelle", "quels", "quelles"},
+    ),
+}
+
+
+def noun_phrases(tokens: Sequence[str], language: str = "en") -> list[NounPhrase]:
+    """The nouns and names in a sentence of the built-in corpus, in reading order.
+
+    An article belongs to the next noun, if nothing but adjectives stands between them. It may be a number, a possessive
+    or the "'s" of an owner, too; of "de la" it is the "la".
+    """
+    nouns, adjectives, articles = _WORDS[language]
+    phrases = []
+    for place, token in enumerate(tokens):
+        if token in nouns:
+            first = place
+            while first > 0 and tokens[first - 1] in adjectives:
+                first -= 1
+            article = first - 1 if first > 0 and tokens[first - 1] in articles else None
+            phrases.append(NounPhrase(place, article, tuple(range(first, place))))
+    return phrases
+
+
+# ---- Edits, for `edit_attention` ----
+
+
+def silence(weights: Float[Tensor, "*axes"], may: Bool[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
+    """Look nowhere: the context is 0."""
+    return torch.zeros_like(weights)
+
+
+def uniform(weights: Float[Tensor, "*axes"], may: Bool[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
+    """Look at everything that may be attended alike."""
+    return may / may.sum(-1, keepdim=True).clamp(min=1).to(weights.dtype)
+
+
+def permuted(seed: int = 0) -> Edit:
+    """An edit that hands each row's weights out again in random order, among the places that may be attended."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def edit(weights: Tensor, may: Tensor) -> Tensor:
+        noise = torch.rand(weights.shape, generator=generator).to(weights.device)
+        givers = torch.arange(may.shape[-1], device=may.device).masked_fill(~may, may.shape[-1]).argsort(-1)
+        takers = noise.masked_fill(~may, 2.0).argsort(-1)  # what may be attended comes first in both
+        return torch.zeros_like(weights).scatter(-1, takers, weights.gather(-1, givers))
+
+    return edit
+
+
+def in_heads(edit: Edit, *heads: int) -> Edit:
+    """An edit of these heads alone, counted from 0; the others keep their weights."""
+
+    def only(weights: Tensor, may: Tensor) -> Tensor:
+        edited = weights.clone()
+        edited[:, list(heads)] = edit(weights, may)[:, list(heads)]
+        return edited
+
+    return only

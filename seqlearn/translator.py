@@ -85,9 +85,14 @@ class Translator:
         return next(self.model.parameters()).device
 
     @property
+    def attention_kinds(self) -> list[str]:
+        """The kinds of attention that the model has, of "cross", "encoder" and "causal"."""
+        return [kind for kind in ATTENTION if self._layers(kind)]
+
+    @property
     def has_attention(self) -> bool:
         """Whether the decoder looks at the source through a layer that can be recorded."""
-        return bool(self._layers("cross"))
+        return "cross" in self.attention_kinds
 
     def _layers(self, kind: str) -> list[str]:
         """The names of the layers with this kind of attention, from the lowest to the highest."""
@@ -263,17 +268,31 @@ class Translator:
         Raises:
             ValueError: the model has no attention of this kind.
         """
+        if target is None:
+            target = "" if kind == "encoder" else self.translate(source)
+        (attention,) = self.attend_all([(source, target)], kind)
+        return attention
+
+    def attend_all(
+        self, pairs: Iterable[Pair | tuple[str, str]], kind: str = "cross", batch_size: int = 64
+    ) -> list[AttentionMap]:
+        """Where the model looks in each of these pairs, in order. A pair is a `Pair` or (source, target).
+
+        Args and Raises: see `attend`.
+        """
         if not self._layers(kind):
             which = "" if kind == "cross" else f"{kind} "
             raise ValueError(f"a {self.config.get('model', 'model')} model has no {which}attention to look at")
-        if target is None:
-            target = "" if kind == "encoder" else self.translate(source)
-        (weights,) = self._weights([(source, target)], kind)
-        read, written = _tokens(self.source, source), _tokens(self.target, target)
-        if kind == "causal":
-            inputs = [BOS, *written[:-1]]
-            return AttentionMap(weights, inputs, inputs, kind, causal_mask(len(inputs)))
-        return AttentionMap(weights, written if kind == "cross" else read, read, kind)
+        texts = [(pair.source, pair.target) if isinstance(pair, Pair) else pair for pair in pairs]
+        maps = []
+        for (source, target), weights in zip(texts, self._weights(texts, kind, batch_size), strict=True):
+            read, written = _tokens(self.source, source), _tokens(self.target, target)
+            if kind == "causal":
+                inputs = [BOS, *written[:-1]]
+                maps.append(AttentionMap(weights, inputs, inputs, kind, causal_mask(len(inputs))))
+            else:
+                maps.append(AttentionMap(weights, written if kind == "cross" else read, read, kind))
+        return maps
 
     def evaluate(self, pairs: Sequence[Pair], batch_size: int = 64) -> Scores:
         """Quality on pairs that the model was not trained on.
@@ -300,11 +319,11 @@ class Translator:
         words = all(language.tokenizer.kind == "word" for language in (self.source, self.target))
         if not (pairs and words and self.has_attention):
             return None
-        maps = self._weights([(pair.source, pair.target) for pair in pairs], "cross", batch_size)
-        links = [argmax_links(weights.mean((0, 1))[:-1, :-1]) for weights in maps]  # without <eos>
+        maps = self.attend_all(pairs, "cross", batch_size)
+        links = [argmax_links(each.weights.mean((0, 1))[:-1, :-1]) for each in maps]  # without <eos>
         return alignment_error_rate(links, [pair.alignment for pair in pairs])
 
-    def _weights(self, pairs: Sequence[tuple[str, str]], kind: str, batch_size: int = 64) -> Iterator[torch.Tensor]:
+    def _weights(self, pairs: Sequence[tuple[str, str]], kind: str, batch_size: int) -> Iterator[Tensor]:
         """The attention `(layers, heads, queries, keys)` of each pair, in order, padding cut off, <eos> kept."""
         layers, bos = self._layers(kind), self.target.vocab.bos
         for chunk in _chunks(pairs, batch_size):

@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -77,6 +78,24 @@ def test_view_writes_a_picture(trained, tmp_path):
     result = run(app, ["view", str(trained[0]), "red blue", "-o", str(tmp_path / "map.png")])
     assert result.exit_code == 0, result.output
     assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_view_writes_a_page_with_every_kind_of_attention(tmp_path):
+    folder = Path(__file__).parents[1] / "assets"
+    for model, kinds in (("transformer", ["cross", "encoder", "causal"]), ("bahdanau", ["cross"])):
+        out = tmp_path / f"{model}.html"
+        result = run(app, ["view", str(folder / model), "The zebra eats <unk>.", "-o", str(out)])
+        assert result.exit_code == 0, result.output
+        state = json.loads(re.search('id="state">(.*)</script>', out.read_text("utf-8")).group(1))
+        assert [one["kind"] for one in state["record"]["maps"]] == kinds
+
+
+def test_gallery_writes_a_page(tmp_path, monkeypatch):
+    monkeypatch.setattr("seqlearn.views.gallery.all_views", list)
+    result = run(app, ["gallery", "-o", str(tmp_path / "views.html")])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "views.html").read_text("utf-8").startswith("<!doctype html>")
+    assert run(app, ["gallery", "-o", str(tmp_path / "no" / "views.html")]).exit_code == 1
 
 
 def test_two_files_reversed(tmp_path):

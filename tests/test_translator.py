@@ -140,9 +140,9 @@ def test_attention_that_is_not_there_is_named(translator):
 def test_weights_of_a_batch_are_those_of_each_pair_alone(transformer):
     pairs = [("one", "one red blue"), ("red blue three one", "three"), ("", "")]
     for kind in ("cross", "encoder", "causal"):
-        for (source, target), weights in zip(pairs, transformer._weights(pairs, kind), strict=True):
+        for (source, target), found in zip(pairs, transformer.attend_all(pairs, kind), strict=True):
             expected = transformer.attend(source, target, kind).weights
-            torch.testing.assert_close(weights, expected, atol=1e-5, rtol=0)
+            torch.testing.assert_close(found.weights, expected, atol=1e-5, rtol=0)
 
 
 def test_alignment_error_by_the_mean_over_layers_and_heads(transformer):

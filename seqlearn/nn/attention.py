@@ -7,20 +7,16 @@ values as well: `project(keys, values)`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-
-import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from .masking import Mask, as_mask, causal_mask, masked_softmax
 from .positions import RotaryPositions
+from .watching import AttentionMap, Edit, Watched, edit_attention, record_attention  # noqa: F401  one front door
 
 
-class AdditiveAttention(nn.Module):
+class AdditiveAttention(Watched):
     """Scores by a small network: score(q, k) = w_v^T tanh(W_q q + W_k k).
 
     Bahdanau, Cho and Bengio (2015), section 3.1 and appendix A.1.2. Queries and keys may differ in size.
@@ -30,8 +26,6 @@ class AdditiveAttention(nn.Module):
         num_hiddens: size of the space in which they are compared.
         dropout: probability with which a weight is dropped in training.
     """
-
-    record: list[Tensor] | None = None  # set by record_attention, for the time of its block
 
     def __init__(self, query_size: int, key_size: int, num_hiddens: int, dropout: float = 0.0):
         super().__init__()
@@ -64,13 +58,11 @@ class AdditiveAttention(nn.Module):
         """Like `forward`, with keys that went through `project_keys` already."""
         features = self.W_q(queries).unsqueeze(2) + projected_keys.unsqueeze(1)  # batch, queries, keys, hiddens
         scores = self.w_v(features.tanh_()).squeeze(-1)  # batch, queries, keys
-        weights = masked_softmax(scores, mask)
-        if self.record is not None:
-            self.record.append(weights.detach())
+        weights = self.watch(masked_softmax(scores, mask), mask)
         return self.dropout(weights) @ values
 
 
-class DotProductAttention(nn.Module):
+class DotProductAttention(Watched):
     """Scores by a scaled dot product: score(q, k) = q . k / sqrt(d).
 
     Vaswani et al. (2017), section 3.2.1. Queries and keys have the same size d. While nobody records the weights, they
@@ -79,8 +71,6 @@ class DotProductAttention(nn.Module):
     Args:
         dropout: probability with which a weight is dropped in training.
     """
-
-    record: list[Tensor] | None = None  # set by record_attention, for the time of its block
 
     def __init__(self, dropout: float = 0.0):
         super().__init__()
@@ -103,7 +93,7 @@ class DotProductAttention(nn.Module):
     attend = forward
 
 
-class BilinearAttention(nn.Module):
+class BilinearAttention(Watched):
     """Scores by a learned product: score(q, k) = q^T W k.
 
     Luong, Pham and Manning (2015), section 3.1, "general". Queries and keys may differ in size.
@@ -112,8 +102,6 @@ class BilinearAttention(nn.Module):
         query_size, key_size: sizes of the last axis of queries and keys.
         dropout: probability with which a weight is dropped in training.
     """
-
-    record: list[Tensor] | None = None  # set by record_attention, for the time of its block
 
     def __init__(self, query_size: int, key_size: int, dropout: float = 0.0):
         super().__init__()
@@ -145,7 +133,7 @@ class BilinearAttention(nn.Module):
         return dot_product_attend(self, queries, projected_keys, values, mask, 1.0)
 
 
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(Watched):
     """Several scaled dot-product attentions side by side, each in a part of the features, and their contexts joined.
 
     head_i = attention(W_q^i q, W_k^i k, W_v^i v), output W_o [head_1; ...; head_h]: Vaswani et al. (2017), section
@@ -163,8 +151,6 @@ class MultiHeadAttention(nn.Module):
     Raises:
         ValueError: the heads do not share the features evenly.
     """
-
-    record: list[Tensor] | None = None  # set by record_attention: `(batch, heads, queries, keys)`
 
     def __init__(
         self,
@@ -254,8 +240,7 @@ def dot_product_attend(
         order = causal_mask(steps, past, queries.device)
         mask = order if mask is None else mask & order
     if layer.record is not None:
-        weights = masked_softmax(queries @ keys.transpose(-2, -1) * scale, mask)
-        layer.record.append(weights.detach())
+        weights = layer.watch(masked_softmax(queries @ keys.transpose(-2, -1) * scale, mask), mask)
         return layer.dropout(weights) @ values
     dropout = layer.dropout.p if layer.training else 0.0
     if queries.dim() > 3:
@@ -264,79 +249,3 @@ def dot_product_attend(
     mask = mask if mask is None or mask.dim() < 3 else mask.unsqueeze(1)
     one_head = (tensor.unsqueeze(1) for tensor in (queries, keys, values))
     return F.scaled_dot_product_attention(*one_head, mask, dropout, scale=scale).squeeze(1)
-
-
-@contextmanager
-def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
-    """Collect the attention weights (before dropout) of every attention layer while the block runs.
-
-    Yields a dictionary: the name of the layer -> one tensor `(batch, [heads,] queries, keys)` for each call. A layer
-    is whatever module has an attribute `record`. Nothing is kept on the modules afterwards.
-    """
-    layers = {name: module for name, module in model.named_modules() if hasattr(module, "record")}
-    before = {name: layer.record for name, layer in layers.items()}
-    record: dict[str, list[Tensor]] = {name: [] for name in layers}
-    for name, layer in layers.items():
-        layer.record = record[name]
-    try:
-        yield record
-    finally:
-        for name, layer in layers.items():
-            layer.record = before[name]
-
-
-KINDS = ("cross", "encoder", "causal", "kernel")
-
-
-@dataclass(frozen=True, eq=False)
-class AttentionMap:
-    """The attention of one sentence, with its tokens: what plots and views take.
-
-    Args:
-        weights: `(layers, heads, queries, keys)`, padding cut off. Two axes fewer are filled in.
-        query_tokens, key_tokens: the rows and the columns, in reading order.
-        kind: "cross", "encoder", "causal" or "kernel".
-        mask: `(queries, keys)`, True = may be attended; None where everything may be.
-
-    Raises:
-        ValueError: shapes do not match the tokens, a weight is NaN, or a row sums neither to 1 nor is masked.
-    """
-
-    weights: Float[Tensor, "*axes queries keys"]
-    query_tokens: Sequence[str]
-    key_tokens: Sequence[str]
-    kind: str = "cross"
-    mask: Bool[Tensor, "queries keys"] | None = None
-
-    def __post_init__(self) -> None:
-        weights = self.weights.detach()
-        if not 2 <= weights.dim() <= 4:
-            raise ValueError(f"weights are (layers, heads, queries, keys), got {tuple(weights.shape)}")
-        weights = weights.reshape(*[1] * (4 - weights.dim()), *weights.shape).cpu()
-        shape = (len(self.query_tokens), len(self.key_tokens))
-        if self.kind not in KINDS:
-            raise ValueError(f"kind is one of {', '.join(KINDS)}, not {self.kind!r}")
-        if 0 in weights.shape or tuple(weights.shape[2:]) != shape:
-            raise ValueError(f"weights {tuple(weights.shape)} do not fit {shape[0]} query and {shape[1]} key tokens")
-        mask = torch.ones(shape, dtype=torch.bool) if self.mask is None else self.mask.cpu()
-        if tuple(mask.shape) != shape:
-            raise ValueError(f"mask {tuple(mask.shape)} does not fit {shape[0]} query and {shape[1]} key tokens")
-        if weights.isnan().any():
-            raise ValueError("weights hold NaN")
-        tolerance = 1e-2 if weights.dtype in (torch.float16, torch.bfloat16) else 1e-3
-        off = (weights.double().sum(-1) - mask.any(-1).double()).abs()  # layers, heads, queries
-        if off.max() > tolerance:
-            layer, head, query = (int(i) for i in torch.unravel_index(off.argmax(), off.shape))
-            total = float(weights[layer, head, query].double().sum())
-            raise ValueError(
-                f"a row of weights sums to 1, or to 0 where all is masked: layer {layer}, head {head}, "
-                f"query {query} ({self.query_tokens[query]!r}) sums to {total:.3f}"
-            )
-        object.__setattr__(self, "weights", weights.float())
-        object.__setattr__(self, "query_tokens", tuple(self.query_tokens))
-        object.__setattr__(self, "key_tokens", tuple(self.key_tokens))
-        object.__setattr__(self, "mask", None if self.mask is None else mask)
-
-    def __repr__(self) -> str:
-        layers, heads, queries, keys = self.weights.shape
-        return f"AttentionMap({self.kind}, {layers} layers, {heads} heads, {queries} queries, {keys} keys)"

@@ -37,14 +37,14 @@ PAGE = """<!doctype html>
 <style>
 {css}
 </style>
-<main id="view"></main>
-<script type="application/json" id="state">{state}</script>
-<script type="module">
-{js}
-openPage(build);
-</script>
+{body}
 </html>
 """
+PART = """<script type="application/json" id="state{number}">{state}</script>
+<script type="module">
+{js}
+openPage(build, "{number}");
+</script>"""
 
 
 class View(anywidget.AnyWidget):
@@ -96,16 +96,20 @@ class View(anywidget.AnyWidget):
         Returns:
             The page. Every text of the record stands in it as escaped JSON, and is drawn as text.
         """
-        names = [name for name in self.keys if name != "layout" and not name.startswith("_")]
-        page = PAGE.format(
-            title=html.escape(repr(self)),
-            css=self._css,
-            js=self._javascript,
-            state=_json({name: getattr(self, name) for name in names}),
-        )
+        body = '<main id="view"></main>\n' + self.page_part()
+        page = PAGE.format(title=html.escape(repr(self)), css=self._css, body=body)
         if path is not None:
             Path(path).write_text(page, "utf-8")
         return page
+
+    def page_state(self) -> dict[str, Any]:
+        """The traits as they stand in a page: a view whose sliders need Python has here what they would ask for."""
+        names = [name for name in self.keys if name != "layout" and not name.startswith("_")]
+        return {name: getattr(self, name) for name in names}
+
+    def page_part(self, number: str = "") -> str:
+        """What draws the view into the element `view{number}` of a page."""
+        return PART.format(number=number, state=_json(self.page_state()), js=self._javascript)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Live where widgets run, a picture elsewhere, and a text that is the same in every run."""

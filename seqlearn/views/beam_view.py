@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import traitlets
@@ -126,15 +125,10 @@ class BeamView(View, static="beam_view"):
             raise traitlets.TraitError(f"the tree has no node {tuple(proposal['value'])}")
         return proposal["value"]
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """The view as one page that works alone; every width is searched with every alpha, for its sliders."""
-        shown = self.trees
+    def page_state(self) -> dict[str, Any]:
+        """In a page, every width is searched with every alpha, for its sliders."""
         pairs = [(width, alpha) for width in self.record["widths"] for alpha in self.record["alphas"]]
-        with self.hold_sync():
-            self.trees = [self._searched(*pair)[1] for pair in pairs] or shown
-            page = super().to_html(path)
-            self.trees = shown
-        return page
+        return super().page_state() | {"trees": [self._searched(*pair)[1] for pair in pairs] or self.trees}
 
     def summary(self) -> str:
         """Steps and nodes; width and alpha, where they can be changed."""

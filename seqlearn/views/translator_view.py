@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import traitlets
@@ -130,14 +129,9 @@ class TranslatorView(View, static="attention heads translator_view"):
             raise traitlets.TraitError(wrong)
         return value
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """The view as one page that works alone, with the present translations; another sentence needs Python."""
-        record = self.record
-        with self.hold_sync():
-            self.record = record | {"live": False}
-            page = super().to_html(path)
-            self.record = record
-        return page
+    def page_state(self) -> dict[str, Any]:
+        """In a page there is no Python: its text box is only to be read."""
+        return super().page_state() | {"record": self.record | {"live": False}}
 
     def summary(self) -> str:
         """The sentence and its translation."""

@@ -40,7 +40,7 @@ def live(show, page):
     """Opens the page of a view as it is in a notebook, where Python knows the answers of these views."""
 
     def open_page(view, *answers):
-        view.to_html = lambda path: View.to_html(view, path)
+        view.page_state = lambda: View.page_state(view)
         show(view)
         states = [(one.result["asked"], state(one)) for one in answers]
         page.evaluate(ANSWER, [[asked, json.dumps(given["result"])] for asked, given in states])
@@ -50,7 +50,7 @@ def live(show, page):
 
 
 def state(view):
-    return json.loads(re.search(r'id="state">(.*?)</script>', View.to_html(view), re.S)[1])
+    return json.loads(re.search(r'id="state">(.*?)</script>', view.to_html(), re.S)[1])
 
 
 def no_attention():

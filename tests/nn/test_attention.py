@@ -1,6 +1,7 @@
 """The three attentions, recording, and the map of one sentence."""
 
 import math
+import re
 from contextlib import nullcontext
 
 import pytest
@@ -14,9 +15,13 @@ from seqlearn.nn.attention import (
     AttentionMap,
     BilinearAttention,
     DotProductAttention,
+    MultiHeadAttention,
+    edit_attention,
     record_attention,
 )
 from seqlearn.nn.masking import masked_softmax
+from seqlearn.nn.seq2seq import bahdanau
+from seqlearn.nn.transformer import transformer
 
 SCORES = {
     "additive": lambda dropout: AdditiveAttention(query_size=4, key_size=4, num_hiddens=7, dropout=dropout),
@@ -215,3 +220,155 @@ def test_map_names_what_is_wrong(weights, kind, mask, message, as_a_user):
 def test_map_accepts_a_fully_masked_row():
     hidden = AttentionMap(torch.zeros(1, 2), ["q"], ["a", "b"], mask=torch.zeros(1, 2, dtype=torch.bool))
     assert hidden.weights.tolist() == [[[[0.0, 0.0]]]] and hidden.mask.tolist() == [[False, False]]
+
+
+# ---- Editing: other weights than the layer's own ----
+
+LENGTHS = torch.tensor([2, 6])
+
+
+def keep(weights, may):
+    return weights
+
+
+def alike(weights, may):
+    return torch.ones_like(weights)  # not normalised, and on padding and the future too
+
+
+def several_heads(**options):
+    torch.manual_seed(0)
+    return MultiHeadAttention(12, 3, **options).double().eval(), torch.randn(2, 6, 12, dtype=torch.float64)
+
+
+@every_score
+def test_an_edit_that_keeps_the_weights_changes_nothing(score):
+    layer, *inputs = make(score)
+    with edit_attention(layer, {"": keep}):
+        edited = layer(*inputs, LENGTHS)
+    torch.testing.assert_close(edited, layer(*inputs, LENGTHS))
+
+
+@every_score
+def test_the_edited_weights_are_those_that_are_used_recorded_and_masked(score):
+    layer, queries, keys, values = make(score)
+    with edit_attention(layer, {"": alike}), record_attention(layer) as record:
+        context = layer(queries, keys, values, LENGTHS)
+    by_hand = torch.stack([values[0, :2].sum(0).expand(4, 2), values[1].sum(0).expand(4, 2)])
+    torch.testing.assert_close(context, by_hand)  # the sum of all real values
+    assert record[""][0].tolist() == [[[1.0] * 2 + [0.0] * 4] * 4, [[1.0] * 6] * 4]
+
+
+@pytest.mark.parametrize("steps", [6, 1])  # all tokens at once, and the last one alone, as in search
+def test_an_edit_sees_what_may_be_attended_and_no_more_is(steps):
+    layer, x = several_heads()
+    mask = torch.tensor([[True] * 6, [True] * 4 + [False] * 2]).unsqueeze(1)
+    told = []
+
+    def edit(weights, may):
+        told.append(may)
+        return alike(weights, may)
+
+    with edit_attention(layer, {"": edit}), record_attention(layer) as record:
+        layer(x[:, -steps:], x, x, mask, causal=True)
+    expected = (mask & torch.ones(6, 6, dtype=torch.bool).tril()[-steps:]).unsqueeze(1).expand(2, 3, steps, 6)
+    assert torch.equal(told[0], expected) and torch.equal(record[""][0], expected.double())
+
+
+def test_a_silent_head_is_one_whose_columns_of_the_last_matrix_are_zero():
+    layer, x = several_heads(bias=True)
+
+    def silence_head_1(weights, may):
+        return weights * torch.tensor([1.0, 0.0, 1.0]).view(3, 1, 1)
+
+    with edit_attention(layer, {"": silence_head_1}):
+        edited = layer(x, x, x, LENGTHS)
+    layer.W_o.weight.data[:, 4:8] = 0.0
+    torch.testing.assert_close(edited, layer(x, x, x, LENGTHS))
+
+
+def test_editing_leaves_nothing_behind_and_gradients_pass():
+    layer, *inputs = make()
+    tensors = [tensor.requires_grad_() for tensor in inputs]
+    before = dict(vars(layer))
+    with pytest.raises(ZeroDivisionError), record_attention(layer) as record, edit_attention(layer, {"": keep}):
+        assert torch.autograd.gradcheck(layer, tensors)
+        1 / 0  # noqa: B018
+    assert record[""] and layer.record is None and layer.edit is None
+    with edit_attention(layer, {"": alike}), edit_attention(layer, {"": keep}):  # the inner one counts
+        inside = layer(*tensors)
+    torch.testing.assert_close(inside, layer(*tensors))
+    assert vars(layer).keys() - before.keys() <= {"record", "edit"} and layer.state_dict().keys() == set(
+        dict(layer.named_parameters())
+    )
+
+
+def test_an_edit_may_be_a_module():
+    class Nothing(torch.nn.Module):
+        def forward(self, weights, may):
+            return weights * 0
+
+    layer, *inputs = make("dot")
+    with edit_attention(layer, {"": Nothing()}):
+        assert (layer(*inputs) == 0).all()
+    assert list(layer.children()) == [layer.dropout]
+
+
+def test_only_the_named_layers_are_edited_and_others_are_not_watched():
+    layers = torch.nn.ModuleDict({"one": DotProductAttention(), "two": DotProductAttention()}).double()
+    _, *inputs = make("dot")
+    with edit_attention(layers, {"two": alike}):
+        assert layers["one"].record is None and layers["one"].edit is None
+        assert torch.equal(layers["one"](*inputs), DotProductAttention()(*inputs))
+        torch.testing.assert_close(layers["two"](*inputs), inputs[2].sum(1, keepdim=True).expand(2, 4, 2))
+
+
+def test_edits_say_what_is_wrong():
+    layers = torch.nn.ModuleDict({"one": DotProductAttention()})
+    with (
+        pytest.raises(ValueError, match="no attention 'three' in the model; it has one"),
+        edit_attention(layers, {"three": keep}),
+    ):
+        pass
+    with edit_attention(layers, {"one": lambda weights, may: weights[..., :1]}):
+        with pytest.raises(ValueError, match=r"weights \(2, 4, 6\) were edited to \(2, 4, 1\)"):
+            layers["one"](*(tensor.float() for tensor in make("dot")[1:]))
+
+
+def test_nothing_that_was_not_asked_for_is_kept():
+    layer, *inputs = make("dot")
+    with edit_attention(layer, {"": keep}):
+        layer(*inputs)
+        assert len(layer.record) == 0
+
+
+@pytest.mark.parametrize("name", ["transformer", "bahdanau"])
+def test_the_fast_paths_of_training_and_search_step_aside(name):
+    """Silent cross-attention: what is written cannot depend on the source, whichever way the model is run."""
+    torch.manual_seed(0)
+    sizes = {"num_hiddens": 8, "num_heads": 2, "ffn_num_hiddens": 16} if name == "transformer" else {}
+    model = {"transformer": transformer, "bahdanau": bahdanau}[name](9, 11, **sizes).double().eval()
+    model.encoder.requires_grad_(False)
+    layers = [
+        key for key, module in model.named_modules() if re.fullmatch(r"decoder\.(attention|blks\.\w+\.attention2)", key)
+    ]
+    source, target = torch.tensor([[4, 5, 6, 7], [7, 7, 4, 8]]), torch.tensor([[1, 4, 5, 6]]).expand(2, 4)
+    lens = torch.tensor([4, 4])
+
+    def run(how):
+        memory = model.encoder(source, lens)
+        if name == "bahdanau":  # the decoder's first state knows the source, too
+            memory = memory._replace(hidden=torch.zeros_like(memory.hidden))
+        state, found = model.decoder.init_state(memory), []
+        for part in how:
+            logits, state = model.decoder(part, state)
+            found.append(logits)
+        return torch.cat(found, 1)
+
+    steps = [target[:, place : place + 1] for place in range(4)]
+    for how in ([target], steps):
+        with torch.enable_grad():
+            assert not torch.allclose(*run(how))
+            with edit_attention(model, {layer: lambda weights, may: weights * 0 for layer in layers}):
+                torch.testing.assert_close(*run(how), atol=1e-12, rtol=0)
+            with torch.no_grad(), edit_attention(model, {layer: lambda weights, may: weights * 0 for layer in layers}):
+                torch.testing.assert_close(*run(how), atol=1e-12, rtol=0)

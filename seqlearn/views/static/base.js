@@ -64,9 +64,9 @@ function unpack(node) {
 }
 
 /** A page of its own: the record lies in the page, and nobody listens but the page. */
-function openPage(build) {
+function openPage(build, number = "") {
   const revive = (name, part) => (part && typeof part.base64 === "string" ? fromBase64(part.base64) : part);
-  const state = JSON.parse(document.getElementById("state").textContent, revive);
+  const state = JSON.parse(document.getElementById(`state${number}`).textContent, revive);
   const callbacks = {};
   const model = {
     get: (name) => state[name],
@@ -80,10 +80,10 @@ function openPage(build) {
     off: () => {},
   };
   window.model = model;
-  const el = document.getElementById("view");
+  const el = document.getElementById(`view${number}`);
   life(build)({ model, el });
   const name = el.querySelector(".seqlearn").getAttribute("aria-label") ?? "";
-  el.prepend(make("h1", {}, name.charAt(0).toUpperCase() + name.slice(1)));
+  if (!document.querySelector("h1")) el.prepend(make("h1", {}, name.charAt(0).toUpperCase() + name.slice(1)));
 }
 
 const fromBase64 = (text) => new DataView(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);

@@ -3,7 +3,7 @@
 const MOST_SEEN = 3; // source tokens that a step names, each with its weight
 const THRESHOLD = 0.05; // of a weight that is named, and gets a line
 const searchName = (beam) => (beam === 1 ? "greedy" : `beam ${beam}`);
-let boxes = 0;
+const fresh = () => `translator-${Math.random().toString(36).slice(2)}-`; // for ids
 
 function build(model, root, { beams, live }) {
   let [shown, hovered, heads] = [null, null, ["all", 0, 0]]; // shown: what was drawn last, and from what
@@ -11,7 +11,7 @@ function build(model, root, { beams, live }) {
   const last = () => best().tokens.length - 1;
   const rowOf = (target) => (target && target[0] !== "key" ? target[1] : null);
 
-  const id = `translator-${++boxes}-note`;
+  const id = `${fresh()}note`;
   const note = make("p", { class: "note", id, "aria-live": "polite" });
   const box = make("input", { type: "text", "aria-label": "sentence to translate", "aria-describedby": id, readonly: !live, autocomplete: "off", spellcheck: "false" });
   const ask = (values) => live && change(model, { sentence: box.value, ...values });
@@ -181,7 +181,7 @@ function written({ text, tokens, pieces }, language, start, point, lock) {
 /** All translations found, to choose one: gives { node, mark(chosen) }; null for a single one. */
 function ranking({ best, languages }, pick) {
   if (best.length < 2) return null;
-  const id = `translator-${++boxes}-`;
+  const id = fresh();
   let now = 0;
   const options = best.map(({ text, score, probability }, i) => make("div", { class: "option", role: "option", id: id + i, onclick: () => pick(i) },
     make("span", { class: "rank" }), make("bdi", { lang: languages[1] || null }, text),

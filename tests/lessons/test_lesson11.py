@@ -1,0 +1,373 @@
+"""The checks of lesson 11: right answers, typical wrong ones, and what the pictures of the lesson show."""
+
+import random
+
+import pytest
+import torch
+
+from answers import said_by
+from seqlearn.data import corpus
+from seqlearn.data.batches import pad
+from seqlearn.data.grammar import write_pairs
+from seqlearn.exercises import lesson11
+from seqlearn.nn.attention import edit_attention
+from seqlearn.reading import chosen, found, in_heads, noun_phrases, rollout, silence, uniform
+from seqlearn.translator import Translator
+
+# ---- 11.1 ----
+
+
+def right_scores(weights, places):
+    best = weights.argmax(-1)
+    return torch.stack([torch.isin(best[:, row], torch.tensor(columns)) for row, columns in places]).float().mean(0)
+
+
+def by_rule(rule):
+    """Shares by a rule over (row of weights, wanted columns)."""
+    return lambda weights, places: torch.tensor(
+        [sum(float(rule(head[row], columns)) for row, columns in places) / len(places) for head in weights]
+    )
+
+
+def changes_places(weights, places):
+    answer = right_scores(weights, places)
+    places.pop()
+    return answer
+
+
+WRONG_SCORES = [
+    (by_rule(lambda row, columns: row[columns].sum()), "the mean *weight*"),
+    (by_rule(lambda row, columns: row.argmax() == columns[0]), "only the first of the wanted columns"),
+    (by_rule(lambda row, columns: row.argmax() == columns[-1]), "only the last of the wanted columns"),
+    (by_rule(lambda row, columns: row[columns].sum() > 0.5), "more than half"),
+    (lambda weights, places: right_scores(weights, places) * len(places), "these are counts"),
+    (lambda weights, places: right_scores(weights, places) * len(places) / weights.shape[1], "not by all rows"),
+    (lambda *args: 1 - right_scores(*args), "the shares of misses"),
+    (lambda *args: right_scores(*args).mean().expand(3), "thrown together"),
+    (
+        lambda weights, places: torch.tensor(
+            [sum(int(head[:, columns[0]].argmax()) == row for row, columns in places) / len(places) for head in weights]
+        ),
+        "largest weight of each *column*",
+    ),
+    (lambda *args: right_scores(*args).mean(), "shape (3,); yours: ()"),
+    (lambda *args: right_scores(*args).tolist(), "return a tensor; yours is of type list"),
+    (lambda *args: torch.full((3,), 0.123), "the shares should be"),
+    (changes_places, "one of the arguments has changed"),
+    (lambda weights, places: weights @ weights, "your code stopped with RuntimeError"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_SCORES)
+def test_wrong_scores(answer, diagnosis, capsys):
+    said = said_by(lesson11.check_head_scores, answer, capsys)
+    assert said.startswith("Exercise 11.1: not yet.") and diagnosis.lower() in said.lower()
+
+
+@pytest.mark.parametrize("answer", [right_scores, by_rule(lambda row, columns: int(row.argmax()) in columns)])
+def test_right_scores(answer, capsys):
+    assert said_by(lesson11.check_head_scores, answer, capsys) == "Exercise 11.1: right!\n"
+
+
+# ---- 11.2 ----
+
+
+def right_rollout(weights, *, same=1.0, half=0.5, left=True):
+    """The solution, with a switch for each typical mistake."""
+    eye = torch.eye(weights.shape[-1], dtype=weights.dtype)
+    total = eye
+    for layer in weights:
+        mixed = half * (layer.mean(0) + same * eye)
+        total = mixed @ total if left else total @ mixed
+    return total
+
+
+def in_place(weights):
+    weights += torch.eye(4)
+    return weights.mean((0, 1))
+
+
+WRONG_ROLLOUTS = [
+    (lambda weights: right_rollout(weights, same=0.0, half=1.0), "the identity is missing"),
+    (lambda weights: right_rollout(weights, half=1.0), "did not halve"),
+    (lambda weights: right_rollout(weights, same=0.0), "did not add the identity"),
+    (lambda weights: right_rollout(weights, left=False), "the order is reversed"),
+    (lambda weights: right_rollout(weights.max(1, keepdim=True).values), "the largest of the heads"),
+    (lambda weights: right_rollout(weights[:, :1]), "head 0 alone"),
+    (lambda weights: right_rollout(weights[-1:]), "the last layer alone"),
+    (lambda weights: right_rollout(weights[:1]), "the first layer alone"),
+    (lambda weights: weights.mean((0, 1)), "the average of all maps"),
+    (lambda weights: right_rollout(weights.mean(0, keepdim=True)), "averaged over the layers"),
+    (lambda weights: right_rollout(weights).T, "rows and columns are exchanged"),
+    (lambda weights: right_rollout(weights.sum(1, keepdim=True)), "should sum to 1"),
+    (lambda weights: right_rollout(weights).roll(1, -1), "the first row should be"),
+    (lambda weights: right_rollout(weights)[None], "the shape should be (words, words)"),
+    (lambda weights: right_rollout(weights).tolist(), "return a tensor"),
+    (in_place, "`weights` has changed"),
+    (lambda weights: torch.eye(3) @ weights, "your code stopped with RuntimeError"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_ROLLOUTS)
+def test_wrong_rollouts(answer, diagnosis, capsys):
+    said = said_by(lesson11.check_rollout, answer, capsys)
+    assert said.startswith("Exercise 11.2: not yet.") and diagnosis.lower() in said.lower()
+
+
+def by_the_package(weights):
+    from seqlearn.nn.attention import AttentionMap
+
+    tokens = [str(place) for place in range(weights.shape[-1])]
+    return rollout(AttentionMap(weights, tokens, tokens, "encoder")).weights[0, 0]
+
+
+@pytest.mark.parametrize("answer", [right_rollout, by_the_package])
+def test_right_rollouts(answer, capsys):
+    assert said_by(lesson11.check_rollout, answer, capsys) == "Exercise 11.2: right!\n"
+
+
+# ---- 11.3 ----
+
+
+def last_of(may):
+    return may & (may.flip(-1).cumsum(-1).flip(-1) == 1)
+
+
+def right_edit(head, weights, may, *, rule=last_of):
+    edited = weights.clone()
+    edited[:, head] = rule(may[:, head]).to(weights.dtype)
+    return edited
+
+
+def writes_into(head, weights, may):
+    weights[:, head] = last_of(may[:, head]).float()
+    return weights
+
+
+def a_sentence(head, weights, may):
+    edited = weights.clone()
+    edited[head] = last_of(may[head]).float()
+    return edited
+
+
+def only(head, weights, may):
+    edited = torch.zeros_like(weights)
+    edited[:, head] = last_of(may[:, head]).float()
+    return edited
+
+
+def last_place(may):
+    return torch.ones_like(may).cumsum(-1) == may.shape[-1]
+
+
+def spread(may):
+    return may / may.sum(-1, keepdim=True)  # 0 / 0 in an empty row
+
+
+def first_of_empty_too(may):
+    chosen_keys = last_of(may)
+    chosen_keys[..., 0] |= ~may.any(-1)
+    return chosen_keys
+
+
+def second_last(may):
+    to_come = may.flip(-1).cumsum(-1).flip(-1)
+    return may & (to_come == to_come.max(-1, keepdim=True).values.clamp(max=2))
+
+
+WRONG_EDITS = [
+    (writes_into, "`weights` has changed"),
+    (a_sentence, "you edited a *sentence*, not a head"),
+    (only, "the other heads have become 0"),
+    (lambda head, weights, may: last_of(may).float(), "only head 1 should change"),
+    (lambda head, weights, may: weights.clone(), "still has its own weights"),
+    (lambda head, *rest: right_edit(head, *rest, rule=spread), "this is `uniform`"),
+    (lambda head, *rest: right_edit(head, *rest, rule=last_place), "where nothing may be attended"),
+    (lambda head, *rest: right_edit(head, *rest, rule=lambda may: may & (may.cumsum(-1) == 1)), "the *first* key"),
+    (lambda head, *rest: right_edit(head, *rest, rule=first_of_empty_too), "has got weight: its row stays 0"),
+    (lambda head, *rest: right_edit(head, *rest, rule=lambda may: last_of(may) / last_of(may).sum(-1, True)), "a NaN"),
+    (lambda head, *rest: right_edit(head, *rest, rule=second_last), "not on the *last* key"),
+    (lambda head, *rest: right_edit(head, *rest, rule=lambda may: 0.5 * last_of(may)), "sums to 0.50"),
+    (lambda head, weights, may: weights[:, head], "keep the shape (2, 3, 4, 4); yours: (2, 4, 4)"),
+    (lambda head, weights, may: 1.0, "return a tensor; yours is of type float"),
+    (lambda head, weights, may: weights[head + 5], "your code stopped with IndexError"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_EDITS)
+def test_wrong_edits(answer, diagnosis, capsys):
+    said = said_by(lesson11.check_look_at_nearest, answer, capsys)
+    assert said.startswith("Exercise 11.3: not yet.") and diagnosis.lower() in said.lower()
+
+
+def with_a_loop(head, weights, may):
+    edited = weights.clone()
+    for sentence, queries in enumerate(may[:, head].tolist()):
+        for query, keys in enumerate(queries):
+            edited[sentence, head, query] = 0
+            if any(keys):
+                edited[sentence, head, query, max(key for key, allowed in enumerate(keys) if allowed)] = 1
+    return edited
+
+
+@pytest.mark.parametrize("answer", [right_edit, with_a_loop])
+def test_right_edits(answer, capsys):
+    assert said_by(lesson11.check_look_at_nearest, answer, capsys) == "Exercise 11.3: right!\n"
+
+
+# ---- 11.4 ----
+
+
+def read(layer_and_head, percent, capsys):
+    lesson11.check_readings(layer_and_head, percent)
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("layer_and_head", "percent", "diagnosis"),
+    [
+        ((0, 2), 83.3, "looks at the *noun*"),
+        ((3, 1), 83.3, "the layer comes first"),
+        ((2, 4), 83.3, "counted from 0"),
+        ((1, 0), 83.3, "has a larger number"),
+        (3, 83.3, "two numbers in brackets"),
+        ((1, 3), None, "2 is still to come"),
+        ((1, 3), "83", "of type str"),
+        ((1, 3), 0.83, "give percent"),
+        ((1, 3), 80, "the row *all four*"),
+        ((1, 3), 91.8, "the column *uniform*"),
+        ((1, 3), 90.3, "the construction *because*"),
+        ((1, 3), 95.2, "causal 1.2 is still there"),
+        ((1, 3), 50, "50 stands not in this row"),
+    ],
+)
+def test_wrong_readings(layer_and_head, percent, diagnosis, capsys):
+    said = read(layer_and_head, percent, capsys)
+    assert said.startswith("Exercise 11.4: not yet.") and diagnosis.lower() in said.lower()
+
+
+def test_right_readings(capsys):
+    for answer in ((1, 3), [1, 3]):
+        assert read(answer, 83.3, capsys) == "Exercise 11.4: right!\n"
+    assert read(None, None, capsys) == "Exercise 11.4: not tried yet.\n"
+
+
+# ---- What the pictures show: stated anew, with other sentences where the lesson has made its choice ----
+
+OTHER = dict(zip("le la il elle ils elles".split(), "la le elle il elles ils".split(), strict=True))
+LAYERS = {"encoder": "encoder.blks.block{}.attention", "causal": "decoder.blks.block{}.attention1"}
+LAYERS["cross"] = "decoder.blks.block{}.attention2"
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return Translator.pretrained("transformer", "cpu")
+
+
+@pytest.fixture(scope="module")
+def parts():
+    return corpus.builtin().split()
+
+
+def with_pronoun(translator, pairs, construction):
+    return [
+        pair
+        for pair in pairs
+        if pair.construction == construction
+        and pair.antecedents
+        and translator.source.tokenizer.tokenize(pair.source)[pair.antecedents[0].source] in ("it", "they", "them")
+    ]
+
+
+def question(attention, pair):
+    """For encoder and cross: the row of the pronoun, the noun phrases before it, and the right one."""
+    fact = pair.antecedents[0]
+    before = [phrase for phrase in noun_phrases(attention.key_tokens) if phrase.noun < fact.source]
+    columns = [[place for place in (phrase.article, phrase.noun) if place is not None] for phrase in before]
+    row = fact.source if attention.kind == "encoder" else fact.target
+    return row, columns, [phrase.noun for phrase in before].index(fact.source_noun)
+
+
+def test_who_finds_the_antecedent(translator, parts):
+    right = {}
+    for name, kind in (("object-pronoun", "encoder"), ("because", "encoder"), ("because", "cross")):
+        pairs = with_pronoun(translator, parts.test, name)
+        maps = translator.attend_all(pairs, kind)
+        right[name, kind] = chosen(maps, [question(*each) for each in zip(maps, pairs, strict=True)])
+    assert int(right["object-pronoun", "encoder"].argmax()) == 0 and right["object-pronoun", "encoder"][0, 0] > 0.88
+    assert int(right["because", "cross"].argmax()) == 6 and right["because", "cross"][1, 2] > 0.78
+    assert right["because", "encoder"].max() < 0.65
+
+
+def test_the_reading_of_the_articles_is_that_of_the_model(translator, parts):
+    """Exercise 11.4, first part."""
+    tokenize, places = translator.target.tokenizer.tokenize, []
+    forms = set(OTHER) | set("un une ce cette mon ma ton ta son sa".split())
+    for pair in parts.valid:
+        phrases = noun_phrases(translator.source.tokenizer.tokenize(pair.source))
+        articles = {phrase.article for phrase in phrases} - {None}
+        words = tokenize(pair.target)
+        places.append([(j, [i]) for i, j in pair.alignment if i in articles and words[j] in forms])
+    shares = found(translator.attend_all(parts.valid, "cross"), places).flatten()
+    first, second = shares.sort(descending=True).values[:2]
+    assert divmod(int(shares.argmax()), 4) == lesson11.MOST_AT_ARTICLE and first > second + 0.02
+
+
+def without(translator, asked, heads, how=silence):
+    """The share of pronouns whose right form is likelier than the other gender's, with these heads edited."""
+    source, lens = pad([translator.source.encode(pair.source) for pair, _ in asked], 0)
+    vocab = translator.target.vocab
+    target, _ = pad([[vocab.bos, *translator.target.encode(pair.target)] for pair, _ in asked], 0)
+    edits = {}
+    for kind, layer in {head[:2] for head in heads}:
+        edits[LAYERS[kind].format(layer)] = in_heads(how, *[h for k, n, h in heads if (k, n) == (kind, layer)])
+    with torch.inference_mode(), edit_attention(translator.model.eval(), edits):
+        logits = translator.model(source, lens, target[:, :-1])
+    marks = []
+    for row, (_, place) in enumerate(asked):
+        right = int(target[row, place + 1])
+        (wrong,) = vocab.encode([OTHER[vocab.decode([right])[0]]])
+        marks.append(bool(logits[row, place, right] > logits[row, place, wrong]))
+    return sum(marks) / len(marks)
+
+
+def asked_of(translator, parts, seed, count):
+    known, tokenize = {pair.source for part in parts for pair in part}, translator.target.tokenizer.tokenize
+    fresh = [pair for pair in write_pairs(count, seed=seed) if pair.source not in known]
+    pairs = with_pronoun(translator, fresh, "object-pronoun")
+    asked = [(pair, pair.antecedents[0].target) for pair in pairs]
+    return [(pair, place) for pair, place in asked if tokenize(pair.target)[place] in OTHER][:600]
+
+
+ROADS = [("encoder", 0, 0), ("encoder", 0, 3), ("causal", 1, 2)]
+
+
+def test_the_reading_of_the_table_is_that_of_the_model(translator, parts):
+    """Exercise 11.4, second part, on the lesson's own sentences."""
+    asked = asked_of(translator, parts, seed=12, count=11_000)
+    low, high = lesson11.LEFT
+    assert len(asked) == 600
+    assert low + 0.5 < 100 * without(translator, asked, ROADS) < high - 0.5
+    others = {
+        "all four": ([*ROADS, ("cross", 1, 2)], silence),
+        "uniform": (ROADS, uniform),
+        "still there": (ROADS[:2], silence),
+    }
+    for name, (heads, how) in others.items():
+        share = 100 * without(translator, asked, heads, how)
+        (bounds,) = (bounds for what, bounds in lesson11.OTHER_READINGS.items() if name in what)
+        assert bounds[0] <= share <= bounds[1], name
+
+
+def test_two_roads_on_other_sentences_than_the_lessons(translator, parts):
+    asked = asked_of(translator, parts, seed=21, count=6_000)
+    assert without(translator, asked, []) > 0.98
+    assert all(without(translator, asked, [head]) > 0.97 for head in ROADS)
+    assert without(translator, asked, ROADS) < 0.9
+    dice = random.Random(1)
+    for _ in range(2):
+        others = [("encoder", layer, head) for layer, head in dice.sample([(0, 1), (0, 2), (1, 0), (1, 1), (1, 2)], 2)]
+        assert without(translator, asked, [*others, ("causal", 1, dice.choice([0, 1, 3]))]) > 0.95
+    layer_1 = [("causal", 1, head) for head in range(4)]
+    assert without(translator, asked, [*layer_1, ("encoder", 0, 1), ("encoder", 0, 2)]) > 0.95
+    assert without(translator, asked, [*layer_1, ("encoder", 0, 0), ("encoder", 0, 3)]) < 0.65
