@@ -26,12 +26,21 @@ def families(installed: Iterable[str] | None = None) -> list[str]:
 
 
 def any_script(draw: Callable[..., Figure]) -> Callable[..., Figure]:
-    """Decorates what makes a figure: its texts may be in any script, and a dollar in them is a dollar."""
+    """Decorates what makes a figure: its texts may be in any script, and a dollar in them is a dollar.
+
+    Other settings stay as they are, unlike in `rc_context`: the first figure of a notebook changes one, and where that
+    is undone, no later figure is shown.
+    """
 
     @functools.wraps(draw)
     def drawn(*args, **kwargs):
-        with matplotlib.rc_context({"font.family": families(), "text.parse_math": False}):
+        settings = {"font.family": families(), "text.parse_math": False}
+        before = {name: matplotlib.rcParams[name] for name in settings}
+        matplotlib.rcParams.update(settings)
+        try:
             return draw(*args, **kwargs)
+        finally:
+            matplotlib.rcParams.update(before)
 
     return drawn
 

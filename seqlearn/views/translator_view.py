@@ -130,8 +130,11 @@ class TranslatorView(View, static="attention heads translator_view"):
         return value
 
     def page_state(self) -> dict[str, Any]:
-        """In a page there is no Python: its text box is only to be read."""
-        return super().page_state() | {"record": self.record | {"live": False}}
+        """In a page there is no Python: its text box is only to be read, and shows what was translated last."""
+        last = [self.result["sentence"], self.result["beam"]]
+        result = self.result | {"asked": last, "problem": ""}
+        shown = {"sentence": last[0], "beam": last[1], "result": result, "record": self.record | {"live": False}}
+        return super().page_state() | shown
 
     def summary(self) -> str:
         """The sentence and its translation."""

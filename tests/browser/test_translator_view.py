@@ -40,17 +40,22 @@ def live(show, page):
     """Opens the page of a view as it is in a notebook, where Python knows the answers of these views."""
 
     def open_page(view, *answers):
-        view.page_state = lambda: View.page_state(view)
-        show(view)
-        states = [(one.result["asked"], state(one)) for one in answers]
-        page.evaluate(ANSWER, [[asked, json.dumps(given["result"])] for asked, given in states])
+        show(as_in_a_notebook(view))
+        page.evaluate(ANSWER, [[one.result["asked"], sent(one)] for one in answers])
         return page
 
     return open_page
 
 
-def state(view):
-    return json.loads(re.search(r'id="state">(.*?)</script>', view.to_html(), re.S)[1])
+def as_in_a_notebook(view):
+    view.page_state = lambda: View.page_state(view)
+    return view
+
+
+def sent(view):
+    """What Python sends to the browser, as JSON."""
+    page = as_in_a_notebook(view).to_html()
+    return json.dumps(json.loads(re.search(r'id="state">(.*?)</script>', page, re.S)[1])["result"])
 
 
 def no_attention():
@@ -128,7 +133,9 @@ def test_a_likelier_token_is_named(show, transformer):
     view.chosen, view.step = chosen, step
     after = view.result["best"][chosen]["next"][step]
     likelier = f"though {after['tokens'][0]} ({as_number(after['probs'][0])}) is likelier here, and looks at "
-    assert likelier in said(show(view))[0]
+    page = show(view)
+    assert likelier in said(page)[0]
+    assert page.locator(".candidates .chosen th").all_text_contents() == [view.result["best"][chosen]["tokens"][step]]
 
 
 def test_typing_a_sentence(live, transformer):
@@ -150,11 +157,11 @@ def test_typing_a_sentence(live, transformer):
         "?",
     ]
     assert note(page).startswith(
-        "“zebra”, “yak” were never seen in training, with its 432 tokens; they are read as <unk>."
+        "“zebra”, “yak” were never seen in training; they are read as <unk>. (The model knows 432 tokens.)"
     )
     assert page.locator(".former").count() == 0 and box(page).evaluate("node => node === document.activeElement")
     box(page).press_sequentially(" And")
-    page.evaluate("model.set('result', structuredClone(model.get('result')))")
+    page.evaluate("model.set('result', { ...model.get('result'), known: 9 })")
     assert box(page).input_value() == f"{ZEBRA} And", "what is being typed stays when Python answers"
     page.evaluate("model.set('sentence', 'set by Python')")
     assert box(page).input_value() == "set by Python"
@@ -202,7 +209,7 @@ def test_what_is_wrong_is_told_at_the_text_box(live, transformer, sentence, wron
     assert page.locator(f"#{box(page).get_attribute('aria-describedby')}").inner_text() == note(page)
     assert wrong in note(page) and note(page).endswith("Below is the former translation.")
     assert page.locator(".former").count() == 2 and pieces(page)[0] == "la"
-    assert page.locator(".note").evaluate("node => getComputedStyle(node, '::before').content") == '"⚠ "'
+    assert page.locator(".note").evaluate("node => getComputedStyle(node, '::before').content") == '"⚠"'
     assert box(page).evaluate("node => getComputedStyle(node).borderStyle") == "dashed"
 
 
@@ -338,8 +345,8 @@ def test_another_translator_in_the_same_place(live, transformer):
     page = live(TranslatorView(transformer, APPLE))
     page.get_by_label("attention", exact=True).select_option("layer 1, head 3")
     for translator, options in ((Translator.pretrained("bahdanau", "cpu"), 0), (transformer, 1)):
-        given = state(TranslatorView(translator, APPLE))["result"]
-        page.evaluate(ANSWER, [[[APPLE, 2], json.dumps(given)]])
+        given = sent(TranslatorView(translator, APPLE))
+        page.evaluate(ANSWER, [[[APPLE, 2], given]])
         page.evaluate("model.set('beam', 2); model.save_changes(); model.set('beam', 1)")
         assert page.get_by_label("attention", exact=True).count() == options
     assert page.locator(".map figcaption").inner_text() == "mean of all heads", "the former model had no such head"

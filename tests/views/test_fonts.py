@@ -69,3 +69,19 @@ def test_a_label_is_one_short_line():
 def test_no_text_fails_or_warns(start):
     for figure in pictures(HOSTILE[start : start + 15]):
         figure.canvas.draw()
+
+
+def test_only_the_settings_of_fonts_are_put_back():
+    """As the first figure of a notebook does it: what else it switches on has to stay on."""
+
+    @fonts.any_script
+    def draw():
+        assert not matplotlib.rcParams["text.parse_math"]
+        plt.ion()
+
+    plt.ioff()
+    before = dict(matplotlib.rcParams)
+    draw()
+    assert plt.isinteractive()
+    plt.ioff()
+    assert dict(matplotlib.rcParams) == before

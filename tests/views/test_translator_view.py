@@ -358,6 +358,9 @@ def test_a_page_of_its_own(transformer, tmp_path):
     assert state["record"] == {"beams": [1, 2, 4, 8], "live": False} and view.record == record
     assert (state["sentence"], state["beam"], state["chosen"], state["step"]) == (ZEBRA, 4, 2, 3)
     assert [len(shown["next"]) for shown in state["result"]["best"]] == [len(s["tokens"]) for s in view.result["best"]]
+    view.sentence = ""
+    again = json.loads(re.search(r'id="state">(.*?)</script>', view.to_html(), re.S)[1])
+    assert again == state and view.result["problem"], "a page shows what was translated, and no problem"
     assert len(page) < 200_000 and not re.search(r"(?:src|href)=[\"']|url\(", page)
 
 

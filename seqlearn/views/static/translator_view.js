@@ -12,7 +12,7 @@ function build(model, root, { beams, live }) {
   const rowOf = (target) => (target && target[0] !== "key" ? target[1] : null);
 
   const id = `${fresh()}note`;
-  const note = make("p", { class: "note", id, "aria-live": "polite" });
+  const note = make("div", { class: "note", id, "aria-live": "polite" });
   const box = make("input", { type: "text", "aria-label": "sentence to translate", "aria-describedby": id, readonly: !live, autocomplete: "off", spellcheck: "false" });
   const ask = (values) => live && change(model, { sentence: box.value, ...values });
   const search = choice({ label: "search", texts: beams.map(searchName), choose: (text) => ask({ beam: beams.find((beam) => searchName(beam) === text) }) });
@@ -150,7 +150,7 @@ function unknownWords({ source, unknown, known }, live) {
   if (!texts.length) return live ? [`Type a sentence and press Enter. The model knows ${number} tokens.`] : [];
   const [was, is] = texts.length > 1 ? ["were", "they are"] : ["was", "it is"];
   const names = texts.flatMap((text, i) => [i ? ", “" : "“", token(text), "”"]);
-  return [...names, ` ${was} never seen in training, with its ${number} tokens; ${is} read as <unk>.`];
+  return [...names, ` ${was} never seen in training; ${is} read as <unk>. (The model knows ${number} tokens.)`];
 }
 
 /** The translation, each of its tokens to be pointed at: gives { node, mark(step, locked) }. */
