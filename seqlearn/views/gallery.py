@@ -75,15 +75,15 @@ def all_views() -> list[tuple[str, View]]:
     steps.step = 3
     x = torch.linspace(0, 5, 50)
     noisy = x.sin() + 0.3 * (9 * x).sin()
-    search, words = tree_search(translator, "What did the man hide?"), translator.target.vocab.tokens
+    search, words = tree_search(translator, "The zebra washes the apple."), translator.target.vocab.tokens
     return [
         (
             "A trained model translates. Which words did it look at, and what else could it have said? Lesson 00.",
-            TranslatorView(translator, SENTENCE, beam=4, step=7),
+            TranslatorView(translator, SENTENCE, beam=4, step=8),
         ),
         (
             "Every head of every layer: who looks at whom? Lessons 06, 07, 09 and 11.",
-            AttentionView(*kinds, kind="encoder", layer=1, head=1, locked=["query", 8]),
+            AttentionView(*kinds, kind="encoder", locked=["query", 8]),
         ),
         ("One attention, step by step, with all its numbers. Lesson 04.", steps),
         ("An average that knows what you ask for, narrow or wide. Lesson 03.", KernelView(x, noisy, x, width=0.3)),

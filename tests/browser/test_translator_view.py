@@ -321,6 +321,11 @@ def test_the_translations_found(show, transformer):
         assert page.locator(f"#{active}").text_content().startswith(f"▶ {chosen + 1}.")
 
 
+def test_small_numbers(show, transformer):
+    page = show(TranslatorView(transformer, "The boy sees the old apple.", beam=2))
+    assert page.locator(".scores").all_text_contents() == ["score 0.00p = 0.99", "score −4.00p < 0.005"], "not −0.00"
+
+
 def test_a_shorter_translation(show, transformer):
     view = TranslatorView(transformer, APPLE, beam=4, chosen=3, locked=["query", 11])
     page = show(view)

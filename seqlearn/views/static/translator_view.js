@@ -185,7 +185,8 @@ function ranking({ best, languages }, pick) {
   let now = 0;
   const options = best.map(({ text, score, probability }, i) => make("div", { class: "option", role: "option", id: id + i, onclick: () => pick(i) },
     make("span", { class: "rank" }), make("bdi", { lang: languages[1] || null }, text),
-    make("span", { class: "scores" }, `score ${score.toFixed(2).replace("-", "−")}`, make("span", {}, `p = ${weightText(probability)}`))));
+    make("span", { class: "scores" }, `score ${score.toFixed(2).replace(/^-0.00$/, "0.00").replace("-", "−")}`,
+      make("span", {}, `p = ${weightText(probability)}`.replace("= <", "< ")))));
   const node = make("div", { class: "ranking", role: "listbox", tabindex: 0, "aria-label": "translations found, the best first" }, ...options);
   node.addEventListener("keydown", (event) => {
     const to = { ArrowUp: now - 1, ArrowDown: now + 1, Home: 0, End: best.length - 1 }[event.key];
