@@ -10,6 +10,9 @@ from urllib.request import urlopen
 
 import nbformat
 import pytest
+from views.samples import PLAIN, SAMPLES
+
+from refresh import normalise
 
 CELLS = [
     """import torch
@@ -382,3 +385,21 @@ def test_a_sentence_is_typed(lab, page):
     assert "“A bird sings.” (greedy) is not translated yet: Python is" in view.locator(".note").inner_text()
     assert written.inner_text().startswith("le chien") and view.locator(".former").count() == 2
     page.wrong[:] = [wrong for wrong in page.wrong if "Could not send widget sync message" not in wrong]  # as it is
+
+
+def test_a_stored_notebook_shows_pictures_without_a_kernel(lab, page):
+    """As it comes from a clone: nothing was run here, nobody trusts it, and no kernel holds the views."""
+    address, folder = lab
+    bundles = [sample(PLAIN)._repr_mimebundle_()[0] for sample in SAMPLES.values()]
+    outputs = [[nbformat.v4.new_output("display_data", bundle)] for bundle in bundles]
+    stored = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("view", outputs=output) for output in outputs])
+    stored = normalise(stored)
+    del stored.metadata["kernelspec"]  # so that JupyterLab asks
+    nbformat.write(stored, folder / "stored.ipynb")
+    page.goto(f"{address}/lab/tree/stored.ipynb")
+    page.get_by_role("button", name="No Kernel").click(timeout=60_000)
+    for index in range(len(SAMPLES)):
+        picture = page.locator(".jp-Notebook .jp-Cell").nth(index).locator(".jp-OutputArea-output img")
+        picture.scroll_into_view_if_needed()
+        assert picture.evaluate("async image => { await image.decode(); return image.naturalWidth }") > 200
+    assert page.locator(".seqlearn").count() == 0 and "not found" not in page.locator(".jp-Notebook").inner_text()
