@@ -50,7 +50,8 @@ def default_max_length(source_lens: Int[Tensor, "batch"]) -> list[int]:
 
 
 @contextmanager
-def _eval_mode(model: nn.Module) -> Iterator[None]:
+def eval_mode(model: nn.Module) -> Iterator[None]:
+    """In eval mode and without gradients; afterwards each part of the model is in the mode that it was in."""
     modes = [(part, part.training) for part in model.modules()]
     model.eval()
     try:
@@ -106,7 +107,7 @@ def greedy_search(
     hypotheses = [Hypothesis() for _ in limits]
     if not hypotheses:
         return []
-    with _eval_mode(model):
+    with eval_mode(model):
         state = model.decoder.init_state(model.encoder(source, source_lens))
         tokens = torch.full((len(source), 1), bos, device=source.device)
         live = list(range(len(source)))  # the sentence that each row of the state belongs to
@@ -178,7 +179,7 @@ def beam_search(
     trees = [Tree(best) for best in found]
     if not found:
         return []
-    with _eval_mode(model):
+    with eval_mode(model):
         state = model.decoder.init_state(model.encoder(source, source_lens))
         live = list(range(len(source)))  # the sentence that each line of `beams` belongs to
         beams = Beams.start(len(source), bos, source.device)
@@ -233,7 +234,8 @@ def _attend(model: nn.Module, source: Tensor, bos: int, hypotheses: Sequence[Hyp
             state = model.decoder.init_state(model.encoder(source, torch.tensor([source.shape[1]])))
             model.decoder(torch.tensor([inputs], device=source.device), state)
         # A layer that is called for each token recorded one row each time.
-        hypothesis.attention = {name: torch.cat(rows, dim=-2)[0].cpu() for name, rows in record.items() if rows}
+        with torch.inference_mode(False):  # tensors like any others, for whoever computes with them
+            hypothesis.attention = {name: torch.cat(rows, dim=-2)[0].cpu() for name, rows in record.items() if rows}
 
 
 def exhaustive_search(
@@ -260,7 +262,7 @@ def exhaustive_search(
     """
     limits = _limits(source_lens, min_length, max_length)
     found: list[list[Hypothesis]] = []
-    with _eval_mode(model):
+    with eval_mode(model):
         for line, limit in enumerate(limits):
             length = source_lens[line : line + 1]
             state = model.decoder.init_state(model.encoder(source[line : line + 1, : int(length)], length))

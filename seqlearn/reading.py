@@ -29,10 +29,13 @@ def rollout(attention: AttentionMap) -> AttentionMap:
     that attends to nothing is passed on whole.
 
     Raises:
-        ValueError: cross- or kernel attention, whose rows and columns are different tokens: it cannot be multiplied.
+        ValueError: the rows and columns are different tokens, as in cross- or kernel attention: no product exists.
     """
     if attention.kind not in ("encoder", "causal"):
         raise ValueError(f"rollout needs self-attention, encoder or causal; this is {attention.kind} attention")
+    queries, keys = attention.weights.shape[2:]
+    if queries != keys:
+        raise ValueError(f"rollout needs the same tokens as rows and columns; these are {queries} and {keys}")
     mixed = attention.weights.double().mean(1)  # layers, tokens, tokens
     same = torch.eye(mixed.shape[-1], dtype=torch.float64)
     mixed = (mixed + same) / (mixed + same).sum(-1, keepdim=True)
@@ -62,7 +65,8 @@ def found(
     for attention, rows in zip(maps, _as_many(places, maps), strict=True):
         best = attention.weights.argmax(-1)  # layers, heads, queries
         for row, wanted in rows:
-            hits.append(torch.isin(best[:, :, row], torch.tensor(sorted(wanted), dtype=torch.long)))
+            looks = attention.weights[:, :, row].amax(-1) > 0  # a row of zeros has no largest weight
+            hits.append(torch.isin(best[:, :, row], torch.tensor(sorted(wanted), dtype=torch.long)) & looks)
     return _share(hits)
 
 
@@ -83,7 +87,10 @@ def chosen(
     for attention, (row, candidates, right) in zip(maps, _as_many(questions, maps), strict=True):
         looks = attention.weights[:, :, row]  # layers, heads, keys
         totals = torch.stack([looks[..., sorted(columns)].sum(-1) for columns in candidates], -1)
-        hits.append(totals.argmax(-1) == right)
+        others = [place for place in range(len(candidates)) if place != right]
+        hits.append(
+            (totals[..., [right]] > totals[..., others]).all(-1) & (totals[..., right] > 0)
+        )  # a tie is no choice
     return _share(hits)
 
 
@@ -97,7 +104,7 @@ def link_errors(maps: Sequence[AttentionMap], gold: Sequence[Iterable[Link]]) ->
         ValueError: there is not gold for each map, or none.
     """
     gold = [set(links) for links in _as_many(gold, maps)]
-    layers, heads = maps[0].weights.shape[:2] if maps else (0, 0)
+    layers, heads = maps[0].weights.shape[:2]
     rates = [
         alignment_error_rate([argmax_links(each.weights[layer, head, :-1, :-1]) for each in maps], gold)
         for layer in range(layers)
@@ -151,6 +158,8 @@ def noun_phrases(tokens: Sequence[str], language: str = "en") -> list[NounPhrase
     An article belongs to the next noun, if nothing but adjectives stands between them. It may be a number, a possessive
     or the "'s" of an owner, too; of "de la" it is the "la".
     """
+    if language not in _WORDS:
+        raise ValueError(f"the built-in corpus has {' and '.join(_WORDS)}, not {language!r}")
     nouns, adjectives, articles = _WORDS[language]
     phrases = []
     for place, token in enumerate(tokens):
@@ -193,6 +202,8 @@ def in_heads(edit: Edit, *heads: int) -> Edit:
     """An edit of these heads alone, counted from 0; the others keep their weights."""
 
     def only(weights: Tensor, may: Tensor) -> Tensor:
+        if weights.dim() < 4:
+            raise ValueError(f"this attention has no heads to choose from: its weights are {tuple(weights.shape)}")
         edited = weights.clone()
         edited[:, list(heads)] = edit(weights, may)[:, list(heads)]
         return edited

@@ -16,7 +16,7 @@ from .data.batches import Batches, pad
 from .data.corpus import Split
 from .data.pairs import Pair
 from .data.text import BOS, EOS, Language, normalize
-from .decoding import Hypothesis, LengthPenalty, beam_search, gnmt, greedy_search, in_batches
+from .decoding import Hypothesis, LengthPenalty, beam_search, eval_mode, gnmt, greedy_search, in_batches
 from .devices import best_device
 from .metrics import TextScore, alignment_error_rate, argmax_links, bleu, chrf, perplexity
 from .nn.attention import AttentionMap, record_attention
@@ -329,8 +329,7 @@ class Translator:
         for chunk in _chunks(pairs, batch_size):
             source, source_lens = pad([self.source.encode(text) for text, _ in chunk], self.source.vocab.pad)
             target, target_lens = pad([[bos, *self.target.encode(text)] for _, text in chunk], self.target.vocab.pad)
-            self.model.eval()
-            with torch.inference_mode(), record_attention(self.model) as record:
+            with eval_mode(self.model), record_attention(self.model) as record:
                 self.model(source.to(self.device), source_lens, target[:, :-1].to(self.device))
             # A layer that is called for each token has recorded a row each time, and one with a single head no heads.
             maps = [torch.cat(record[layer], dim=-2).cpu() for layer in layers]  # batch, [heads,] queries, keys

@@ -395,6 +395,7 @@ def test_attention_if_asked_for(seed):
                 model(source, lengths, torch.tensor([[BOS, *whole(hypothesis)[:-1]]] * 2))
             assert hypothesis.attention.keys() == record.keys()
             for name, weights in hypothesis.attention.items():
+                assert not weights.is_inference()
                 expected = torch.cat(record[name], -2)[line][..., : weights.shape[-2], : weights.shape[-1]]
                 assert torch.allclose(weights, expected) and torch.allclose(weights.sum(-1), torch.ones(()).double())
                 assert weights.shape[-2] == (lengths[line] if name.startswith("encoder") else steps)

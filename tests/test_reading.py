@@ -6,7 +6,13 @@ import torch
 from seqlearn.data import corpus
 from seqlearn.data.text import WordTokenizer
 from seqlearn.metrics import alignment_error_rate
-from seqlearn.nn.attention import AttentionMap, MultiHeadAttention, edit_attention, record_attention
+from seqlearn.nn.attention import (
+    AttentionMap,
+    DotProductAttention,
+    MultiHeadAttention,
+    edit_attention,
+    record_attention,
+)
 from seqlearn.reading import (
     average,
     chosen,
@@ -58,6 +64,8 @@ def test_rollout_of_equal_tokens_and_of_tokens_that_see_nothing():
 def test_rollout_is_for_self_attention(kind, as_a_user):
     with pytest.raises(ValueError, match=f"this is {kind} attention"):
         rollout(a_map([[[0.5, 0.5], [0.5, 0.5]]], kind=kind))
+    with pytest.raises(ValueError, match="the same tokens as rows and columns; these are 1 and 2"):
+        rollout(a_map([[[0.5, 0.5]]], kind="causal"))
 
 
 # ---- What a head looks at ----
@@ -76,6 +84,13 @@ def test_chosen_adds_up_each_candidate():
     attention = a_map([[[0.3, 0.3, 0.4]], [[0.25, 0.0, 0.75]]])
     assert chosen([attention], [(0, [[2], [0, 1]], 1)]).tolist() == [[1.0, 0.0]]
     assert chosen([attention] * 2, [(0, [[2], [0, 1]], 1), (0, [[0], [2]], 1)]).tolist() == [[1.0, 0.5]]
+
+
+def test_who_looks_nowhere_or_everywhere_alike_has_chosen_nothing():
+    alike, nowhere = a_map([[[0.5, 0.5]]]), a_map([[[0.0, 0.0]]], mask=torch.zeros(1, 2, dtype=torch.bool))
+    for attention in (alike, nowhere):
+        assert chosen([attention], [(0, [[0], [1]], 0)]).item() == chosen([attention], [(0, [[0], [1]], 1)]).item() == 0
+    assert found([nowhere], [[(0, [0])]]).item() == 0
 
 
 def test_measures_agree_with_loops_over_plain_numbers():
@@ -121,6 +136,11 @@ def test_measures_say_what_is_missing():
 )
 def test_noun_phrases_by_hand(language, text, expected):
     assert [tuple(phrase) for phrase in noun_phrases(WORDS[language].tokenize(text), language)] == expected
+
+
+def test_only_languages_of_the_corpus_have_noun_phrases():
+    with pytest.raises(ValueError, match="the built-in corpus has en and fr, not 'de'"):
+        noun_phrases(["der", "Hund"], "de")
 
 
 def test_the_rule_finds_every_noun_and_article_that_the_grammar_noted():
@@ -194,6 +214,12 @@ def test_every_order_comes_out_about_equally_often():
     may = torch.tensor([True, True, True, False]).expand(3000, 1, 1, 4)
     orders, counts = permuted(seed=0)(weights, may).flatten(0, 2).unique(dim=0, return_counts=True)
     assert len(orders) == 6 and counts.min() > 400 and (orders[:, 3] == 0).all()
+
+
+def test_in_heads_needs_heads():
+    layer, x = DotProductAttention(), torch.ones(1, 3, 4)
+    with edit_attention(layer, {"": in_heads(silence, 0)}), pytest.raises(ValueError, match="no heads to choose from"):
+        layer(x, x, x)
 
 
 def test_in_heads_leaves_the_others_alone():

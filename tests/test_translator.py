@@ -200,3 +200,12 @@ def test_gold_links_join_words_and_need_attention(model, tokens):
     options = {"tokens": tokens, "vocab_size": 200, "embed_size": 8, "num_hiddens": 8}
     scores = Translator.untrained(model, split, ("en", "fr"), **options).evaluate(split.test[:4])
     assert (scores.aer is not None) == (model == "bahdanau" and tokens == "word")
+
+
+def test_attend_leaves_the_mode_as_it_was():
+    translator = Translator.pretrained("transformer", "cpu")
+    translator.model.train()
+    before = translator.attend("the cat sleeps.", "le chat dort.").weights
+    assert all(part.training for part in translator.model.modules())
+    translator.model.eval()
+    assert torch.equal(before, translator.attend("the cat sleeps.", "le chat dort.").weights), "no dropout"

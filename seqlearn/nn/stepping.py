@@ -21,7 +21,7 @@ Block = Callable[[Tensor, KeysValues, Mask | None, Past | None, int], tuple[Tens
 def written_out(block: nn.Module) -> Block:
     """What this block does in eval mode for one token of each row, as a function with the block's own arguments.
 
-    Whatever is not one of the usual parts, has a hook, or is recorded while it runs, is left to the block itself.
+    What is not one of the usual parts, trains, has a hook, or is recorded while it runs, is left to the block itself.
     """
     if not all(_is_usual(part) for part in block.modules()):
         return block
@@ -62,13 +62,11 @@ def written_out(block: nn.Module) -> Block:
 
 
 def _is_usual(part: nn.Module) -> bool:
-    known = type(part).__module__ in USUAL
-    return known and not part._forward_hooks and not part._forward_pre_hooks
+    known = type(part) in (nn.Linear, nn.LayerNorm, nn.Dropout) or type(part).__module__ in USUAL
+    return known and not (part.training or part._forward_hooks or part._forward_pre_hooks)
 
 
-USUAL = {"torch.nn.modules.linear", "torch.nn.modules.normalization", "torch.nn.modules.dropout"} | {
-    f"seqlearn.nn.{room}" for room in ("transformer", "attention", "positions")
-}
+USUAL = {f"seqlearn.nn.{room}" for room in ("transformer", "attention", "positions")}
 
 
 def _parameters(layer: nn.Module) -> tuple[Tensor, Tensor | None]:

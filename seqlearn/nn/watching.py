@@ -104,7 +104,8 @@ class AttentionMap:
         mask: `(queries, keys)`, True = may be attended; None where everything may be.
 
     Raises:
-        ValueError: shapes do not match the tokens, a weight is NaN, or a row sums neither to 1 nor is masked.
+        TypeError: the mask is not bool.
+        ValueError: shapes do not match the tokens, a weight is not finite, or a row sums neither to 1 nor is masked.
     """
 
     weights: Float[Tensor, "*axes queries keys"]
@@ -124,10 +125,12 @@ class AttentionMap:
         if 0 in weights.shape or tuple(weights.shape[2:]) != shape:
             raise ValueError(f"weights {tuple(weights.shape)} do not fit {shape[0]} query and {shape[1]} key tokens")
         mask = torch.ones(shape, dtype=torch.bool) if self.mask is None else self.mask.cpu()
+        if mask.dtype != torch.bool:
+            raise TypeError(f"the mask of a map is bool, True = may be attended, not {mask.dtype}")
         if tuple(mask.shape) != shape:
             raise ValueError(f"mask {tuple(mask.shape)} does not fit {shape[0]} query and {shape[1]} key tokens")
-        if weights.isnan().any():
-            raise ValueError("weights hold NaN")
+        if not weights.isfinite().all():
+            raise ValueError("weights hold NaN or infinity")
         tolerance = 1e-2 if weights.dtype in (torch.float16, torch.bfloat16) else 1e-3
         off = (weights.double().sum(-1) - mask.any(-1).double()).abs()  # layers, heads, queries
         if off.max() > tolerance:
@@ -137,7 +140,11 @@ class AttentionMap:
                 f"a row of weights sums to 1, or to 0 where all is masked: layer {layer}, head {head}, "
                 f"query {query} ({self.query_tokens[query]!r}) sums to {total:.3f}"
             )
-        object.__setattr__(self, "weights", weights.float())
+        weights = weights.float()
+        if tolerance > 1e-3:  # rounded; what is made of this map is held to 1e-3
+            totals = weights.sum(-1, keepdim=True)
+            weights = weights / totals.where(totals > 0.5, 1.0)
+        object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "query_tokens", tuple(self.query_tokens))
         object.__setattr__(self, "key_tokens", tuple(self.key_tokens))
         object.__setattr__(self, "mask", None if self.mask is None else mask)

@@ -59,6 +59,7 @@ class BeamView(View, static="beam_view"):
         again = callable(search)
         widths = offered(int, lambda one: one == int(one) >= 1, "a width is a whole number from 1", width, widths)
         alphas = offered(float, lambda one: 0 <= one < math.inf, "an alpha is finite and not below 0", alpha, alphas)
+        width = int(width)
         self.tree, shown = self._searched(width, alpha)
         super().__init__(
             record={"widths": widths * again, "alphas": alphas * again},

@@ -56,7 +56,7 @@ def heatmap(
     layers, heads, queries, keys = attention.weights.shape
     if not (0 <= layer < layers and 0 <= head < heads):
         raise IndexError(f"no layer {layer}, head {head}: the map has {layers} layers and {heads} heads")
-    ax = new_axes(ax, 2.5 + 0.45 * keys, 1.8 + 0.38 * queries)
+    ax = new_axes(ax, min(2.5 + 0.45 * keys, 24.0), min(1.8 + 0.38 * queries, 24.0))
     hidden = _hidden(attention)
     stripe_masked(ax, hidden)
     _cells(

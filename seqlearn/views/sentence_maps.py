@@ -156,12 +156,17 @@ def misplaced(
         return f"show is one of {', '.join(shows)} for {kind} attention, not {show!r}"
     if not 0 <= threshold <= 1:
         return f"a threshold is from 0 to 1, as weights are, not {threshold}"
+    return misplaced_lock(locked, queries, keys)
+
+
+def misplaced_lock(locked: Sequence[Any] | None, queries: int, keys: int) -> str:
+    """What is wrong with a target of the lock, in one sentence; nothing where it is there, or None."""
     if locked is None:
         return ""
-    what, *at = [*locked, None][:-1] or [None]
-    counts = {"query": [queries], "key": [keys], "pair": [queries, keys]}.get(what)
-    if counts is None or len(at) != len(counts) or not all(isinstance(index, int) for index in at):
+    what, *at = list(locked) or [None]
+    counts = {"query": [queries], "key": [keys], "pair": [queries, keys]}.get(what if isinstance(what, str) else "")
+    if counts is None or len(at) != len(counts) or not all(type(index) is int for index in at):
         return f"locked is ['query', i], ['key', j], ['pair', i, j] or None, not {locked}"
     if not all(0 <= index < count for index, count in zip(at, counts, strict=True)):
-        return f"there is no {what} {', '.join(map(str, at))}: {kind} attention has {queries} queries and {keys} keys"
+        return f"there is no {what} {', '.join(map(str, at))}: there are {queries} queries and {keys} keys"
     return ""

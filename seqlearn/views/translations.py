@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..beams import Hypothesis
 from ..data.batches import pad
@@ -24,7 +24,7 @@ from .base import as_text, finite, unpack
 from .fonts import any_script, short_label
 from .maps import heatmap
 from .plots import TRAIN
-from .sentence_maps import attention_record, frame
+from .sentence_maps import attention_record, frame, misplaced_lock
 
 MOST_TOKENS = 100  # of a source: a translation may have twice as many and 10 more, and is drawn token by token
 CANDIDATES = 6  # next tokens that are shown with their probabilities
@@ -56,8 +56,11 @@ def translated(translator: Translator, sentence: str, beam: int = 1) -> dict[str
         raise ValueError(
             f"This sentence has {len(source):,} tokens; {MOST_TOKENS} is the most that is translated here."
         )
+    translator = _apart(translator)
     (found,) = translator.search([sentence], beam=beam, n_best=beam if beam > 1 else None)
     best = found if beam > 1 else [found]
+    if not best:
+        raise ValueError("The model gives NaN or infinity: there is nothing to show.")
     read = zip(best, *reread(translator, sentence, best), strict=True)
     return {
         "asked": [sentence, beam],
@@ -76,7 +79,7 @@ def translated(translator: Translator, sentence: str, beam: int = 1) -> dict[str
 def reread(
     translator: Translator, sentence: str, best: Sequence[Hypothesis]
 ) -> tuple[list[Tensor], list[Tensor] | list[None]]:
-    """What the model thinks of every step of these hypotheses, in one pass, with all tokens given.
+    """What the model, in eval mode, thinks of every step of these hypotheses, in one pass, with all tokens given.
 
     Returns:
         For each of them the probabilities of the next token `(steps, vocab)`, and the attention `(layers, heads, steps,
@@ -86,7 +89,7 @@ def reread(
     read = [[vocab.bos, *one.tokens][: len(one.log_probs)] for one in best]
     source, source_lens = pad([translator.source.encode(sentence)] * len(best), translator.source.vocab.pad)
     tokens, lens = pad(read, vocab.pad)
-    with _as_it_was(model), torch.inference_mode(), record_attention(model) as record:
+    with torch.inference_mode(), record_attention(model) as record:
         state = model.decoder.init_state(model.encoder(source.to(translator.device), source_lens))
         logits, _ = model.decoder(tokens.to(translator.device), state)
     steps = lens.tolist()
@@ -100,16 +103,12 @@ def reread(
     return probs, [row[:, :, :count] for row, count in zip(weights, steps, strict=True)]
 
 
-@contextmanager
-def _as_it_was(model: nn.Module) -> Iterator[None]:
-    """In eval mode; afterwards each part is in the mode that it was in."""
-    modes = [(part, part.training) for part in model.modules()]
-    model.eval()
-    try:
-        yield
-    finally:
-        for part, training in modes:
-            part.training = training
+def _apart(translator: Translator) -> Translator:
+    """The same parameters in modules of their own, in eval mode: a cell may train the model meanwhile."""
+    model = translator.model
+    shared = {id(one): one for one in (*model.parameters(), *model.buffers())}
+    model = copy.deepcopy(model, shared).eval()
+    return Translator(model, translator.source, translator.target, translator.config, translator.device)
 
 
 def _drawn(
@@ -182,15 +181,7 @@ def misplaced(
     queries, keys = len(result["best"][chosen]["tokens"]), len(result["source"]) + 1
     if step >= queries:
         return f"step is 0 to {queries - 1}, not {step}: the translation has {queries} tokens"
-    if locked is None:
-        return ""
-    what, *at = locked or [""]
-    counts = {"query": [queries], "key": [keys], "pair": [queries, keys]}.get(what)
-    if counts is None or len(at) != len(counts) or not all(isinstance(index, int) for index in at):
-        return f"locked is ['query', i], ['key', j], ['pair', i, j] or None, not {locked}"
-    if not all(0 <= index < count for index, count in zip(at, counts, strict=True)):
-        return f"there is no {what} {', '.join(map(str, at))}: there are {queries} target and {keys} source tokens"
-    return ""
+    return misplaced_lock(locked, queries, keys)
 
 
 @any_script

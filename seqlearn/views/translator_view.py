@@ -57,6 +57,7 @@ class TranslatorView(View, static="attention heads translator_view"):
     ):
         rule = f"a beam is a whole number from 1 to {MOST_BEAMS}"
         beams = offered(int, lambda one: int(one) == one and 1 <= one <= MOST_BEAMS, rule, beam, BEAMS)
+        beam = int(beam)
         result = translated(translator, sentence, beam)
         self.translator = translator
         super().__init__(

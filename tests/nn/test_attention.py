@@ -217,6 +217,23 @@ def test_map_names_what_is_wrong(weights, kind, mask, message, as_a_user):
         AttentionMap(torch.tensor(weights), ["q"], ["a", "b"], kind, None if mask is None else torch.tensor(mask))
 
 
+def test_map_of_what_is_not_finite_or_no_mask(as_a_user):
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        AttentionMap(torch.tensor([[math.inf, -math.inf]]), ["q"], ["a", "b"])
+    with pytest.raises(TypeError, match=r"the mask of a map is bool, .* not torch[.]int64"):
+        AttentionMap(torch.eye(2), ["q", "r"], ["a", "b"], "causal", torch.ones(2, 2).long().tril())
+
+
+def test_map_of_rounded_weights_can_be_worked_with():
+    """Rows of a bfloat16 map sum to 1 within 1e-2 only; those of maps made of it, within 1e-3."""
+    weights = torch.full((2, 2, 3, 3), 1 / 3, dtype=torch.bfloat16)
+    rounded = AttentionMap(weights, "abc", "abc", mask=torch.tensor([[True] * 3, [True] * 3, [True] * 3]))
+    assert rounded.weights.sum(-1).sub(1).abs().max() < 1e-6
+    AttentionMap(rounded.weights.mean((0, 1)), "abc", "abc")
+    hidden = AttentionMap(torch.zeros(1, 2).bfloat16(), ["q"], ["a", "b"], mask=torch.zeros(1, 2, dtype=torch.bool))
+    assert hidden.weights.eq(0).all()
+
+
 def test_map_accepts_a_fully_masked_row():
     hidden = AttentionMap(torch.zeros(1, 2), ["q"], ["a", "b"], mask=torch.zeros(1, 2, dtype=torch.bool))
     assert hidden.weights.tolist() == [[[[0.0, 0.0]]]] and hidden.mask.tolist() == [[False, False]]

@@ -53,8 +53,16 @@ def test_what_is_not_usual_is_left_to_the_block(block):
     assert written_out(block) is block
     handle.remove()
     assert written_out(block) is not block
-    block.ffn = Ffn()
+    block.train()
     assert written_out(block) is block
+    block.eval()
+    for name, part in (("ln", nn.RMSNorm(12)), ("ln", nn.Identity()), ("ffn", Ffn())):
+        where = block.addnorm2 if name == "ln" else block
+        usual = getattr(where, name)
+        setattr(where, name, part)
+        assert written_out(block) is block
+        setattr(where, name, usual)
+    assert written_out(block) is not block
 
 
 def test_the_decoder_steps_this_way_for_one_token_in_eval_mode(monkeypatch):

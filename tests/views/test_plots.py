@@ -335,3 +335,9 @@ def test_bars_of_counts_of_nothing_and_up_to_a_limit():
     assert plots.bars({"a": 0.0, "b": 0.0}).axes[0].get_xlim() == (0, 1)
     figure, panel = plt.subplots()
     assert plots.bars({"a": 0.5}, limit=1, ax=panel) is figure and panel.get_xlim() == (0, 1)
+
+
+def test_a_map_of_a_long_text_is_no_giant():
+    words = [f"word{i}" for i in range(300)]
+    width, height = plots.heatmap(AttentionMap(torch.eye(300), words, words)).get_size_inches()
+    assert width <= 24 and height <= 24

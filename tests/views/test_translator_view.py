@@ -4,6 +4,7 @@ import base64
 import json
 import math
 import re
+import threading
 import time
 
 import matplotlib
@@ -199,13 +200,14 @@ def test_100_tokens_can_be_translated(transformer):
     assert len(result["source"]) == 100 and len(result["best"]) == 8
 
 
-def test_a_model_that_gives_nan_is_told():
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_model_that_gives_nan_is_told(beam):
     translator = untrained("bahdanau", **SMALL)
-    view = TranslatorView(translator, "the cat sleeps.")
+    view = TranslatorView(translator, "the cat sleeps.", beam)
     with torch.no_grad():
         translator.model.decoder.dense.bias.fill_(math.nan)
     view.sentence = "the dog sleeps."
-    assert re.fullmatch(r"logits \(.*\) hold NaN or infinity", view.result["problem"])
+    assert re.fullmatch(r"(logits \(.*\) hold|The model gives) NaN or infinity.*", view.result["problem"])
 
 
 @pytest.mark.parametrize(
@@ -217,7 +219,7 @@ def test_a_model_that_gives_nan_is_told():
         ({"beam": 1.5}, ValueError, "not 1.5"),
         ({"chosen": 1}, traitlets.TraitError, "chosen is 0 to 0, not 1: so many translations were found"),
         ({"step": 11}, traitlets.TraitError, "step is 0 to 10, not 11: the translation has 11 tokens"),
-        ({"locked": ["query", 11]}, traitlets.TraitError, "there is no query 11: there are 11 target and 11 source"),
+        ({"locked": ["query", 11]}, traitlets.TraitError, "there is no query 11: there are 11 queries and 11 keys"),
         ({"locked": ["pair", 0, 11]}, traitlets.TraitError, "there is no pair 0, 11"),
         ({"locked": ["key", -1]}, traitlets.TraitError, "there is no key -1"),
         ({"locked": ["row", 1]}, traitlets.TraitError, r"locked is \['query', i\], \['key', j\], .* not \['row', 1\]"),
@@ -317,6 +319,28 @@ def test_the_model_stays_as_it_was():
     )
     assert all(torch.equal(one, before[name]) for name, one in model.state_dict().items())
     assert all(part.record is None for part in model.modules() if hasattr(part, "record"))
+
+
+def test_a_cell_that_trains_the_model_meanwhile():
+    """The messages of widgets are answered in a thread beside the cells."""
+    translator, beside, wrong = Translator.pretrained("bahdanau", "cpu"), threading.Event(), []
+    model, calm = translator.model.train(), translated(translator, ZEBRA)
+
+    def translate():
+        try:
+            for _ in range(5):
+                assert translated(translator, ZEBRA) == calm
+        except Exception as error:
+            wrong.append(error)
+        beside.set()
+
+    threading.Thread(target=translate).start()
+    while not beside.is_set():
+        model(
+            torch.ones(3, 4, dtype=torch.long), torch.full((3,), 4), torch.ones(3, 5, dtype=torch.long)
+        ).sum().backward()
+        assert model.training and all(part.training for part in model.modules())
+    assert wrong == []
 
 
 def test_summary(transformer):
