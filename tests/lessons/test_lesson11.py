@@ -1,5 +1,6 @@
 """The checks of lesson 11: right answers, typical wrong ones, and what the pictures of the lesson show."""
 
+import itertools
 import random
 
 import pytest
@@ -45,8 +46,10 @@ WRONG_SCORES = [
     (lambda *args: 1 - right_scores(*args), "the shares of misses"),
     (lambda *args: right_scores(*args).mean().expand(3), "thrown together"),
     (
-        lambda weights, places: torch.tensor(
-            [sum(int(head[:, columns[0]].argmax()) == row for row, columns in places) / len(places) for head in weights]
+        lambda weights, places: (
+            torch.stack([torch.isin(weights.argmax(-2)[:, row], torch.tensor(columns)) for row, columns in places])
+            .float()
+            .mean(0)
         ),
         "largest weight of each *column*",
     ),
@@ -82,6 +85,15 @@ def right_rollout(weights, *, same=1.0, half=0.5, left=True):
     return total
 
 
+def by_hand(weights, join, *, start=None, same=None):
+    """The loop of the lesson, with plain `torch.eye`, and another operation than the matrix product."""
+    eye = torch.eye(weights.shape[-1])
+    total = eye if start is None else start
+    for layer in weights:
+        total = join((layer.mean(0) + (eye if same is None else same)) / 2, total)
+    return total
+
+
 def in_place(weights):
     weights += torch.eye(4)
     return weights.mean((0, 1))
@@ -99,7 +111,13 @@ WRONG_ROLLOUTS = [
     (lambda weights: weights.mean((0, 1)), "the average of all maps"),
     (lambda weights: right_rollout(weights.mean(0, keepdim=True)), "averaged over the layers"),
     (lambda weights: right_rollout(weights).T, "rows and columns are exchanged"),
-    (lambda weights: right_rollout(weights.sum(1, keepdim=True)), "should sum to 1"),
+    (lambda weights: right_rollout(weights.sum(1, keepdim=True)), "you added the heads up"),
+    (lambda weights: by_hand(weights, lambda mixed, total: mixed * total), "entry by entry"),
+    (lambda weights: by_hand(weights, lambda mixed, total: mixed * total, start=torch.ones(4, 4)), "entry by entry"),
+    (lambda weights: by_hand(weights, lambda mixed, total: mixed @ total, same=1), "you added 1 to every entry"),
+    (lambda weights: by_hand(weights, lambda mixed, total: mixed + total, start=torch.zeros(4, 4)), "added the layers"),
+    (lambda weights: by_hand(weights, lambda mixed, total: mixed + total), "you added the layers up"),
+    (lambda weights: 2 * right_rollout(weights), "should sum to 1"),
     (lambda weights: right_rollout(weights).roll(1, -1), "the first row should be"),
     (lambda weights: right_rollout(weights)[None], "the shape should be (words, words)"),
     (lambda weights: right_rollout(weights).tolist(), "return a tensor"),
@@ -121,7 +139,16 @@ def by_the_package(weights):
     return rollout(AttentionMap(weights, tokens, tokens, "encoder")).weights[0, 0]
 
 
-@pytest.mark.parametrize("answer", [right_rollout, by_the_package])
+def plain(weights):
+    """Float32 throughout, as the lesson's own `plain_rollout` and most answers."""
+    return by_hand(weights, torch.matmul)
+
+
+def in_double(weights):
+    return right_rollout(weights.double())
+
+
+@pytest.mark.parametrize("answer", [right_rollout, by_the_package, plain, in_double])
 def test_right_rollouts(answer, capsys):
     assert said_by(lesson11.check_rollout, answer, capsys) == "Exercise 11.2: right!\n"
 
@@ -196,7 +223,7 @@ WRONG_EDITS = [
 
 @pytest.mark.parametrize(("answer", "diagnosis"), WRONG_EDITS)
 def test_wrong_edits(answer, diagnosis, capsys):
-    said = said_by(lesson11.check_look_at_nearest, answer, capsys)
+    said = said_by(lesson11.check_look_at_last, answer, capsys)
     assert said.startswith("Exercise 11.3: not yet.") and diagnosis.lower() in said.lower()
 
 
@@ -212,7 +239,7 @@ def with_a_loop(head, weights, may):
 
 @pytest.mark.parametrize("answer", [right_edit, with_a_loop])
 def test_right_edits(answer, capsys):
-    assert said_by(lesson11.check_look_at_nearest, answer, capsys) == "Exercise 11.3: right!\n"
+    assert said_by(lesson11.check_look_at_last, answer, capsys) == "Exercise 11.3: right!\n"
 
 
 # ---- 11.4 ----
@@ -234,11 +261,18 @@ def read(layer_and_head, percent, capsys):
         ((1, 3), None, "2 is still to come"),
         ((1, 3), "83", "of type str"),
         ((1, 3), 0.83, "give percent"),
-        ((1, 3), 80, "the row *all four*"),
+        ((1, 3), 80, "the row *all four*."),
+        ((1, 3), 79.5, "causal *1.3* in place of 1.2"),
+        ((1, 3), 83.5, "the row *all four* in the column *because, silence*"),
+        ((1, 3), 16.7, "what is *lost*"),
         ((1, 3), 91.8, "the column *uniform*"),
+        ((1, 3), 92.0, "the row *all four* in the column *uniform*"),
+        ((1, 3), 91.0, "the column *because, uniform* of the right row"),
+        ((1, 3), 95.5, "in a column of *because*"),
         ((1, 3), 90.3, "the construction *because*"),
         ((1, 3), 95.2, "causal 1.2 is still there"),
-        ((1, 3), 50, "50 stands not in this row"),
+        ((1, 3), 50, "50 does not stand in this row and column. The picture is in section 8"),
+        ((1, 3), 85, "85 does not stand"),
     ],
 )
 def test_wrong_readings(layer_and_head, percent, diagnosis, capsys):
@@ -247,8 +281,8 @@ def test_wrong_readings(layer_and_head, percent, diagnosis, capsys):
 
 
 def test_right_readings(capsys):
-    for answer in ((1, 3), [1, 3]):
-        assert read(answer, 83.3, capsys) == "Exercise 11.4: right!\n"
+    for answer, percent in (((1, 3), 83.3), ([1, 3], 83.3), ((1, 3), 83)):
+        assert read(answer, percent, capsys) == "Exercise 11.4: right!\n"
     assert read(None, None, capsys) == "Exercise 11.4: not tried yet.\n"
 
 
@@ -347,16 +381,17 @@ def test_the_reading_of_the_table_is_that_of_the_model(translator, parts):
     asked = asked_of(translator, parts, seed=12, count=11_000)
     low, high = lesson11.LEFT
     assert len(asked) == 600
-    assert low + 0.5 < 100 * without(translator, asked, ROADS) < high - 0.5
+    assert low < 100 * without(translator, asked, ROADS) < high
     others = {
-        "all four": ([*ROADS, ("cross", 1, 2)], silence),
-        "uniform": (ROADS, uniform),
+        "row *all four*": ([*ROADS, ("cross", 1, 2)], silence),
+        "*1.3* in place": ([*ROADS[:2], ("causal", 1, 3)], silence),
+        "column *uniform* of": (ROADS, uniform),
         "still there": (ROADS[:2], silence),
     }
     for name, (heads, how) in others.items():
         share = 100 * without(translator, asked, heads, how)
-        (bounds,) = (bounds for what, bounds in lesson11.OTHER_READINGS.items() if name in what)
-        assert bounds[0] <= share <= bounds[1], name
+        readings = [what for what, (low, high) in lesson11.OTHER_READINGS.items() if low <= share <= high]
+        assert len(readings) == 1 and name in readings[0], name
 
 
 def test_two_roads_on_other_sentences_than_the_lessons(translator, parts):
@@ -370,4 +405,34 @@ def test_two_roads_on_other_sentences_than_the_lessons(translator, parts):
         assert without(translator, asked, [*others, ("causal", 1, dice.choice([0, 1, 3]))]) > 0.95
     layer_1 = [("causal", 1, head) for head in range(4)]
     assert without(translator, asked, [*layer_1, ("encoder", 0, 1), ("encoder", 0, 2)]) > 0.95
-    assert without(translator, asked, [*layer_1, ("encoder", 0, 0), ("encoder", 0, 3)]) < 0.65
+    assert without(translator, asked, [*layer_1, *ROADS[:2]]) < 0.65
+
+
+def test_the_second_road_has_a_head_that_does_not_find_the_noun(translator, parts):
+    """With the encoder's pair cut, causal 1.3 is needed as much as 1.2, and no other causal head is."""
+    asked = asked_of(translator, parts, seed=21, count=6_000)
+    for layer, head in itertools.product(range(2), range(4)):
+        left = without(translator, asked, [*ROADS[:2], ("causal", layer, head)])
+        assert left < 0.88 if (layer, head) in ((1, 2), (1, 3)) else left > 0.9, (layer, head)
+    assert without(translator, asked, [*ROADS[:2], ("causal", 1, 2), ("causal", 1, 3)]) < 0.65
+    assert without(translator, asked, [*ROADS[:2], ("causal", 1, 0), ("causal", 1, 1)]) > 0.85
+    pairs = with_pronoun(translator, parts.valid, "object-pronoun")
+    maps = translator.attend_all(pairs, "causal")
+    shares = chosen(maps, [in_french(*each) for each in zip(maps, pairs, strict=True)])
+    assert shares[1, 2] > 0.8 and shares[1, 3] < 0.4
+
+
+def in_french(attention, pair):
+    """As `question`, for the causal maps: the row that writes the pronoun, the French noun phrases, the right one."""
+    fact = pair.antecedents[0]
+    before = [phrase for phrase in noun_phrases(attention.key_tokens, "fr") if phrase.noun <= fact.target]
+    columns = [[place for place in (phrase.article, phrase.noun) if place is not None] for phrase in before]
+    return fact.target, columns, [phrase.noun for phrase in before].index(fact.target_noun + 1)  # + 1: <bos>
+
+
+def test_the_rule_for_noun_phrases_agrees_with_the_notes_of_the_corpus(translator, parts):
+    facts = [(pair, fact) for pair in parts.train for fact in pair.antecedents]
+    assert len(facts) == 12_368
+    for pair, fact in facts:
+        phrases = noun_phrases(translator.source.tokenizer.tokenize(pair.source))
+        assert fact.source_article in [phrase.article for phrase in phrases if phrase.noun == fact.source_noun], pair
