@@ -397,7 +397,7 @@ def test_a_stored_notebook_shows_pictures_without_a_kernel(lab, page):
     del stored.metadata["kernelspec"]  # so that JupyterLab asks
     nbformat.write(stored, folder / "stored.ipynb")
     page.goto(f"{address}/lab/tree/stored.ipynb")
-    page.get_by_role("button", name="No Kernel").click(timeout=60_000)
+    page.get_by_role("button", name="No Kernel", exact=True).click(timeout=60_000)
     for index in range(len(SAMPLES)):
         picture = page.locator(".jp-Notebook .jp-Cell").nth(index).locator(".jp-OutputArea-output img")
         picture.scroll_into_view_if_needed()
