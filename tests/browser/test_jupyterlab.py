@@ -387,17 +387,14 @@ def test_a_sentence_is_typed(lab, page):
     page.wrong[:] = [wrong for wrong in page.wrong if "Could not send widget sync message" not in wrong]  # as it is
 
 
-def test_a_stored_notebook_shows_pictures_without_a_kernel(lab, page):
-    """As it comes from a clone: nothing was run here, nobody trusts it, and no kernel holds the views."""
+def test_a_stored_notebook_shows_pictures(lab, page):
+    """As it comes from a clone: nothing was run here, nobody trusts it, and its kernel knows no view."""
     address, folder = lab
     bundles = [sample(PLAIN)._repr_mimebundle_()[0] for sample in SAMPLES.values()]
     outputs = [[nbformat.v4.new_output("display_data", bundle)] for bundle in bundles]
     stored = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("view", outputs=output) for output in outputs])
-    stored = normalise(stored)
-    del stored.metadata["kernelspec"]  # so that JupyterLab asks
-    nbformat.write(stored, folder / "stored.ipynb")
-    page.goto(f"{address}/lab/tree/stored.ipynb")
-    page.get_by_role("button", name="No Kernel", exact=True).click(timeout=60_000)
+    nbformat.write(normalise(stored), folder / "views.ipynb")
+    Notebook(page, address)
     for index in range(len(SAMPLES)):
         picture = page.locator(".jp-Notebook .jp-Cell").nth(index).locator(".jp-OutputArea-output img")
         picture.scroll_into_view_if_needed()
