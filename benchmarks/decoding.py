@@ -271,7 +271,7 @@ def main() -> None:
     if not options.words or any("d2l" in word for word in options.words):
         theirs, ours = searched_by_d2l(STEPS)
         for size in (32, 1):
-            together = batches(sources(32), size)
+            together = batches(sources(SENTENCES), size)
             ways = {"seqlearn": searched_by_us(ours, 1, 0, STEPS), "d2l, one by one": theirs}
             compare(f"greedy, batch {size}, 20 tokens, beside d2l", ways, together, options.rounds)
 

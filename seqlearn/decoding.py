@@ -52,14 +52,15 @@ def default_max_length(source_lens: Int[Tensor, "batch"]) -> list[int]:
 @contextmanager
 def eval_mode(model: nn.Module) -> Iterator[None]:
     """In eval mode and without gradients; afterwards each part of the model is in the mode that it was in."""
-    modes = [(part, part.training) for part in model.modules()]
-    model.eval()
+    training = [part for part in model.modules() if part.training]
+    if training:
+        model.eval()
     try:
         with torch.inference_mode():
             yield
     finally:
-        for part, training in modes:  # a frozen part of a model in training stays frozen
-            part.training = training
+        for part in training:  # and no other: a frozen part of a model in training stays frozen
+            part.training = True
 
 
 def _limits(source_lens: Tensor, min_length: int, max_length: int | None) -> list[int]:

@@ -326,6 +326,11 @@ def test_the_mode_of_every_part_of_the_model_comes_back(search):
     assert model.training and model.decoder.dropout.training and not model.encoder.dropout.training
     run(model.eval(), search=search)
     assert not any(part.training for part in model.modules())
+    seen = []
+    model.decoder.dropout.train().register_forward_hook(lambda part, *_: seen.append(part.training))
+    run(model, search=search)
+    assert seen and not any(seen), "one part in training is put into eval mode, too"
+    assert model.decoder.dropout.training and not model.training
 
 
 @pytest.mark.parametrize("seed", [30, 46])

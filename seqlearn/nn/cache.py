@@ -92,7 +92,7 @@ class TransformerState:
     past: tuple[Past | None, ...]  # for each block
     beams: int = 1
     length: int = 0
-    steps: tuple[Callable, ...] = ()  # the blocks, for one token at a time; see `seqlearn.nn.stepping`
+    step: Callable | None = None  # the decoder for one token at a time; see `seqlearn.nn.stepping`
 
     def select(self, rows: Int[Tensor, "chosen"]) -> TransformerState:
         """The state of these rows, repeated, reordered or dropped. This one is then used up.

@@ -114,15 +114,19 @@ class LearnedPositions(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "batch steps size"], start: int = 0) -> Float[Tensor, "batch steps size"]:
-        """The embeddings x of the tokens at positions start, start + 1, ... with these positions added.
+        """The embeddings x of the tokens at positions start, start + 1, ... with these positions added."""
+        return self.dropout(x + self.rows(start, x.shape[1]))
+
+    def rows(self, start: int, steps: int) -> Float[Tensor, "1 {steps} size"]:
+        """The vectors of these positions.
 
         Raises:
             ValueError: a position is beyond the table.
         """
-        last, known = start + x.shape[1] - 1, self.P.shape[1]
+        last, known = start + steps - 1, self.P.shape[1]
         if start < 0 or last >= known:
             raise ValueError(f"there is no position {start if start < 0 else last}: {known} were learned, from 0")
-        return self.dropout(x + self.P[:, start : start + x.shape[1]])
+        return self.P[:, start : start + steps]
 
 
 class RotaryPositions(nn.Module):
@@ -160,3 +164,6 @@ class NoPositions(nn.Module):
     def forward(self, x: Float[Tensor, "batch steps size"], start: int = 0) -> Float[Tensor, "batch steps size"]:
         """The embeddings x as they are, wherever they start."""
         return self.dropout(x)
+
+    def rows(self, start: int, steps: int) -> None:
+        """There is nothing to add."""

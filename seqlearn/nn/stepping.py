@@ -1,73 +1,139 @@
-"""A block of the Transformer's decoder for one token at a time, as search needs it: a straight line of functions.
+"""The Transformer's decoder for one token at a time, as search needs it: a straight line of functions.
 
-With one token, calling modules and looking up their parameters takes as long as the arithmetic. Here the parameters are
-looked up once for a search. The result is that of `TransformerDecoderBlock`, which is the one to read.
+With one token, calling modules, looking up their parameters and reading these from memory take longer than the
+arithmetic. So the parameters are looked up once for a search, and of a single short sentence the keys and values absorb
+two matrices. The result is that of the modules of `seqlearn.nn.transformer`, which are the ones to read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from .cache import KeysValues, Past
+from .attention import MultiHeadAttention
+from .cache import KeysValues, Past, TransformerState
 from .masking import Mask
 
-Block = Callable[[Tensor, KeysValues, Mask | None, Past | None, int], tuple[Tensor, Past]]
+Affine = tuple[Tensor, Tensor | None]  # a matrix and a bias
+Step = Callable[[Tensor, TransformerState], tuple[Tensor, TransformerState]]
 
 
-def written_out(block: nn.Module) -> Block:
-    """What this block does in eval mode for one token of each row, as a function with the block's own arguments.
+def written_out(decoder: nn.Module, state: TransformerState) -> Step | None:
+    """What `decoder` does in eval mode for one token of each row, from this state on, which has read no token yet.
 
-    What is not one of the usual parts, trains, has a hook, or is recorded while it runs, is left to the block itself.
+    None where a part is not one of the usual ones, trains or has a hook: then the modules have to be called.
     """
-    if not all(_is_usual(part) for part in block.modules()):
-        return block
-    back, across, norms = block.attention1, block.attention2, (block.addnorm1, block.addnorm2, block.addnorm3)
-    norm_first, rotary, heads, hiddens = norms[0].norm_first, back.rotary, back.num_heads, back.W_q.out_features
-    size = hiddens // heads
-    q1, k1, v1, o1 = (_parameters(layer) for layer in (back.W_q, back.W_k, back.W_v, back.W_o))
-    q2, o2, f1, f2 = (_parameters(layer) for layer in (across.W_q, across.W_o, block.ffn.dense1, block.ffn.dense2))
-    n1, n2, n3 = ((norm.ln.normalized_shape, *_parameters(norm.ln), norm.ln.eps) for norm in norms)
+    if not all(map(_is_usual, decoder.modules())):
+        return None
+    embedding, scale, positions = decoder.embedding.weight, decoder.embedding.embedding_dim**0.5, decoder.pos_encoding
+    alone = state.memory if state.mask is None and len(state.memory[0][0]) == 1 else [None] * len(state.memory)
+    blocks = [_block(*each) for each in zip(decoder.blks.values(), alone, strict=True)]
+    norm = None if isinstance(decoder.ln, nn.Identity) else _norm(decoder.ln)
+    dense = _affine(decoder.dense)
+    watched = [layer for layer in decoder.modules() if isinstance(layer, MultiHeadAttention)]
 
     def step(
-        x: Float[Tensor, "rows 1 hiddens"], memory: KeysValues, mask: Mask | None, past: Past | None, length: int
-    ) -> tuple[Float[Tensor, "rows 1 hiddens"], Past]:
-        if back.record is not None or across.record is not None:
-            return block(x, memory, mask, past, length)
-        x = x.squeeze(1)  # a matrix needs fewer steps within PyTorch
-        rows, sentences = len(x), len(memory[0])
-        beams = rows // max(1, sentences)
-
-        y = F.layer_norm(x, *n1) if norm_first else x
-        queries, keys, values = (F.linear(y, *layer).view(rows, heads, 1, size) for layer in (q1, k1, v1))
-        if rotary is not None:
-            queries, keys = rotary(queries, length), rotary(keys, length)
-        past = Past(keys, values, 1) if past is None else past.append(keys, values, length)
-        keys, values = past.keys[:, :, : length + 1], past.values[:, :, : length + 1]
-        x = x + F.linear(F.scaled_dot_product_attention(queries, keys, values).view(rows, hiddens), *o1)
-
-        x, y = (x, F.layer_norm(x, *n2)) if norm_first else [F.layer_norm(x, *n1)] * 2
-        queries = F.linear(y, *q2).view(sentences, beams, heads, size).transpose(1, 2)
-        context = F.scaled_dot_product_attention(queries, *memory, mask if mask is None else mask.unsqueeze(1))
-        x = x + F.linear(context.transpose(1, 2).reshape(rows, hiddens), *o2)
-
-        x, y = (x, F.layer_norm(x, *n3)) if norm_first else [F.layer_norm(x, *n2)] * 2
-        x = x + F.linear(F.linear(y, *f1).relu_(), *f2)
-        return (x if norm_first else F.layer_norm(x, *n3)).unsqueeze(1), past
+        tokens: Int[Tensor, "rows 1"], state: TransformerState
+    ) -> tuple[Float[Tensor, "rows 1 vocab"], TransformerState]:
+        if decoder.training or any(layer.record is not None for layer in watched):
+            return decoder(tokens, replace(state, step=None))
+        length, after = state.length, []
+        x = F.embedding(tokens.squeeze(1), embedding) * scale  # matrices: one axis more takes longer
+        place = positions.rows(length, 1)
+        x = x if place is None else (x + place[0]).to(x.dtype)
+        for block, memory, past in zip(blocks, state.memory, state.past, strict=True):
+            x, past = block(x, memory, state.mask, past, length)
+            after.append(past)
+        x = x if norm is None else torch.layer_norm(x, *norm)
+        return F.linear(x, *dense).unsqueeze(1), replace(state, past=tuple(after), length=length + 1)
 
     return step
 
 
+def _block(
+    block: nn.Module, alone: KeysValues | None
+) -> Callable[[Tensor, KeysValues, Mask | None, Past | None, int], tuple[Tensor, Past]]:
+    """One block. `alone`: what it knows of the source, if that is a single sentence without padding."""
+    back, across, norms = block.attention1, block.attention2, (block.addnorm1, block.addnorm2, block.addnorm3)
+    norm_first, rotary, heads, hiddens = norms[0].norm_first, back.rotary, back.num_heads, back.W_q.out_features
+    size = hiddens // heads
+    q1, k1, v1, o1 = map(_affine, (back.W_q, back.W_k, back.W_v, back.W_o))
+    q2, o2, f1, f2 = map(_affine, (across.W_q, across.W_o, block.ffn.dense1, block.ffn.dense2))
+    n1, n2, n3 = (_norm(norm.ln) for norm in norms)
+    linear, layer_norm, attend = F.linear, torch.layer_norm, F.scaled_dot_product_attention
+    absorbed = alone is not None and heads * alone[0].shape[2] < hiddens  # otherwise the two matrices are smaller
+    if absorbed:
+        q2, o2 = _absorb(q2, o2, *alone)
+    inner = o2[0].shape[1]
+
+    def step(
+        x: Float[Tensor, "rows hiddens"], memory: KeysValues, mask: Mask | None, past: Past | None, length: int
+    ) -> tuple[Float[Tensor, "rows hiddens"], Past]:
+        rows, sentences = x.shape[0], memory[0].shape[0]
+
+        y = layer_norm(x, *n1) if norm_first else x
+        queries, keys, values = (linear(y, *layer).view(rows, heads, 1, size) for layer in (q1, k1, v1))
+        if rotary is not None:
+            queries, keys = rotary(queries, length), rotary(keys, length)
+        past = Past(keys, values, 1) if past is None else past.append(keys, values, length)
+        keys, values = past.keys[:, :, : length + 1], past.values[:, :, : length + 1]
+        x = linear(attend(queries, keys, values).view(rows, hiddens), *o1).add_(x)
+        x = x if norm_first else layer_norm(x, *n1)
+
+        y = layer_norm(x, *n2) if norm_first else x
+        if absorbed:
+            context = linear(y, *q2).view(rows, heads, memory[0].shape[2]).softmax(-1)
+        else:
+            beams = rows // max(1, sentences)
+            queries = linear(y, *q2).view(sentences, beams, heads, size).transpose(1, 2)  # a sentence's beams together
+            context = attend(queries, *memory, mask if mask is None else mask.unsqueeze(1)).transpose(1, 2)
+        x = linear(context.reshape(rows, inner), *o2).add_(x)
+        x = x if norm_first else layer_norm(x, *n2)
+
+        y = layer_norm(x, *n3) if norm_first else x
+        x = linear(linear(y, *f1).relu_(), *f2).add_(x)
+        return x if norm_first else layer_norm(x, *n3), past
+
+    return step
+
+
+def _absorb(
+    queries: Affine,
+    outputs: Affine,
+    keys: Float[Tensor, "1 heads source head_size"],
+    values: Float[Tensor, "1 heads source head_size"],
+) -> tuple[Affine, Affine]:
+    """W_q and W_o, multiplied into the keys and values of a sentence: less to read for each token, while it is short.
+
+    (W_q y + b) . k = y . (W_q^T k) + b . k, and W_o (p V) = p (W_o V). So the first matrix gives the scores of all
+    heads, and the second turns their weights into the output. DeepSeek-AI (2024), DeepSeek-V2, section 2.1.2, absorbs
+    matrices in this way.
+    """
+    (heads, size), (weight, bias), (back, last) = (keys.shape[1], keys.shape[3]), queries, outputs
+    scaled = keys[0] * size**-0.5  # heads, source, head_size
+    scores = (scaled @ weight.view(heads, size, -1)).flatten(0, 1)  # heads * source, hiddens
+    offset = None if bias is None else (scaled @ bias.view(heads, size, 1)).flatten()
+    contexts = values[0] @ back.view(-1, heads, size).permute(1, 2, 0)  # heads, source, hiddens
+    return (scores, offset), (contexts.flatten(0, 1).t(), last)
+
+
 def _is_usual(part: nn.Module) -> bool:
-    known = type(part) in (nn.Linear, nn.LayerNorm, nn.Dropout) or type(part).__module__ in USUAL
+    known = type(part) in USUAL or type(part).__module__ in HERE
     return known and not (part.training or part._forward_hooks or part._forward_pre_hooks)
 
 
-USUAL = {f"seqlearn.nn.{room}" for room in ("transformer", "attention", "positions")}
+USUAL = {nn.Linear, nn.LayerNorm, nn.Dropout, nn.Embedding, nn.Identity, nn.ModuleDict}
+HERE = {f"seqlearn.nn.{room}" for room in ("transformer", "attention", "positions")}
 
 
-def _parameters(layer: nn.Module) -> tuple[Tensor, Tensor | None]:
+def _affine(layer: nn.Linear) -> Affine:
     return layer.weight, layer.bias
+
+
+def _norm(layer: nn.LayerNorm) -> tuple:
+    return layer.normalized_shape, layer.weight, layer.bias, layer.eps

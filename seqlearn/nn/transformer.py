@@ -249,15 +249,16 @@ class TransformerDecoder(nn.Module):
     def init_state(self, memory: Memory) -> TransformerState:
         """The state before the first token. The source's keys and values are projected here, once for a sentence."""
         outputs = memory.outputs
-        blocks = self.blks.values()
-        projected = tuple(block.attention2.project(outputs, outputs) for block in blocks)
-        steps = () if self.training else tuple(map(written_out, blocks))
-        return TransformerState(projected, memory.mask, (None,) * len(projected), steps=steps)
+        projected = tuple(block.attention2.project(outputs, outputs) for block in self.blks.values())
+        state = TransformerState(projected, memory.mask, (None,) * len(projected))
+        return replace(state, step=written_out(self, state))
 
     def forward(
         self, tokens: Int[Tensor, "rows steps"], state: TransformerState
     ) -> tuple[Float[Tensor, "rows steps vocab"], TransformerState]:
         """The logits after each of these tokens, and the state after the last one."""
+        if state.step is not None and tokens.shape[1] == 1:
+            return state.step(tokens, state)
         features, state = self.features(tokens, state)
         return self.dense(features), state
 
@@ -267,9 +268,7 @@ class TransformerDecoder(nn.Module):
         """What `dense` turns into logits. The loss asks for these, so as not to hold all logits at once."""
         x = self.pos_encoding(self.embedding(tokens) * self.embedding.embedding_dim**0.5, state.length)
         after = []
-        one_by_one = tokens.shape[1] == 1 and state.steps
-        blocks = state.steps if one_by_one else self.blks.values()
-        for block, memory, past in zip(blocks, state.memory, state.past, strict=True):
+        for block, memory, past in zip(self.blks.values(), state.memory, state.past, strict=True):
             x, past = block(x, memory, state.mask, past, state.length)
             after.append(past)
         return self.ln(x), replace(state, past=tuple(after), length=state.length + tokens.shape[1])
