@@ -124,7 +124,9 @@ def _absorb(
 
 def _is_usual(part: nn.Module) -> bool:
     known = type(part) in USUAL or type(part).__module__ in HERE
-    return known and not (part.training or part._forward_hooks or part._forward_pre_hooks)
+    writes = getattr(part, "max_norm", None) is not None  # an embedding that shortens its vectors when it reads them
+    touched = part.training or part._forward_hooks or part._forward_pre_hooks or "forward" in vars(part)
+    return known and not (writes or touched)
 
 
 USUAL = {nn.Linear, nn.LayerNorm, nn.Dropout, nn.Embedding, nn.Identity, nn.ModuleDict}

@@ -95,6 +95,12 @@ def test_what_is_not_usual_is_left_to_the_modules():
     model.decoder.pos_encoding.train()
     assert started(model).step is None
     model.eval()
+    model.decoder.dense.forward = lambda x: x
+    assert started(model).step is None
+    del model.decoder.dense.forward
+    model.decoder.embedding.max_norm = 1.0
+    assert started(model).step is None
+    model.decoder.embedding.max_norm = None
     block = model.decoder.blks["block0"]
     for part, name, other in (
         (block.addnorm2, "ln", nn.RMSNorm(24)),
@@ -105,7 +111,7 @@ def test_what_is_not_usual_is_left_to_the_modules():
         setattr(part, name, other.double().eval())
         assert started(model).step is None
         setattr(part, name, usual)
-    assert started(model).step is not None
+        assert started(model).step is not None
 
 
 def test_attention_is_recorded_whenever_that_begins():
