@@ -27,7 +27,7 @@ PYTHON = VENV / ("Scripts/python.exe" if WINDOWS else "bin/python")
 LONGEST = 190  # characters below .venv of its longest file: a licence inside torch
 PIP = "-m pip install --no-input --no-user --progress-bar off --disable-pip-version-check -c constraints.txt -e .[test]"
 LAST = "import torch, matplotlib.font_manager, seqlearn.data.d2l_compat as d2l; d2l.at_every_start()"  # make it ready
-PYTEST = "-m pytest --nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg --nbval-cell-timeout 300"
+PYTEST = "-m pytest --nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg --nbval-cell-timeout 900"
 
 AGAIN = ", and call this again."
 OLD = "This is Python {}: install 3.11, 3.12 or 3.13, for example from python.org, and call `{} course.py lab`."

@@ -51,7 +51,7 @@ def default_max_length(source_lens: Int[Tensor, "batch"]) -> list[int]:
 
 @contextmanager
 def eval_mode(model: nn.Module) -> Iterator[None]:
-    """In eval mode and without gradients; afterwards each part of the model is in the mode that it was in."""
+    """In eval mode and without gradients; afterwards the parts of the model that were in training are so again."""
     training = [part for part in model.modules() if part.training]
     if training:
         model.eval()

@@ -1,8 +1,9 @@
 """The Transformer's decoder for one token at a time, as search needs it: a straight line of functions.
 
 With one token, calling modules, looking up their parameters and reading these from memory take longer than the
-arithmetic. So the parameters are looked up once for a search, and of a single short sentence the keys and values absorb
-two matrices. The result is that of the modules of `seqlearn.nn.transformer`, which are the ones to read.
+arithmetic. So the parameters are looked up once for a search, and for a single short sentence W_q and W_o of the
+cross-attention are multiplied into its keys and values. The result is, up to rounding, that of the modules of
+`seqlearn.nn.transformer`, which are the ones to read.
 """
 
 from __future__ import annotations
@@ -15,35 +16,40 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from .attention import MultiHeadAttention
 from .cache import KeysValues, Past, TransformerState
 from .masking import Mask
+from .watching import Watched
 
 Affine = tuple[Tensor, Tensor | None]  # a matrix and a bias
-Step = Callable[[Tensor, TransformerState], tuple[Tensor, TransformerState]]
+Step = Callable[[nn.Module, Tensor, TransformerState], tuple[Tensor, TransformerState]]
 
 
 def written_out(decoder: nn.Module, state: TransformerState) -> Step | None:
-    """What `decoder` does in eval mode for one token of each row, from this state on, which has read no token yet.
+    """What `decoder` computes for one token of each row, from this state on, which has read no token yet.
 
-    None where a part is not one of the usual ones, trains or has a hook: then the modules have to be called.
+    None where gradients are on, or a part was replaced, trains or has a hook: then the modules are called, as they are
+    where attention weights are recorded or edited. What is changed in the decoder later on, a state may not notice.
     """
-    if not all(map(_is_usual, decoder.modules())):
+    parts = tuple(decoder.modules())[1:]
+    as_built = type(decoder).__module__ == "seqlearn.nn.transformer" and parts == decoder.parts
+    if torch.is_grad_enabled() or not as_built or any(map(_is_touched, parts)):
         return None
     embedding, scale, positions = decoder.embedding.weight, decoder.embedding.embedding_dim**0.5, decoder.pos_encoding
-    alone = state.memory if state.mask is None and len(state.memory[0][0]) == 1 else [None] * len(state.memory)
-    blocks = [_block(*each) for each in zip(decoder.blks.values(), alone, strict=True)]
+    alone = state.mask is None and all(len(keys) == 1 for keys, _ in state.memory)
+    pairs = zip(decoder.blks.values(), state.memory, strict=True)
+    blocks = [_block(block, memory if alone else None) for block, memory in pairs]
     norm = None if isinstance(decoder.ln, nn.Identity) else _norm(decoder.ln)
     dense = _affine(decoder.dense)
-    watched = [layer for layer in decoder.modules() if isinstance(layer, MultiHeadAttention)]
+    watched = [layer for layer in parts if isinstance(layer, Watched)]
 
     def step(
-        tokens: Int[Tensor, "rows 1"], state: TransformerState
+        this: nn.Module, tokens: Int[Tensor, "rows 1"], state: TransformerState
     ) -> tuple[Float[Tensor, "rows 1 vocab"], TransformerState]:
-        if decoder.training or any(layer.record is not None for layer in watched):
-            return decoder(tokens, replace(state, step=None))
+        recorded = any(layer.record is not None for layer in watched)
+        if recorded or torch.is_grad_enabled() or this is not decoder or this.training:
+            return this.forward(tokens, replace(state, step=None))
         length, after = state.length, []
-        x = F.embedding(tokens.squeeze(1), embedding) * scale  # matrices: one axis more takes longer
+        x = F.embedding(tokens.squeeze(1), embedding) * scale  # two axes, not three: it is faster
         place = positions.rows(length, 1)
         x = x if place is None else (x + place[0]).to(x.dtype)
         for block, memory, past in zip(blocks, state.memory, state.past, strict=True):
@@ -60,13 +66,14 @@ def _block(
 ) -> Callable[[Tensor, KeysValues, Mask | None, Past | None, int], tuple[Tensor, Past]]:
     """One block. `alone`: what it knows of the source, if that is a single sentence without padding."""
     back, across, norms = block.attention1, block.attention2, (block.addnorm1, block.addnorm2, block.addnorm3)
-    norm_first, rotary, heads, hiddens = norms[0].norm_first, back.rotary, back.num_heads, back.W_q.out_features
+    first1, first2, first3 = (norm.norm_first for norm in norms)
+    rotary, heads, hiddens = back.rotary, back.num_heads, back.W_q.out_features
     size = hiddens // heads
     q1, k1, v1, o1 = map(_affine, (back.W_q, back.W_k, back.W_v, back.W_o))
     q2, o2, f1, f2 = map(_affine, (across.W_q, across.W_o, block.ffn.dense1, block.ffn.dense2))
     n1, n2, n3 = (_norm(norm.ln) for norm in norms)
     linear, layer_norm, attend = F.linear, torch.layer_norm, F.scaled_dot_product_attention
-    absorbed = alone is not None and heads * alone[0].shape[2] < hiddens  # otherwise the two matrices are smaller
+    absorbed = alone is not None and heads * alone[0].shape[2] < hiddens  # else the two matrices are no larger
     if absorbed:
         q2, o2 = _absorb(q2, o2, *alone)
     inner = o2[0].shape[1]
@@ -76,28 +83,28 @@ def _block(
     ) -> tuple[Float[Tensor, "rows hiddens"], Past]:
         rows, sentences = x.shape[0], memory[0].shape[0]
 
-        y = layer_norm(x, *n1) if norm_first else x
+        y = layer_norm(x, *n1) if first1 else x
         queries, keys, values = (linear(y, *layer).view(rows, heads, 1, size) for layer in (q1, k1, v1))
         if rotary is not None:
             queries, keys = rotary(queries, length), rotary(keys, length)
         past = Past(keys, values, 1) if past is None else past.append(keys, values, length)
         keys, values = past.keys[:, :, : length + 1], past.values[:, :, : length + 1]
-        x = linear(attend(queries, keys, values).view(rows, hiddens), *o1).add_(x)
-        x = x if norm_first else layer_norm(x, *n1)
+        x = x + linear(attend(queries, keys, values).view(rows, hiddens), *o1)
+        x = x if first1 else layer_norm(x, *n1)
 
-        y = layer_norm(x, *n2) if norm_first else x
+        y = layer_norm(x, *n2) if first2 else x
         if absorbed:
             context = linear(y, *q2).view(rows, heads, memory[0].shape[2]).softmax(-1)
         else:
             beams = rows // max(1, sentences)
             queries = linear(y, *q2).view(sentences, beams, heads, size).transpose(1, 2)  # a sentence's beams together
             context = attend(queries, *memory, mask if mask is None else mask.unsqueeze(1)).transpose(1, 2)
-        x = linear(context.reshape(rows, inner), *o2).add_(x)
-        x = x if norm_first else layer_norm(x, *n2)
+        x = x + linear(context.reshape(rows, inner), *o2)
+        x = x if first2 else layer_norm(x, *n2)
 
-        y = layer_norm(x, *n3) if norm_first else x
-        x = linear(linear(y, *f1).relu_(), *f2).add_(x)
-        return x if norm_first else layer_norm(x, *n3), past
+        y = layer_norm(x, *n3) if first3 else x
+        x = x + linear(linear(y, *f1).relu_(), *f2)
+        return x if first3 else layer_norm(x, *n3), past
 
     return step
 
@@ -110,27 +117,21 @@ def _absorb(
 ) -> tuple[Affine, Affine]:
     """W_q and W_o, multiplied into the keys and values of a sentence: less to read for each token, while it is short.
 
-    (W_q y + b) . k = y . (W_q^T k) + b . k, and W_o (p V) = p (W_o V). So the first matrix gives the scores of all
-    heads, and the second turns their weights into the output. DeepSeek-AI (2024), DeepSeek-V2, section 2.1.2, absorbs
-    matrices in this way.
+    (W_q y + b) . k = y . (W_q^T k) + b . k, and with the weights p of a head, (p V) W_o^T = p (V W_o^T). So the first
+    matrix gives the scores of all heads, 1 / sqrt(head_size) included, and the second turns their weights into the
+    output. DeepSeek-V2 (DeepSeek-AI, 2024, section 2.1.2) saves work in a similar way, matrices into matrices.
     """
-    (heads, size), (weight, bias), (back, last) = (keys.shape[1], keys.shape[3]), queries, outputs
+    heads, size = keys.shape[1], keys.shape[3]
+    (in_weight, in_bias), (out_weight, out_bias) = queries, outputs
     scaled = keys[0] * size**-0.5  # heads, source, head_size
-    scores = (scaled @ weight.view(heads, size, -1)).flatten(0, 1)  # heads * source, hiddens
-    offset = None if bias is None else (scaled @ bias.view(heads, size, 1)).flatten()
-    contexts = values[0] @ back.view(-1, heads, size).permute(1, 2, 0)  # heads, source, hiddens
-    return (scores, offset), (contexts.flatten(0, 1).t(), last)
+    scores = (scaled @ in_weight.view(heads, size, -1)).flatten(0, 1)  # heads * source, hiddens
+    offset = None if in_bias is None else (scaled @ in_bias.view(heads, size, 1)).flatten()
+    contexts = values[0] @ out_weight.view(-1, heads, size).permute(1, 2, 0)  # heads, source, hiddens
+    return (scores, offset), (contexts.flatten(0, 1).t(), out_bias)
 
 
-def _is_usual(part: nn.Module) -> bool:
-    known = type(part) in USUAL or type(part).__module__ in HERE
-    writes = getattr(part, "max_norm", None) is not None  # an embedding that shortens its vectors when it reads them
-    touched = part.training or part._forward_hooks or part._forward_pre_hooks or "forward" in vars(part)
-    return known and not (writes or touched)
-
-
-USUAL = {nn.Linear, nn.LayerNorm, nn.Dropout, nn.Embedding, nn.Identity, nn.ModuleDict}
-HERE = {f"seqlearn.nn.{room}" for room in ("transformer", "attention", "positions")}
+def _is_touched(part: nn.Module) -> bool:
+    return bool(part.training or part._forward_hooks or part._forward_pre_hooks or "forward" in vars(part))
 
 
 def _affine(layer: nn.Linear) -> Affine:

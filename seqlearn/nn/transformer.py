@@ -245,6 +245,7 @@ class TransformerDecoder(nn.Module):
         self.apply(initialize)
         if tie:
             self.dense.weight = self.embedding.weight
+        self.parts = tuple(self.modules())[1:]  # as built: search looks whether one was replaced
 
     def init_state(self, memory: Memory) -> TransformerState:
         """The state before the first token. The source's keys and values are projected here, once for a sentence."""
@@ -258,7 +259,7 @@ class TransformerDecoder(nn.Module):
     ) -> tuple[Float[Tensor, "rows steps vocab"], TransformerState]:
         """The logits after each of these tokens, and the state after the last one."""
         if state.step is not None and tokens.shape[1] == 1:
-            return state.step(tokens, state)
+            return state.step(self, tokens, state)
         features, state = self.features(tokens, state)
         return self.dense(features), state
 

@@ -1,5 +1,6 @@
 """The decoder written out for one token, beside the decoder's own modules."""
 
+import copy
 from dataclasses import replace
 
 import pytest
@@ -7,8 +8,8 @@ import torch
 from torch import nn
 
 from seqlearn.nn import stepping
-from seqlearn.nn.attention import record_attention
-from seqlearn.nn.transformer import TransformerDecoderBlock, transformer
+from seqlearn.nn.attention import MultiHeadAttention, edit_attention, record_attention
+from seqlearn.nn.transformer import TransformerDecoder, TransformerDecoderBlock, transformer
 
 SOURCE = torch.tensor([[3, 4, 5, 6, 7], [7, 3, 2, 0, 0]])
 KINDS = [
@@ -23,11 +24,24 @@ def make(**options):
     model = transformer(9, 11, 24, 20, 3, 2, dropout=0.5, **options).double().eval()
     for parameter in model.parameters():  # biases and norms, too
         nn.init.normal_(parameter, std=0.3)
+    for part in model.modules():
+        if isinstance(part, nn.LayerNorm):
+            part.eps = 0.1
     return model
 
 
+@torch.no_grad()
 def started(model, lengths=(5, 3), source=SOURCE):
     return model.decoder.init_state(model.encoder(source[: len(lengths)], torch.tensor(lengths)))
+
+
+@torch.no_grad()
+def compare(model, state, tokens=((1,), (1,)), atol=1e-12):
+    """The fast way, if it is taken, beside the modules."""
+    tokens = torch.tensor(tokens)
+    fast, slow = (model.decoder(tokens, each)[0] for each in (state, replace(state, step=None)))
+    torch.testing.assert_close(fast, slow, rtol=0, atol=atol)
+    return fast
 
 
 @pytest.mark.parametrize("beams", [1, 3])
@@ -42,7 +56,8 @@ def test_equals_the_modules(kind, lengths, beams):
     with torch.inference_mode():
         for length in range(7):
             tokens = torch.randint(11, (len(rows) if length else len(lengths), 1))
-            (y, ours), (z, theirs) = ours.step(tokens, ours), model.decoder(tokens, theirs)
+            (y, ours), (z, theirs) = model.decoder(tokens, ours), model.decoder(tokens, theirs)
+            assert ours.step is not None and theirs.step is None
             torch.testing.assert_close(y, z, rtol=0, atol=1e-12)
             assert ours.length == theirs.length == length + 1
             for past, other in zip(ours.past, theirs.past, strict=True):
@@ -60,11 +75,11 @@ def test_a_sentence_absorbs_the_matrices_while_it_is_smaller_than_they_are(sourc
     model, ids = make(), torch.full((1, source), 3)
     state = started(model, (source,), ids)
     assert bool(calls) is taken, "3 heads, 24 features"
-    tokens = torch.tensor([[1]])
-    torch.testing.assert_close(model.decoder(tokens, state)[0], model.decoder(tokens, replace(state, step=None))[0])
+    compare(model, state, [[1]])
 
 
 @pytest.mark.parametrize("lengths", [(5, 3), (5,)])
+@torch.no_grad()
 def test_no_rows_are_left(lengths):
     model = make()
     _, state = model.decoder(torch.ones(len(lengths), 1, dtype=torch.long), started(model, lengths))
@@ -78,11 +93,7 @@ def test_several_sentences_or_padding_absorb_nothing(monkeypatch):
         started(make(), lengths)
 
 
-def test_what_is_not_usual_is_left_to_the_modules():
-    class Ffn(nn.Module):
-        def forward(self, x):
-            return x
-
+def test_a_part_with_a_hook_or_in_training_is_left_to_the_modules():
     model = make()
     assert started(model).step is not None
     for hook in (model.decoder.blks["block1"].ffn.register_forward_hook, model.decoder.dense.register_forward_hook):
@@ -98,57 +109,122 @@ def test_what_is_not_usual_is_left_to_the_modules():
     model.decoder.dense.forward = lambda x: x
     assert started(model).step is None
     del model.decoder.dense.forward
-    model.decoder.embedding.max_norm = 1.0
-    assert started(model).step is None
-    model.decoder.embedding.max_norm = None
-    block = model.decoder.blks["block0"]
-    for part, name, other in (
-        (block.addnorm2, "ln", nn.RMSNorm(24)),
-        (block, "ffn", Ffn()),
-        (block, "addnorm1", Ffn()),
-    ):
-        usual = getattr(part, name)
-        setattr(part, name, other.double().eval())
-        assert started(model).step is None
-        setattr(part, name, usual)
-        assert started(model).step is not None
+    assert started(model).step is not None
 
 
-def test_attention_is_recorded_whenever_that_begins():
+class Doubled(nn.Linear):
+    def forward(self, x):
+        return 2 * super().forward(x)
+
+
+OTHERS = {
+    "ln": nn.Identity(),
+    "dense": Doubled(24, 11),
+    "blks.block0.ffn": nn.Identity(),
+    "blks.block0.attention2": MultiHeadAttention(24, 3, rotary=True),
+    "blks.block0.attention2.W_q": Doubled(24, 24),
+    "blks.block1.attention2.W_o": nn.Identity(),
+    "blks.block1.addnorm2.ln": nn.RMSNorm(24),
+}
+
+
+@pytest.mark.parametrize("path, other", OTHERS.items(), ids=OTHERS)
+def test_a_part_that_was_replaced_is_left_to_the_modules(path, other):
+    model = make()
+    before = compare(model, started(model))
+    model.decoder.set_submodule(path, other.double().eval())
+    state = started(model)
+    assert state.step is None
+    assert not torch.equal(before, compare(model, state))
+
+
+def test_a_decoder_of_ones_own_is_left_to_itself():
+    class Own(TransformerDecoder):
+        def features(self, tokens, state):
+            features, state = super().features(tokens, state)
+            return 2 * features, state
+
+    model = make()
+    before = compare(model, started(model))
+    model.decoder.__class__ = Own
+    assert not torch.equal(before, compare(model, started(model)))
+
+
+def test_a_copy_has_a_step_of_its_own():
+    model = make()
+    other = copy.deepcopy(model)
+    nn.init.zeros_(other.decoder.dense.weight)
+    assert started(other).step is not None
+    compare(other, started(model))
+    compare(other, started(other))
+
+
+def test_there_may_be_no_blocks_and_norms_of_both_kinds():
+    none, mixed = transformer(9, 11, 24, 20, 3, 0).double().eval(), make()
+    compare(none, started(none, (5,)), [[1]])
+    mixed.decoder.blks["block1"].addnorm2.norm_first = False
+    state = started(mixed)
+    assert state.step is not None
+    compare(mixed, state)
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("lengths", [(5, 3), (5,)])
+def test_under_autocast_too_the_sums_keep_their_precision(first, lengths):
+    model = make(norm_first=first).float()
+    with torch.autocast("cpu", torch.bfloat16):
+        state = started(model, lengths)
+        assert state.step is not None
+        compare(model, state, [[1]] * len(lengths), atol=0 if len(lengths) > 1 else 0.2)
+
+
+def test_attention_is_recorded_or_edited_whenever_that_begins():
     model, tokens = make(), torch.tensor([[1], [1]])
-    _, state = model.decoder(tokens, started(model))
-    with record_attention(model.decoder) as record:
-        logits, after = model.decoder(tokens, state)
-    assert {name: [tuple(weights.shape) for weights in rows] for name, rows in record.items()} == {
-        f"blks.block{i}.attention{kind}": [(2, 3, 1, steps)] for i in (0, 1) for kind, steps in ((1, 2), (2, 5))
-    }
-    torch.testing.assert_close(logits, model.decoder(tokens, state)[0])
-    model.decoder(tokens, after)
+    with torch.no_grad():
+        _, state = model.decoder(tokens, started(model))
+        with record_attention(model.decoder) as record:
+            logits, after = model.decoder(tokens, state)
+        assert {name: [tuple(weights.shape) for weights in rows] for name, rows in record.items()} == {
+            f"blks.block{i}.attention{kind}": [(2, 3, 1, steps)] for i in (0, 1) for kind, steps in ((1, 2), (2, 5))
+        }
+        torch.testing.assert_close(logits, model.decoder(tokens, state)[0])
+        model.decoder(tokens, after)
+        for name in record:
+            with edit_attention(model.decoder, {name: lambda weights, may: weights * 0}):
+                edited = compare(model, state)
+            assert not torch.equal(edited, logits), name
 
 
-def test_a_decoder_that_is_put_into_training_has_dropout_at_once():
-    model, tokens = make(), torch.tensor([[1], [1]])
-    _, state = model.decoder(tokens, started(model))
-    model.train()
-    first, second = (model.decoder(tokens, state)[0] for _ in range(2))
-    assert not torch.equal(first, second)
+def test_a_decoder_that_is_put_into_training_has_dropout_at_once_and_its_hook_runs_once():
+    model, tokens, calls = make(), torch.tensor([[1], [1]]), []
+    model.decoder.register_forward_hook(lambda *_: calls.append(1))
+    with torch.no_grad():
+        _, state = model.decoder(tokens, started(model))
+        model.train()
+        first, second = (model.decoder(tokens, state)[0] for _ in range(2))
+    assert not torch.equal(first, second) and len(calls) == 3
 
 
-def test_gradients_go_through():
-    model, tokens = make(bias=True), torch.tensor([[1]])
+@pytest.mark.parametrize("lengths", [(5, 3), (5,)])
+def test_gradients_are_the_modules_whenever_they_are_turned_on(lengths):
+    model = make(bias=True)
+    tokens = torch.ones(len(lengths), 1, dtype=torch.long)
+    with torch.no_grad():
+        _, state = model.decoder(tokens, started(model, lengths))
+    assert state.step is not None
     names, parameters = zip(*model.decoder.named_parameters(), strict=True)
+    both = [
+        torch.autograd.grad(model.decoder(tokens, each)[0].logsumexp(-1).sum(), parameters, allow_unused=True)
+        for each in (state, replace(state, step=None))
+    ]
+    for name, ours, theirs in zip(names, *both, strict=True):
+        assert (ours is None) == (theirs is None) and (ours is None or torch.equal(ours, theirs)), name
+    assert both[0][names.index("blks.block0.attention2.W_q.weight")] is not None
+    state = model.decoder.init_state(model.encoder(SOURCE[: len(lengths)], torch.tensor(lengths)))
+    assert state.step is None
 
-    def gradients(**changes):
-        loss, state = 0, replace(started(model, (5,)), **changes)
-        for token in (1, 4, 6):
-            logits, state = model.decoder(tokens * token, state)
-            loss = loss + logits.logsumexp(-1).sum()
-        return torch.autograd.grad(loss, parameters, allow_unused=True)
 
-    for name, ours, theirs in zip(names, gradients(), gradients(step=None), strict=True):
-        torch.testing.assert_close(ours, theirs, msg=name)
-
-
+@torch.no_grad()
 def test_the_decoder_steps_this_way_for_one_token_in_eval_mode(monkeypatch):
     model = make()
     one, two, decoder = torch.tensor([[1], [1]]), torch.tensor([[1, 2], [1, 2]]), model.decoder
