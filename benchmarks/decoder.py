@@ -13,7 +13,8 @@ import time
 import torch
 from torch import Tensor
 
-from seqlearn.nn.seq2seq import EncoderDecoder, RNNMemory, bahdanau
+from seqlearn.nn.contract import EncoderDecoder
+from seqlearn.nn.seq2seq import RNNMemory, bahdanau
 
 BATCH, SOURCE, STEPS, VOCAB, ROUNDS = 64, 12, 13, 650, 30
 

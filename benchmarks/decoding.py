@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from seqlearn.data.batches import pad
 from seqlearn.decoding import average, beam_search, greedy_search
-from seqlearn.nn.seq2seq import EncoderDecoder
+from seqlearn.nn.contract import EncoderDecoder
 from seqlearn.nn.transformer import SIZES, transformer
 
 VOCAB, SENTENCES, STEPS = 6000, 200, 20

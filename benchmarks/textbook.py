@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from seqlearn.data.d2l_compat import d2l
+from seqlearn.nn.contract import EncoderDecoder
 from seqlearn.nn.positions import PositionalEncoding
-from seqlearn.nn.seq2seq import EncoderDecoder, Seq2SeqAttentionDecoder, Seq2SeqEncoder
+from seqlearn.nn.seq2seq import Seq2SeqAttentionDecoder, Seq2SeqEncoder
 from seqlearn.nn.transformer import TransformerDecoder, TransformerEncoder
 
 Weights = dict[str, Tensor]

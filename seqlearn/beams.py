@@ -1,25 +1,34 @@
-"""What a search works with: hypotheses side by side; and what it gives: a hypothesis, and the tree of all it saw."""
+"""The data of a search: hypotheses side by side, their extensions, and the search tree."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 LengthPenalty = Callable[[int], float]
+"""Takes the length of a hypothesis; returns what to divide its log-probability by, a number above 0."""
+
+Candidates = tuple[Float[Tensor, "rows candidates"], Int[Tensor, "rows candidates"]]
+"""Log-probabilities and ids of the tokens that each hypothesis may be extended by."""
 
 
 @dataclass
 class Hypothesis:
     """One candidate translation.
 
-    `tokens` has neither <bos> nor <eos>; `log_probs` has a number for each token and, where `finished`, one for <eos>.
-    `penalty` is that of its length. `attention`, if asked for, holds the weights `([heads,] queries, keys)` of every
-    attention layer, by its name in the model; the queries of a decoder's layer are the steps of `log_probs`.
+    Args:
+        tokens: ids, without <bos> and <eos>.
+        log_probs: one for each token and, if the hypothesis is `finished`, one for <eos>; in nats.
+        finished: whether <eos> was reached.
+        penalty: the length penalty of this length.
+        attention: if asked for, the weights `([heads,] queries, keys)` of every attention layer, by its name in the
+            model. The queries of a decoder's layer are the steps of `log_probs`.
     """
 
     tokens: list[int] = field(default_factory=list)
@@ -37,20 +46,20 @@ class Hypothesis:
 
     @property
     def score(self) -> float:
-        """The log-probability of the whole sentence, in nats, divided by the penalty of its length."""
+        """The log-probability of the whole sentence, in nats, divided by the length penalty."""
         return sum(self.log_probs) / self.penalty
 
 
 @dataclass(frozen=True)
 class Node:
-    """One extension that a beam search considered. Its parent is the node with the same tokens but the last.
+    """One extension that a beam search considered. Its parent is the node with the same tokens but the last one.
 
     Args:
-        tokens: from after <bos> to the new one, <eos> among them.
-        log_prob, total: of the new token, and of all of them; in nats.
+        tokens: everything after <bos>, up to the new token; <eos> may be the last one.
+        log_prob, total: of the new token, and of all tokens together; in nats.
         score: `total` divided by the penalty of this length.
-        fate: "kept" goes on; "complete" is set aside; "beaten" was among the best, but could not win any more; "pruned"
-            was not among the best.
+        fate: "kept" is extended at the next step; "complete" is set aside; "beaten" was among the best, but could not
+            win any more; "pruned" was not among the best.
     """
 
     tokens: tuple[int, ...]
@@ -64,7 +73,8 @@ class Node:
 class Tree:
     """How one sentence was searched: the extensions that were considered at each step, the largest `total` first.
 
-    Of each hypothesis these are only the likeliest, as many as could be kept. `best` is what was found.
+    Of each hypothesis, only the likeliest extensions are there, as many as could be kept. `best` is the result of the
+    search.
     """
 
     best: list[Hypothesis]
@@ -73,13 +83,13 @@ class Tree:
 
 @dataclass
 class Beams:
-    """Hypotheses of several sentences. Where a sentence has fewer of them than another, `totals` is -inf.
+    """Hypotheses of several sentences, side by side. Where a sentence has no more of them, totals are -inf.
 
     Args:
         tokens: <bos> first.
         log_probs: of each token; 0 for <bos>.
-        totals: their sums.
-        rows: the row of the decoder's state that each extends.
+        totals: the sums of the log-probabilities.
+        rows: the row of the decoder's state that each hypothesis extends.
     """
 
     tokens: Int[Tensor, "sentences beams steps"]
@@ -94,59 +104,114 @@ class Beams:
         zeros = torch.zeros(tokens.shape, device=device)
         return cls(tokens, zeros, zeros[:, :, 0], tokens[:, :, 0])
 
-    def extend(
-        self, log_probs: Float[Tensor, "rows candidates"], tokens: Int[Tensor, "rows candidates"], number: int
-    ) -> Beams:
-        """The best of all extensions of a sentence, best first; `tokens` are those that each hypothesis may go on with.
-
-        A sum that is not above -inf is no extension.
-        """
-        (sentences, beams), candidates = self.totals.shape, tokens.shape[1]
-        totals = (self.totals.reshape(-1, 1) + log_probs).view(sentences, -1)
-        totals, places = totals.topk(min(number, beams * candidates))
-        lines, parents = _column(range(sentences), tokens.device), places // candidates
-        new = (each.view(sentences, -1).gather(1, places).unsqueeze(2) for each in (tokens, log_probs))
-        old = (each[lines, parents] for each in (self.tokens, self.log_probs))
-        joined = (torch.cat(pair, dim=2) for pair in zip(old, new, strict=True))
-        return Beams(*joined, totals, lines * beams + parents)
-
-    def left(
-        self, complete: Bool[Tensor, "sentences beams"], width: int
-    ) -> tuple[Float[Tensor, "sentences kept"], Int[Tensor, "sentences kept"]]:
-        """The `width` best of those that are not complete, best first: their sums, and their places."""
-        return self.totals.masked_fill(complete, -math.inf).topk(min(width, complete.shape[1]))
-
-    def pick(self, going: Sequence[int], totals: Tensor, places: Tensor, before: int) -> Beams:
-        """Of the sentences that are going on, the hypotheses that `left` found.
-
-        They are no longer sorted: each comes to the place of the one that it extends, unless a sister is there, so that
-        the decoder's state has little to move.
+    def extend(self, candidates: Candidates, number: int) -> Beams:
+        """The best of all extensions of each sentence, best first. An extension with a total of -inf does not count.
 
         Args:
-            before: how many places there were.
+            candidates: log-probabilities and ids of the tokens that each hypothesis may be extended by.
+            number: how many extensions of a sentence are wanted.
         """
-        lines = _column(going, places.device)
+        (log_probs, tokens), (sentences, beams) = candidates, self.totals.shape
+        per_beam = tokens.shape[1]
+        totals = (self.totals.reshape(-1, 1) + log_probs).view(sentences, -1)
+        totals, chosen = totals.topk(min(number, beams * per_beam))
+        lines, parents = _column(range(sentences), tokens.device), chosen // per_beam
+        new = (each.view(sentences, -1).gather(1, chosen).unsqueeze(2) for each in (tokens, log_probs))
+        old = (each[lines, parents] for each in (self.tokens, self.log_probs))
+        all_tokens, all_log_probs = (torch.cat(pair, dim=2) for pair in zip(old, new, strict=True))
+        return Beams(all_tokens, all_log_probs, totals, lines * beams + parents)
+
+    def at(self, line: int, index: int) -> tuple[list[int], list[float]]:
+        """The tokens of one hypothesis, and their log-probabilities, without <bos>."""
+        return self.tokens[line, index, 1:].tolist(), self.log_probs[line, index, 1:].tolist()
+
+
+@dataclass
+class Extensions:
+    """One step of a beam search: the best extensions of every sentence, sorted into complete ones and others.
+
+    Args:
+        before: the hypotheses that were extended.
+        candidates: the tokens that could extend them.
+        best: the best extensions of each sentence, best first.
+        complete: which of the best extensions are complete.
+        width: how many extensions of a sentence may be kept.
+        totals, chosen: of the `width` best extensions that are not complete, their sums and their index in `best`.
+    """
+
+    before: Beams
+    candidates: Candidates
+    best: Beams
+    complete: Bool[Tensor, "sentences best"]
+    width: int
+    totals: Float[Tensor, "sentences kept"]
+    chosen: Int[Tensor, "sentences kept"]
+
+    @classmethod
+    def of(
+        cls, beams: Beams, candidates: Candidates, width: int, eos: int, at_limit: Sequence[bool], refill: bool = False
+    ) -> Extensions:
+        """Extend every hypothesis.
+
+        Args:
+            at_limit: for each sentence, whether its extensions are as long as allowed, and so all complete.
+            refill: whether a complete extension gives its place to the next best one.
+        """
+        best = beams.extend(candidates, width * (1 + refill))
+        all_complete = torch.tensor(at_limit, device=best.totals.device).unsqueeze(1)
+        complete = ((best.tokens[:, :, -1] == eos) | all_complete) & (best.totals > -math.inf)
+        totals, chosen = best.totals.masked_fill(complete, -math.inf).topk(min(width, complete.shape[1]))
+        return cls(beams, candidates, best, complete, width, totals, chosen)
+
+    def completed(self) -> Iterator[tuple[int, list[int], list[float]]]:
+        """The complete ones among the `width` best: the line of the sentence, tokens and log-probabilities."""
+        for line, index in self.complete[:, : self.width].nonzero().tolist():
+            yield line, *self.best.at(line, index)
+
+    def best_totals(self) -> list[float]:
+        """For each sentence, the largest sum of an extension that is not complete; -inf if there is none."""
+        return self.totals[:, 0].tolist()
+
+    def pick(self, going: Sequence[int]) -> Beams:
+        """The extensions that are kept, of the sentences that go on.
+
+        They are no longer sorted: each gets the index of the hypothesis that it extends, unless another extension of
+        the same hypothesis has it already. So the decoder's state has little to move.
+        """
+        totals, chosen, best = self.totals, self.chosen, self.best
+        lines = _column(going, chosen.device)
         if len(going) < len(totals):
-            totals, places = totals[going], places[going]
+            totals, chosen = totals[going], chosen[going]
         most = int((totals > -math.inf).sum(1).max())
-        totals, places = totals[:, :most], places[:, :most]
-        order = _stay(self.rows[lines, places] - lines * before)
-        places = places.gather(1, order)
-        tokens, log_probs, rows = (each[lines, places] for each in (self.tokens, self.log_probs, self.rows))
+        totals, chosen = totals[:, :most], chosen[:, :most]
+        order = _stay(best.rows[lines, chosen] - lines * self.before.totals.shape[1])
+        chosen = chosen.gather(1, order)
+        tokens, log_probs, rows = (each[lines, chosen] for each in (best.tokens, best.log_probs, best.rows))
         return Beams(tokens, log_probs, totals.gather(1, order), rows)
 
-    def at(self, line: int, place: int) -> tuple[list[int], list[float]]:
-        """The tokens of one hypothesis, and their log-probabilities, without <bos>."""
-        return self.tokens[line, place, 1:].tolist(), self.log_probs[line, place, 1:].tolist()
+    def nodes(self, line: int, goes_on: bool, penalty: float) -> list[Node]:
+        """All extensions of one sentence that were considered, as nodes of its tree.
 
-    def nodes(self, line: int, fates: dict[tuple[int, ...], str], penalty: float) -> list[Node]:
-        """Those of one sentence, as nodes of its tree; the fate of those that are not named is "pruned"."""
-        tokens, log_probs, totals = (each[line].tolist() for each in (self.tokens, self.log_probs, self.totals))
+        Args:
+            goes_on: whether the search of this sentence goes on.
+            penalty: of the present length.
+        """
+        kept = self.chosen[line, self.totals[line] > -math.inf].tolist()
+        fates = dict.fromkeys(kept, "kept" if goes_on else "beaten")
+        fates |= dict.fromkeys(self.complete[line, : self.width].nonzero()[:, 0].tolist(), "complete")
+        fate_of = {tuple(self.best.at(line, index)[0]): fate for index, fate in fates.items()}
+        considered = self._considered
+        rows = (each[line].tolist() for each in (considered.tokens, considered.log_probs, considered.totals))
         return [
-            Node(tuple(ids), log_prob, total, total / penalty, fates.get(tuple(ids), "pruned"))
-            for (_, *ids), (*_, log_prob), total in zip(tokens, log_probs, totals, strict=True)
+            Node(tuple(ids), log_prob, total, total / penalty, fate_of.get(tuple(ids), "pruned"))
+            for (_, *ids), (*_, log_prob), total in zip(*rows, strict=True)
             if total > -math.inf
         ]
+
+    @cached_property
+    def _considered(self) -> Beams:
+        """Every extension by a candidate, the pruned ones too."""
+        return self.before.extend(self.candidates, self.candidates[1].numel())
 
 
 def _column(numbers: Sequence[int], device: torch.device) -> Int[Tensor, "sentences 1"]:
@@ -154,13 +219,13 @@ def _column(numbers: Sequence[int], device: torch.device) -> Int[Tensor, "senten
 
 
 def _stay(parents: Int[Tensor, "sentences beams"]) -> Int[Tensor, "sentences beams"]:
-    """An order in which the first child of a parent p comes to the place p, and the others where there is room."""
+    """An order in which the first child of parent p gets the index p, and the other children get what is free."""
     beams = parents.shape[1]
-    sister = (parents.unsqueeze(2) == parents.unsqueeze(1)).tril(-1).any(2)  # one before it has the same parent
-    wish = parents.masked_fill(sister | (parents >= beams), beams)  # `beams`: any place
+    has_elder = (parents.unsqueeze(2) == parents.unsqueeze(1)).tril(-1).any(2)  # a child before it has the same parent
+    wish = parents.masked_fill(has_elder | (parents >= beams), beams)  # `beams`: any index
     taken = wish.new_zeros(len(wish), beams + 1).scatter_(1, wish, 1)[:, :beams]
-    places = taken.argsort(dim=1, descending=True, stable=True)  # those wished for, then the free ones
-    return torch.empty_like(wish).scatter_(1, places, wish.argsort(dim=1, stable=True))
+    indices = taken.argsort(dim=1, descending=True, stable=True)  # the wished ones first, then the free ones
+    return torch.empty_like(wish).scatter_(1, indices, wish.argsort(dim=1, stable=True))
 
 
 def best_tokens(
@@ -168,13 +233,13 @@ def best_tokens(
 ) -> tuple[Float[Tensor, "rows best"], Int[Tensor, "rows best"]]:
     """The `number` likeliest tokens of each row, and as many more as are forbidden: log-probabilities, and ids.
 
-    log p = z - m - log sum exp(z - m), with the logits z and the largest, m: the order is known without a softmax.
-    A forbidden token has -inf; the others keep the probability that the model gives them.
+    log p = z - m - log sum exp(z - m), with the logits z and their maximum m. The order is that of the logits, so no
+    softmax over the vocabulary is needed. A forbidden token gets -inf; the others keep the model's probability.
     """
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    found, tokens = logits.topk(min(number + len(forbidden), logits.shape[1]))
-    largest = found[:, :1]
-    log_probs = found - largest - (logits - largest).exp_().sum(-1, keepdim=True).log_()
+    top, tokens = logits.topk(min(number + len(forbidden), logits.shape[1]))
+    largest = top[:, :1]
+    log_probs = top - largest - (logits - largest).exp_().sum(-1, keepdim=True).log_()
     for token in forbidden:
         log_probs = log_probs.masked_fill(tokens == token, -math.inf)
     return log_probs, tokens
@@ -183,7 +248,7 @@ def best_tokens(
 def best_token(
     logits: Float[Tensor, "rows vocab"], forbidden: Sequence[int] = ()
 ) -> tuple[Float[Tensor, "rows"], Int[Tensor, "rows"]]:
-    """The likeliest token of each row that is not forbidden: its log-probability, as the model gives it, and its id."""
+    """The likeliest token of each row that is not forbidden: the model's log-probability of the token, and its id."""
     log_probs = logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
     for token in forbidden:
         log_probs[:, token] = -math.inf

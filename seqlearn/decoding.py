@@ -1,7 +1,7 @@
-"""Search: from scores of the next token to whole sentences. Knows the encoder/decoder contract, no model class.
+"""Search: from scores of the next token to whole sentences, for any model under `seqlearn.nn.contract`.
 
-A search extends hypotheses, beginnings of a translation, token by token. One that ends with <eos>, or is as long as
-allowed, is complete. Of the complete ones the best has the largest
+A search extends hypotheses, prefixes of a translation, token by token. A hypothesis is complete when it ends with <eos>
+or is as long as allowed. The best complete hypothesis has the largest
 
     score = sum of the log-probabilities / penalty(length).
 
@@ -12,25 +12,27 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from itertools import accumulate, count
 from typing import TypeVar
 
 import torch
 from jaxtyping import Int
-from torch import Tensor, nn
+from torch import Tensor
 from tqdm.auto import tqdm
 
-from .beams import Beams, Hypothesis, LengthPenalty, Tree, best_token, best_tokens
+from .beams import Beams, Extensions, Hypothesis, LengthPenalty, Tree, best_token, best_tokens
 from .data.batches import pad
-from .nn.attention import record_attention
+from .fast_step import fast_step
+from .forced_decoding import forced_decoding
+from .nn.contract import Model, eval_mode
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
+Prefix = tuple[tuple[int, ...], tuple[float, ...]]  # tokens, and their log-probabilities
 
 
 def no_penalty(length: int) -> float:
-    """The score is the log-probability of the sentence. Each token lowers it, so it favours short sentences."""
+    """The score is the log-probability of the sentence. Each token lowers it, so short sentences are favoured."""
     return 1.0
 
 
@@ -40,27 +42,13 @@ def average(length: int) -> float:
 
 
 def gnmt(alpha: float = 0.6) -> LengthPenalty:
-    """Between the two, ((5 + length) / 6)^alpha: Wu et al. (2016), section 7, equation 14. With 0, no penalty."""
+    """((5 + length) / 6)^alpha, between the other two: Wu et al. (2016), section 7, equation 14. With 0, no penalty."""
     return lambda length: ((5 + length) / 6) ** alpha
 
 
 def default_max_length(source_lens: Int[Tensor, "batch"]) -> list[int]:
-    """How long a translation may become: by its own source alone, so that batch mates change nothing."""
+    """How many tokens each translation may have. Only its own source counts, not the rest of the batch."""
     return [2 * int(length) + 10 for length in source_lens]
-
-
-@contextmanager
-def eval_mode(model: nn.Module) -> Iterator[None]:
-    """In eval mode and without gradients; afterwards the parts of the model that were in training are so again."""
-    training = [part for part in model.modules() if part.training]
-    if training:
-        model.eval()
-    try:
-        with torch.inference_mode():
-            yield
-    finally:
-        for part in training:  # and no other: a frozen part of a model in training stays frozen
-            part.training = True
 
 
 def _limits(source_lens: Tensor, min_length: int, max_length: int | None) -> list[int]:
@@ -71,12 +59,12 @@ def _limits(source_lens: Tensor, min_length: int, max_length: int | None) -> lis
     if max_length is None:
         return [max(limit, min_length) for limit in default_max_length(source_lens)]
     if max_length < max(1, min_length):
-        raise ValueError(f"a translation cannot have {min_length} tokens at least and {max_length} at most")
+        raise ValueError(f"a translation cannot have at least {min_length} tokens and at most {max_length}")
     return [max_length] * len(source_lens)
 
 
-def _largest_to_come(length_penalty: LengthPenalty, limit: int) -> list[float]:
-    """For each length below `limit`, the largest penalty of a longer one."""
+def _largest_penalties(length_penalty: LengthPenalty, limit: int) -> list[float]:
+    """For each length below `limit`, the largest penalty of a longer hypothesis."""
     penalties = [length_penalty(length) for length in range(1, limit + 1)]
     for length, penalty in enumerate(penalties, 1):
         if not penalty > 0:
@@ -85,7 +73,7 @@ def _largest_to_come(length_penalty: LengthPenalty, limit: int) -> list[float]:
 
 
 def greedy_search(
-    model: nn.Module,
+    model: Model,
     source: Int[Tensor, "batch source"],
     source_lens: Int[Tensor, "batch"],
     *,
@@ -98,11 +86,11 @@ def greedy_search(
     """The likeliest next token, again and again, until <eos>. Finished sentences leave the batch.
 
     Args:
-        model: has `encoder` and `decoder` (see `seqlearn.nn.seq2seq`).
+        model: has `encoder` and `decoder` (see `seqlearn.nn.contract`).
         source, source_lens: padded ids and valid lengths.
         forbidden: ids that are never chosen (<pad>, <bos>).
-        min_length: tokens at least, before <eos>.
-        max_length: tokens at most, the same for all; default: see `default_max_length`.
+        min_length: the least number of tokens before <eos>.
+        max_length: the largest number of tokens, the same for all sentences; default: see `default_max_length`.
     """
     limits = _limits(source_lens, min_length, max_length)
     hypotheses = [Hypothesis() for _ in limits]
@@ -110,10 +98,11 @@ def greedy_search(
         return []
     with eval_mode(model):
         state = model.decoder.init_state(model.encoder(source, source_lens))
+        decoder = fast_step(model.decoder, state) or model.decoder
         tokens = torch.full((len(source), 1), bos, device=source.device)
         live = list(range(len(source)))  # the sentence that each row of the state belongs to
         for step in count(1):
-            logits, state = model.decoder(tokens, state)
+            logits, state = decoder(tokens, state)
             log_probs, chosen = best_token(logits[:, -1], [*forbidden, eos] if step <= min_length else forbidden)
             kept = []
             for row, (log_prob, token) in enumerate(zip(log_probs.tolist(), chosen.tolist(), strict=True)):
@@ -133,7 +122,7 @@ def greedy_search(
 
 
 def beam_search(
-    model: nn.Module,
+    model: Model,
     source: Int[Tensor, "batch source"],
     source_lens: Int[Tensor, "batch"],
     *,
@@ -151,23 +140,23 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """Extend each of the `width` hypotheses by every token, keep the `width` best of *all* extensions, and so on.
 
-    One hypothesis may leave several children, and another none. What is complete is set aside. A sentence is done when
-    nothing is left, or nothing that is left can win: as no log-probability is above 0, a sum s can at best become the
-    score s / (largest penalty of a longer length). That is right for every penalty, as long as it is positive. Done
-    sentences leave the batch. Sutskever et al. (2014), section 3.2; on stopping, Huang et al. (2017).
+    One hypothesis may leave several children, and another none. Complete hypotheses are set aside. A sentence is done
+    when no hypothesis is left, or when none that is left can win: as no log-probability is above 0, a sum s can at best
+    become the score s / (largest penalty of a longer length). That is right for every positive penalty. Done sentences
+    leave the batch. Sutskever et al. (2014), section 3.2; on stopping, Huang et al. (2017).
 
     Args:
         model, source, source_lens, forbidden, min_length, max_length: see `greedy_search`.
         width: how many hypotheses are kept; with 1, this is greedy search.
         length_penalty: `no_penalty`, `average`, `gnmt(alpha)`, or any positive function of the length.
         n_best: how many hypotheses are returned, at most `width`.
-        refill: a complete hypothesis gives its place to the next best one, so that `width` go on. This may find more,
-            and may go on where greedy search ends.
+        refill: a complete hypothesis gives its place to the next best one, so that `width` go on. The search may then
+            find more, and may go on where greedy search ends.
         attention: whether the hypotheses come with attention weights.
         trace: a list, to which the search tree of each sentence is added.
 
     Returns:
-        The best complete hypotheses of each sentence, best first; fewer than `n_best` where no more were met.
+        The best complete hypotheses of each sentence, best first; fewer than `n_best` if the search met no more.
 
     Raises:
         ValueError: a source is empty, a penalty is not positive, or lengths, width and n_best contradict each other.
@@ -175,72 +164,62 @@ def beam_search(
     if not 1 <= n_best <= width:
         raise ValueError(f"a beam of width {width} cannot give the {n_best} best hypotheses")
     limits = _limits(source_lens, min_length, max_length)
-    largest = {limit: _largest_to_come(length_penalty, limit) for limit in set(limits)}
-    found: list[list[Hypothesis]] = [[] for _ in limits]
-    trees = [Tree(best) for best in found]
-    if not found:
+    largest = {limit: _largest_penalties(length_penalty, limit) for limit in set(limits)}
+    best: list[list[Hypothesis]] = [[] for _ in limits]  # the complete hypotheses of each sentence, best first
+    trees = [Tree(hypotheses) for hypotheses in best]
+    if not best:
         return []
+
+    def can_win(sentence: int, total: float, step: int) -> bool:
+        """Whether a hypothesis with this sum of log-probabilities can still be among the `n_best`."""
+        to_beat = best[sentence][-1].score if len(best[sentence]) == n_best else -math.inf
+        return total > -math.inf and total / largest[limits[sentence]][step] > to_beat
+
     with eval_mode(model):
         state = model.decoder.init_state(model.encoder(source, source_lens))
+        decoder = fast_step(model.decoder, state) or model.decoder
         live = list(range(len(source)))  # the sentence that each line of `beams` belongs to
         beams = Beams.start(len(source), bos, source.device)
         for step in range(1, max(limits) + 1):
-            logits, state = model.decoder(beams.tokens[:, :, -1].reshape(-1, 1), state)
+            logits, state = decoder(beams.tokens[:, :, -1].reshape(-1, 1), state)
             banned = [*forbidden, eos] if step <= min_length else forbidden
             candidates = best_tokens(logits[:, -1], width + refill, banned)
-            extensions = beams.extend(*candidates, width * (1 + refill))  # best first
-
-            # What is complete is set aside.
-            at_limit = torch.tensor([[limits[sentence] == step] for sentence in live], device=source.device)
-            complete = ((extensions.tokens[:, :, -1] == eos) | at_limit) & (extensions.totals > -math.inf)
-            for line, place in complete[:, :width].nonzero().tolist():
-                best = found[live[line]]
-                best.append(Hypothesis.of(*extensions.at(line, place), eos, length_penalty))
-                best.sort(key=lambda hypothesis: -hypothesis.score)
-                del best[n_best:]
-
-            # What is left goes on in the sentences where it can still win.
-            totals, places = extensions.left(complete, width)
-            going = []
-            for line, (sentence, total) in enumerate(zip(live, totals[:, 0].tolist(), strict=True)):
-                to_beat = found[sentence][-1].score if len(found[sentence]) == n_best else -math.inf
-                if total > -math.inf and total / largest[limits[sentence]][step] > to_beat:
-                    going.append(line)
+            at_limit = [limits[sentence] == step for sentence in live]
+            extensions = Extensions.of(beams, candidates, width, eos, at_limit, refill)
+            for line, ids, log_probs in extensions.completed():
+                hypotheses = best[live[line]]
+                hypotheses.append(Hypothesis.of(ids, log_probs, eos, length_penalty))
+                hypotheses.sort(key=lambda hypothesis: -hypothesis.score)
+                del hypotheses[n_best:]
+            going = [line for line, total in enumerate(extensions.best_totals()) if can_win(live[line], total, step)]
             if trace is not None:
-                considered = beams.extend(*candidates, candidates[1].numel())
                 for line, sentence in enumerate(live):
-                    kept = places[line, totals[line] > -math.inf].tolist()
-                    fates = dict.fromkeys(kept, "kept" if line in going else "beaten")
-                    fates |= dict.fromkeys(complete[line, :width].nonzero()[:, 0].tolist(), "complete")
-                    named = {tuple(extensions.at(line, place)[0]): fate for place, fate in fates.items()}
-                    trees[sentence].steps.append(considered.nodes(line, named, length_penalty(step)))
+                    nodes = extensions.nodes(line, line in going, length_penalty(step))
+                    trees[sentence].steps.append(nodes)
             if not going:
                 break
-
-            beams = extensions.pick(going, totals, places, beams.totals.shape[1])
+            beams = extensions.pick(going)
             live = [live[line] for line in going]
             state = state.select(beams.rows.flatten())
-        for line, best in enumerate(found if attention else ()):
-            _attend(model, source[line : line + 1, : int(source_lens[line])], bos, best)
+    if attention:
+        for line, hypotheses in enumerate(best):
+            _add_attention(model, source[line : line + 1, : int(source_lens[line])], bos, hypotheses)
     if trace is not None:
         trace.extend(trees)
-    return found
+    return best
 
 
-def _attend(model: nn.Module, source: Tensor, bos: int, hypotheses: Sequence[Hypothesis]) -> None:
-    """Give the hypotheses of one sentence their attention weights, by reading them again, each by itself."""
+def _add_attention(model: Model, source: Tensor, bos: int, hypotheses: Sequence[Hypothesis]) -> None:
+    """Give the hypotheses of one sentence their attention weights: the model reads each again, by itself."""
     for hypothesis in hypotheses:
         inputs = [bos, *hypothesis.tokens][: len(hypothesis.log_probs)]
-        with record_attention(model) as record:
-            state = model.decoder.init_state(model.encoder(source, torch.tensor([source.shape[1]])))
-            model.decoder(torch.tensor([inputs], device=source.device), state)
-        # A layer that is called for each token recorded one row each time.
-        with torch.inference_mode(False):  # tensors like any others, for whoever computes with them
-            hypothesis.attention = {name: torch.cat(rows, dim=-2)[0].cpu() for name, rows in record.items() if rows}
+        tokens = torch.tensor([inputs], device=source.device)
+        forced = forced_decoding(model, source, torch.tensor([source.shape[1]]), tokens)
+        hypothesis.attention = {name: weights[0] for name, weights in forced.weights.items()}
 
 
 def exhaustive_search(
-    model: nn.Module,
+    model: Model,
     source: Int[Tensor, "batch source"],
     source_lens: Int[Tensor, "batch"],
     *,
@@ -253,21 +232,22 @@ def exhaustive_search(
     forbidden: Sequence[int] = (),
     most: int = 100_000,
 ) -> list[list[Hypothesis]]:
-    """The best of all sentences there are: for tiny vocabularies, to see what other searches miss.
+    """The best of all sentences there are. For tiny vocabularies, to see what other searches miss.
 
     Args: see `beam_search`; and
-        most: so many sentences may be tried.
+        most: how many sentences may be tried.
 
     Raises:
-        ValueError: there are more than `most`.
+        ValueError: there are more than `most` sentences.
     """
     limits = _limits(source_lens, min_length, max_length)
-    found: list[list[Hypothesis]] = []
+    best: list[list[Hypothesis]] = []
     with eval_mode(model):
         for line, limit in enumerate(limits):
             length = source_lens[line : line + 1]
             state = model.decoder.init_state(model.encoder(source[line : line + 1, : int(length)], length))
-            live, complete = [((), ())], []  # the tokens and the log-probabilities of each beginning
+            live: list[Prefix] = [((), ())]
+            complete: list[Prefix] = []
             for step in range(1, limit + 1):
                 last = torch.tensor([ids[-1:] or (bos,) for ids, _ in live], device=source.device)
                 logits, state = model.decoder(last, state)
@@ -278,41 +258,41 @@ def exhaustive_search(
                 longer, rows = [], []
                 for row, gains in enumerate(logits[:, -1].log_softmax(-1).tolist()):
                     for token in words:
-                        beginning = (*live[row][0], token), (*live[row][1], gains[token])
+                        prefix = (*live[row][0], token), (*live[row][1], gains[token])
                         if token != eos and step < limit:
-                            longer.append(beginning)
+                            longer.append(prefix)
                             rows.append(row)
                         elif token != eos or step > min_length:
-                            complete.append(beginning)
+                            complete.append(prefix)
                 if not longer:
                     break
                 live, state = longer, state.select(torch.tensor(rows, device=source.device))
-            hypotheses = [Hypothesis.of(*beginning, eos, length_penalty) for beginning in complete]
-            found.append(sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)[:n_best])
-    return found
+            hypotheses = [Hypothesis.of(*prefix, eos, length_penalty) for prefix in complete]
+            best.append(sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)[:n_best])
+    return best
 
 
 def in_batches(
-    search: Callable[[Tensor, Tensor], list[Found]],
+    search: Callable[[Tensor, Tensor], list[Result]],
     sentences: Sequence[Sequence[int]],
     pad_id: int,
     batch_size: int = 64,
     progress: bool | None = None,
-) -> list[Found]:
-    """What `search` finds for each sentence, in the order given; sentences of like length are searched together.
+) -> list[Result]:
+    """The result of `search` for each sentence, in the order given. Sentences of similar length share a batch.
 
     Args:
-        search: takes padded ids and valid lengths, and returns something for each of them.
+        search: takes padded ids and valid lengths, and returns one result for each sentence.
         sentences: ids of the sources.
         progress: whether to show a bar; default: from 1,000 sentences on.
     """
     order = sorted(range(len(sentences)), key=lambda index: len(sentences[index]))
-    found: dict[int, Found] = {}
-    shown = len(sentences) >= 1000 if progress is None else progress
-    hidden = not shown or bool(os.environ.get("TQDM_DISABLE"))  # tqdm's own switch, which its notebook bar overlooks
-    with tqdm(total=len(sentences), unit="sentence", leave=False, disable=hidden) as bar:
+    results: dict[int, Result] = {}
+    wanted = len(sentences) >= 1000 if progress is None else progress
+    is_off = not wanted or bool(os.environ.get("TQDM_DISABLE"))  # tqdm's own switch, which its notebook bar ignores
+    with tqdm(total=len(sentences), unit="sentence", leave=False, disable=is_off) as bar:
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
-            found.update(zip(rows, search(*pad([sentences[row] for row in rows], pad_id)), strict=True))
+            results.update(zip(rows, search(*pad([sentences[row] for row in rows], pad_id)), strict=True))
             bar.update(len(rows))
-    return [found[index] for index in range(len(sentences))]
+    return [results[index] for index in range(len(sentences))]

@@ -9,10 +9,11 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from .attention_map import AttentionMap
 from .data.lexicon import ADJECTIVES, BEFORE_VOWEL, DETERMINERS, NAMES, NOUNS, NUMBERS
 from .data.pairs import Link
 from .metrics import alignment_error_rate, argmax_links
-from .nn.attention import AttentionMap, Edit
+from .nn.recording import Edit
 
 
 def average(attention: AttentionMap) -> AttentionMap:

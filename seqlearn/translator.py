@@ -1,37 +1,34 @@
-"""A translator: a model and the two languages it was trained on, in one folder."""
+"""A translator: a model and the two languages that it was trained on, in one folder."""
 
 from __future__ import annotations
 
 import json
-import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, overload
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from .attention_map import AttentionMap
 from .data.batches import Batches, pad
 from .data.corpus import Split
 from .data.pairs import Pair
 from .data.text import BOS, EOS, Language, normalize
-from .decoding import Hypothesis, LengthPenalty, beam_search, eval_mode, gnmt, greedy_search, in_batches
+from .decoding import Hypothesis, LengthPenalty, beam_search, gnmt, greedy_search, in_batches
 from .devices import best_device
+from .forced_decoding import forced_decoding
 from .metrics import TextScore, alignment_error_rate, argmax_links, bleu, chrf, perplexity
-from .nn.attention import AttentionMap, record_attention
+from .models import Value, spec_of
+from .nn.contract import EncoderDecoder
 from .nn.masking import causal_mask
-from .nn.seq2seq import bahdanau, seq2seq
-from .nn.transformer import transformer
+from .nn.recording import attention_layers
 from .training.checkpoints import load_weights, save_weights
 from .training.loop import History, fit, mean_loss
 
-MODELS = {"bahdanau": bahdanau, "seq2seq": seq2seq, "transformer": transformer}
-ATTENTION = {  # the names that the layers of each kind have in a model
-    "cross": r"decoder\.(attention|blks\.\w+\.attention2)",
-    "encoder": r"encoder\.blks\.\w+\.attention",
-    "causal": r"decoder\.blks\.\w+\.attention1",
-}
+KINDS = ("cross", "encoder", "causal")  # of attention between tokens
 FORMAT = 1
 
 
@@ -68,7 +65,7 @@ class Translator:
 
     def __init__(
         self,
-        model: nn.Module,
+        model: EncoderDecoder,
         source: Language,
         target: Language,
         config: dict | None = None,
@@ -81,33 +78,31 @@ class Translator:
 
     @property
     def device(self) -> torch.device:
-        """Where the model is: training may have moved it."""
+        """The device that the model is on: training may have moved it."""
         return next(self.model.parameters()).device
 
     @property
     def attention_kinds(self) -> list[str]:
-        """The kinds of attention that the model has, of "cross", "encoder" and "causal"."""
-        return [kind for kind in ATTENTION if self._layers(kind)]
+        """The kinds of attention that the model has: some of "cross", "encoder" and "causal"."""
+        return [kind for kind in KINDS if attention_layers(self.model, kind)]
 
     @property
     def has_attention(self) -> bool:
-        """Whether the decoder looks at the source through a layer that can be recorded."""
+        """Whether the decoder looks at the source through an attention layer that can be recorded."""
         return "cross" in self.attention_kinds
 
-    def _layers(self, kind: str) -> list[str]:
-        """The names of the layers with this kind of attention, from the lowest to the highest."""
-        if kind not in ATTENTION:
-            raise ValueError(f"there is no attention {kind!r} to look at; choose from {', '.join(ATTENTION)}")
-        modules = self.model.named_modules()
-        return [name for name, module in modules if re.fullmatch(ATTENTION[kind], name) and hasattr(module, "record")]
-
     @classmethod
-    def new(cls, name: str, source: Language, target: Language, **sizes) -> Translator:
-        """An untrained translator with a model of this name ("bahdanau") and these sizes."""
-        if name not in MODELS:
-            raise ValueError(f"there is no model {name!r}; choose from {', '.join(MODELS)}")
-        model = MODELS[name](len(source.vocab), len(target.vocab), **sizes)
-        return cls(model, source, target, {"model": name, "sizes": sizes})
+    def new(cls, name: str, source: Language, target: Language, **settings: Value) -> Translator:
+        """An untrained translator.
+
+        Args:
+            name: of its model, one of `seqlearn.models.MODELS`.
+            settings: of the model; default: its own.
+        """
+        spec = spec_of(name)
+        settings = spec.complete(settings)
+        model = spec.build(len(source.vocab), len(target.vocab), **settings)
+        return cls(model, source, target, {"model": name, "sizes": settings})
 
     @classmethod
     def untrained(
@@ -120,11 +115,12 @@ class Translator:
         tokens: str = "word",
         vocab_size: int = 8000,
         seed: int = 0,
-        **sizes,
+        **settings: Value,
     ) -> Translator:
         """A translator with random weights, and vocabularies from the training part of `split` alone.
 
         Args:
+            name, settings: see `new`.
             languages: codes of both sides, such as ("en", "fr").
             min_freq: rarer words become <unk> (tokens "word").
             tokens: "word" or "bpe".
@@ -133,7 +129,7 @@ class Translator:
         source = Language.learn(languages[0], (pair.source for pair in split.train), min_freq, tokens, vocab_size)
         target = Language.learn(languages[1], (pair.target for pair in split.train), min_freq, tokens, vocab_size)
         torch.manual_seed(seed)
-        return cls.new(name, source, target, **sizes)
+        return cls.new(name, source, target, **settings)
 
     def fit(
         self, split: Split, *, batch_size: int = 64, seed: int = 0, max_length: int | None = 256, **options
@@ -141,8 +137,8 @@ class Translator:
         """Train on `split.train`; `split.valid` chooses the epoch, `split.test` is not looked at.
 
         Args:
-            max_length: longer pairs, in tokens of either side, are left out, with a warning that counts them: a single
-                one would make a whole batch as wide. None: keep all.
+            max_length: pairs with more tokens on either side are left out, with a warning that counts them: one long
+                pair makes its whole batch wide. None: keep all pairs.
             options: of `seqlearn.training.loop.fit`; `epochs` and `lr` among them.
         """
         languages = self.source, self.target
@@ -167,7 +163,7 @@ class Translator:
 
     @classmethod
     def load(cls, folder: str | Path, device: torch.device | str | None = None) -> Translator:
-        """Read what `save` wrote.
+        """Read the folder that `save` wrote.
 
         Raises:
             FileNotFoundError: the folder holds no translator.
@@ -203,6 +199,30 @@ class Translator:
             raise FileNotFoundError(f"there is no trained model {name!r}: {folder} does not exist")
         return cls.load(folder, device)
 
+    @overload
+    def search(
+        self,
+        sentences: Iterable[str],
+        batch_size: int = 64,
+        max_length: int | None = None,
+        *,
+        beam: int = 1,
+        n_best: None = None,
+        length_penalty: LengthPenalty | None = None,
+        progress: bool | None = None,
+    ) -> list[Hypothesis]: ...
+    @overload
+    def search(
+        self,
+        sentences: Iterable[str],
+        batch_size: int = 64,
+        max_length: int | None = None,
+        *,
+        beam: int = 1,
+        n_best: int,
+        length_penalty: LengthPenalty | None = None,
+        progress: bool | None = None,
+    ) -> list[list[Hypothesis]]: ...
     def search(
         self,
         sentences: Iterable[str],
@@ -218,39 +238,65 @@ class Translator:
 
         Args:
             beam: width of the beam; 1 is greedy search.
-            n_best: a list of so many hypotheses for each sentence instead, the best first; `beam` at most.
+            n_best: return a list of so many hypotheses for each sentence instead, best first; at most `beam`.
             length_penalty: see `seqlearn.decoding.beam_search`; default: `gnmt()`.
             progress: whether to show a bar; default: from 1,000 sentences on.
         """
-        vocab = self.target.vocab
-        options = {"bos": vocab.bos, "eos": vocab.eos, "forbidden": (vocab.pad, vocab.bos), "max_length": max_length}
-        beams = {"width": beam, "n_best": n_best or 1, "length_penalty": length_penalty or gnmt()}
-
-        def search(source: Tensor, source_lens: Tensor) -> list:
-            source = source.to(self.device)
-            if beam == 1 and n_best is None:
-                return greedy_search(self.model, source, source_lens, **options)
-            found = beam_search(self.model, source, source_lens, **options, **beams)
-            return found if n_best else [best[0] for best in found]
-
         ids = [self.source.encode(sentence) for sentence in sentences]
-        return in_batches(search, ids, self.source.vocab.pad, batch_size, progress)
+        pad_id, vocab = self.source.vocab.pad, self.target.vocab
+        forbidden = (vocab.pad, vocab.bos)
+        if beam == 1 and n_best is None:
+            return in_batches(
+                lambda source, lens: greedy_search(
+                    self.model, source.to(self.device), lens,
+                    bos=vocab.bos, eos=vocab.eos, forbidden=forbidden, max_length=max_length,
+                ),
+                ids, pad_id, batch_size, progress,
+            )  # fmt: skip
+        best = in_batches(
+            lambda source, lens: beam_search(
+                self.model, source.to(self.device), lens,
+                bos=vocab.bos, eos=vocab.eos, forbidden=forbidden, max_length=max_length,
+                width=beam, n_best=1 if n_best is None else n_best, length_penalty=length_penalty or gnmt(),
+            ),
+            ids, pad_id, batch_size, progress,
+        )  # fmt: skip
+        return best if n_best is not None else [hypotheses[0] for hypotheses in best]
 
+    @overload
+    def translate(self, sentences: str, batch_size: int = 64, *, n_best: None = None, **options: Any) -> str: ...
+    @overload
     def translate(
-        self, sentences: str | Sequence[str], batch_size: int = 64, **options
+        self, sentences: Sequence[str], batch_size: int = 64, *, n_best: None = None, **options: Any
+    ) -> list[str]: ...
+    @overload
+    def translate(self, sentences: str, batch_size: int = 64, *, n_best: int, **options: Any) -> list[str]: ...
+    @overload
+    def translate(
+        self, sentences: Sequence[str], batch_size: int = 64, *, n_best: int, **options: Any
+    ) -> list[list[str]]: ...
+    def translate(
+        self,
+        sentences: str | Sequence[str],
+        batch_size: int = 64,
+        *,
+        n_best: int | None = None,
+        **options: Any,  # of `search`, which has their types
     ) -> str | list[str] | list[list[str]]:
-        """The translation of a sentence, or of each of several; or a list of them, with the option `n_best`.
+        """The translation of a sentence, or of each of several sentences.
 
         Args:
-            options: of `search`, such as `beam` and `n_best`.
+            n_best: return a list of so many translations for each sentence instead, best first.
+            options: of `search`, such as `beam` and `length_penalty`.
         """
-        if isinstance(sentences, str):
-            return self.translate([sentences], **options)[0]
-        decode = self.target.decode
-        found = self.search(sentences, batch_size, **options)
-        return [
-            [decode(each.tokens) for each in best] if isinstance(best, list) else decode(best.tokens) for best in found
-        ]
+        several = [sentences] if isinstance(sentences, str) else sentences
+        if n_best is None:
+            found = self.search(several, batch_size, **options)
+            translations = [self.target.decode(hypothesis.tokens) for hypothesis in found]
+        else:
+            best = self.search(several, batch_size, n_best=n_best, **options)
+            translations = [[self.target.decode(one.tokens) for one in hypotheses] for hypotheses in best]
+        return translations[0] if isinstance(sentences, str) else translations
 
     def unknown(self, sentence: str) -> list[str]:
         """The tokens of a source sentence that the model never saw in training, each once."""
@@ -261,9 +307,9 @@ class Translator:
         """Where the model looks in `source` while it writes `target` (default: its own translation).
 
         Args:
-            kind: "cross": each row is the token that is being written, <eos> among them, and the columns are the
-                source. "encoder": source tokens look at each other. "causal": the decoder looks back; rows and columns
-                are the tokens it has read, <bos> first: a row looks for what comes *after* its token.
+            kind: "cross": each row is a token that is being written, the last one <eos>; the columns are the source.
+                "encoder": source tokens look at each other. "causal": the decoder looks back. Rows and columns are then
+                the tokens that it has read, <bos> first: in each row it looks for the token *after* the row's token.
 
         Raises:
             ValueError: the model has no attention of this kind.
@@ -280,7 +326,9 @@ class Translator:
 
         Args and Raises: see `attend`.
         """
-        if not self._layers(kind):
+        if kind not in KINDS:
+            raise ValueError(f"there is no attention {kind!r} to look at; choose from {', '.join(KINDS)}")
+        if kind not in self.attention_kinds:
             which = "" if kind == "cross" else f"{kind} "
             raise ValueError(f"a {self.config.get('model', 'model')} model has no {which}attention to look at")
         texts = [(pair.source, pair.target) if isinstance(pair, Pair) else pair for pair in pairs]
@@ -325,15 +373,14 @@ class Translator:
 
     def _weights(self, pairs: Sequence[tuple[str, str]], kind: str, batch_size: int) -> Iterator[Tensor]:
         """The attention `(layers, heads, queries, keys)` of each pair, in order, padding cut off, <eos> kept."""
-        layers, bos = self._layers(kind), self.target.vocab.bos
+        bos = self.target.vocab.bos
         for chunk in _chunks(pairs, batch_size):
             source, source_lens = pad([self.source.encode(text) for text, _ in chunk], self.source.vocab.pad)
             target, target_lens = pad([[bos, *self.target.encode(text)] for _, text in chunk], self.target.vocab.pad)
-            with eval_mode(self.model), record_attention(self.model) as record:
-                self.model(source.to(self.device), source_lens, target[:, :-1].to(self.device))
-            # A layer that is called for each token has recorded a row each time, and one with a single head no heads.
-            maps = [torch.cat(record[layer], dim=-2).cpu() for layer in layers]  # batch, [heads,] queries, keys
-            weights = torch.stack([each if each.dim() == 4 else each.unsqueeze(1) for each in maps], dim=1)
+            tokens = target[:, :-1].to(self.device)
+            weights = forced_decoding(self.model, source.to(self.device), source_lens, tokens).attention(kind)
+            if weights is None:
+                raise ValueError(f"the model has {kind} attention, but did not use it")
             query_lens = source_lens if kind == "encoder" else target_lens - 1
             key_lens = target_lens - 1 if kind == "causal" else source_lens
             for row, (queries, keys) in enumerate(zip(query_lens, key_lens, strict=True)):

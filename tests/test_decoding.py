@@ -12,7 +12,7 @@ from torch import nn
 
 from seqlearn import beams
 from seqlearn.decoding import average, beam_search, exhaustive_search, gnmt, greedy_search, in_batches, no_penalty
-from seqlearn.nn.attention import record_attention
+from seqlearn.nn.recording import record_attention
 from seqlearn.nn.seq2seq import bahdanau, seq2seq
 from seqlearn.nn.transformer import transformer
 
@@ -435,7 +435,7 @@ def test_what_cannot_be_searched_is_said(search, as_a_user):
     model = random_model(0)
     with pytest.raises(ValueError, match="source 1 is empty"):
         search(model, torch.tensor([[3], [0]]), torch.tensor([1, 0]), **IDS)
-    with pytest.raises(ValueError, match="3 tokens at least and 2 at most"):
+    with pytest.raises(ValueError, match="at least 3 tokens and at most 2"):
         run(model, search=search, min_length=3, max_length=2)
     with pytest.raises(ValueError, match="0 at most"):
         run(model, search=search, max_length=0)

@@ -3,16 +3,12 @@
 import pytest
 import torch
 
+from seqlearn.attention_map import AttentionMap
 from seqlearn.data import corpus
 from seqlearn.data.text import WordTokenizer
 from seqlearn.metrics import alignment_error_rate
-from seqlearn.nn.attention import (
-    AttentionMap,
-    DotProductAttention,
-    MultiHeadAttention,
-    edit_attention,
-    record_attention,
-)
+from seqlearn.nn.attention import DotProductAttention, MultiHeadAttention
+from seqlearn.nn.recording import edit_attention, record_attention
 from seqlearn.reading import (
     average,
     chosen,

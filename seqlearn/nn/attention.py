@@ -1,11 +1,15 @@
-"""Attention: each query takes a weighted average of the values, and the weights say where it looked.
+"""Attention: each query takes a weighted average of the values, and the weights say where the query looked.
 
-The three scores share one contract: `attention(queries, keys, values, mask)`, or, where queries come one by one,
-`project_keys(keys)` once and then `attend(queries, projected_keys, values, mask)` for each. Several heads project the
-values as well: `project(keys, values)`.
+All layers share one contract: `attention(queries, keys, values, mask)`. Where queries come one by one, as in a decoder,
+the keys are projected once, `project_keys(keys)`, and each query calls `attend(queries, projected_keys, values, mask)`.
+`MultiHeadAttention` projects the values as well: `project(keys, values)`.
+
+A new score is added in two places: its layer here, and its name in `SCORES`.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -13,10 +17,10 @@ from torch import Tensor, nn
 
 from .masking import Mask, as_mask, causal_mask, masked_softmax
 from .positions import RotaryPositions
-from .watching import AttentionMap, Edit, Watched, edit_attention, record_attention  # noqa: F401  one front door
+from .recording import AttentionLayer
 
 
-class AdditiveAttention(Watched):
+class AdditiveAttention(AttentionLayer):
     """Scores by a small network: score(q, k) = w_v^T tanh(W_q q + W_k k).
 
     Bahdanau, Cho and Bengio (2015), section 3.1 and appendix A.1.2. Queries and keys may differ in size.
@@ -35,7 +39,7 @@ class AdditiveAttention(Watched):
         self.dropout = nn.Dropout(dropout)
 
     def project_keys(self, keys: Float[Tensor, "batch keys key_size"]) -> Float[Tensor, "batch keys hiddens"]:
-        """W_k k: it does not depend on the query, so a decoder needs it once for a sentence, not once for a step."""
+        """W_k k. It does not depend on the query: a decoder computes it once for a sentence, not at each step."""
         return self.W_k(keys)
 
     def forward(
@@ -58,15 +62,15 @@ class AdditiveAttention(Watched):
         """Like `forward`, with keys that went through `project_keys` already."""
         features = self.W_q(queries).unsqueeze(2) + projected_keys.unsqueeze(1)  # batch, queries, keys, hiddens
         scores = self.w_v(features.tanh_()).squeeze(-1)  # batch, queries, keys
-        weights = self.watch(masked_softmax(scores, mask), mask)
+        weights = self.expose(masked_softmax(scores, mask), mask)
         return self.dropout(weights) @ values
 
 
-class DotProductAttention(Watched):
+class DotProductAttention(AttentionLayer):
     """Scores by a scaled dot product: score(q, k) = q . k / sqrt(d).
 
-    Vaswani et al. (2017), section 3.2.1. Queries and keys have the same size d. While nobody records the weights, they
-    are never stored: PyTorch's fused kernel does all in one pass.
+    Vaswani et al. (2017), section 3.2.1. Queries and keys have the same size d. As long as nobody records the
+    weights, they are never stored: PyTorch's fused kernel does everything in one pass.
 
     Args:
         dropout: probability with which a weight is dropped in training.
@@ -77,7 +81,7 @@ class DotProductAttention(Watched):
         self.dropout = nn.Dropout(dropout)
 
     def project_keys(self, keys: Float[Tensor, "batch *heads keys size"]) -> Float[Tensor, "batch *heads keys size"]:
-        """The keys as they are: this score has no parameters."""
+        """The keys, unchanged: this score has no parameters."""
         return keys
 
     def forward(
@@ -93,7 +97,7 @@ class DotProductAttention(Watched):
     attend = forward
 
 
-class BilinearAttention(Watched):
+class BilinearAttention(AttentionLayer):
     """Scores by a learned product: score(q, k) = q^T W k.
 
     Luong, Pham and Manning (2015), section 3.1, "general". Queries and keys may differ in size.
@@ -109,7 +113,7 @@ class BilinearAttention(Watched):
         self.dropout = nn.Dropout(dropout)
 
     def project_keys(self, keys: Float[Tensor, "batch keys key_size"]) -> Float[Tensor, "batch keys query_size"]:
-        """W k: needed once for a sentence. What remains is a dot product with the query."""
+        """W k, computed once for a sentence. What remains for each query is a dot product."""
         return self.W(keys)
 
     def forward(
@@ -133,20 +137,21 @@ class BilinearAttention(Watched):
         return dot_product_attend(self, queries, projected_keys, values, mask, 1.0)
 
 
-class MultiHeadAttention(Watched):
+class MultiHeadAttention(AttentionLayer):
     """Several scaled dot-product attentions side by side, each in a part of the features, and their contexts joined.
 
     head_i = attention(W_q^i q, W_k^i k, W_v^i v), output W_o [head_1; ...; head_h]: Vaswani et al. (2017), section
-    3.2.2. Heads have num_hiddens / num_heads features each, so that all of them cost what one large one would.
+    3.2.2. Each head has num_hiddens / num_heads features, so all heads together cost as much as one large head.
 
     Args:
         num_hiddens: size of the output, and of all heads together.
-        num_heads: must divide it.
+        num_heads: must divide `num_hiddens`.
         dropout: probability with which a weight is dropped in training (with 0, a CPU has a fused kernel).
-        bias: whether the four projections have one. With it, a query with nothing to attend to gets W_o's bias, not 0.
-        query_size, key_size, value_size: sizes of what comes in; default: `num_hiddens`.
-        rotary: for self-attention; queries and keys are rotated by their positions (see `RotaryPositions`). The queries
-            are then the last of the keys.
+        bias: whether the four projections have a bias. A query with nothing to attend to gives 0 without a bias, and
+            W_o's bias with one.
+        query_size, key_size, value_size: sizes of the inputs; default: `num_hiddens`.
+        rotary: for self-attention: queries and keys are rotated by their positions (see `RotaryPositions`). The queries
+            then stand at the last positions of the keys.
 
     Raises:
         ValueError: the heads do not share the features evenly.
@@ -177,7 +182,7 @@ class MultiHeadAttention(Watched):
     def project(
         self, keys: Float[Tensor, "batch keys key_size"], values: Float[Tensor, "batch keys value_size"], start: int = 0
     ) -> tuple[Float[Tensor, "batch heads keys head_size"], Float[Tensor, "batch heads keys head_size"]]:
-        """W_k k and W_v v, split into heads: needed once for a sentence. `start`: the first key's position (rotary)."""
+        """W_k k and W_v v, split into heads, once for a sentence. `start`: the position of the first key (rotary)."""
         projected = self._split(self.W_k(keys))
         return projected if self.rotary is None else self.rotary(projected, start), self._split(self.W_v(values))
 
@@ -193,7 +198,7 @@ class MultiHeadAttention(Watched):
 
         Args:
             mask: see `seqlearn.nn.masking.as_mask`; the same for all heads, or `(batch, heads, queries, keys)`.
-            causal: no query may attend to a key of its future, the queries being the last of the keys.
+            causal: no query may attend to a later key. The queries stand at the last positions of the keys.
         """
         return self.attend(queries, *self.project(keys, values), mask, causal)
 
@@ -214,7 +219,7 @@ class MultiHeadAttention(Watched):
         return self.W_o(context.transpose(1, 2).flatten(2))  # batch, queries, heads * head_size
 
     def _split(self, projected: Float[Tensor, "batch steps hiddens"]) -> Float[Tensor, "batch heads steps head_size"]:
-        """The features of each head apart. A view: nothing is copied."""
+        """Give each head its part of the features. The result is a view: nothing is copied."""
         return projected.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
 
 
@@ -227,12 +232,12 @@ def dot_product_attend(
     scale: float,
     causal: bool = False,
 ) -> Float[Tensor, "batch *heads queries value_size"]:
-    """softmax(scale q . k) v. The weights exist as a tensor only while `layer` records them.
+    """softmax(scale q . k) v. The weights exist as a tensor only while `layer` has a record.
 
-    With `causal`, the queries are the last of the keys, and none may attend to a key after its own.
+    With `causal`, the queries stand at the last positions of the keys, and no query may attend to a later key.
     """
     if mask is not None:
-        scores = queries.new_empty(()).expand(*queries.shape[:-1], keys.shape[-2])  # a shape, without memory
+        scores = queries.new_empty(()).expand(*queries.shape[:-1], keys.shape[-2])  # only its shape counts: no memory
         mask = as_mask(mask, scores)
     steps, past = queries.shape[-2], keys.shape[-2] - queries.shape[-2]
     kernel_is_causal = causal and mask is None and past == 0 and layer.record is None
@@ -240,12 +245,39 @@ def dot_product_attend(
         order = causal_mask(steps, past, queries.device)
         mask = order if mask is None else mask & order
     if layer.record is not None:
-        weights = layer.watch(masked_softmax(queries @ keys.transpose(-2, -1) * scale, mask), mask)
+        weights = layer.expose(masked_softmax(queries @ keys.transpose(-2, -1) * scale, mask), mask)
         return layer.dropout(weights) @ values
     dropout = layer.dropout.p if layer.training else 0.0
     if queries.dim() > 3:
         return F.scaled_dot_product_attention(queries, keys, values, mask, dropout, kernel_is_causal, scale=scale)
-    # The fused kernels ask for an axis of heads.
+    # The fused kernels want an axis of heads.
     mask = mask if mask is None or mask.dim() < 3 else mask.unsqueeze(1)
     one_head = (tensor.unsqueeze(1) for tensor in (queries, keys, values))
     return F.scaled_dot_product_attention(*one_head, mask, dropout, scale=scale).squeeze(1)
+
+
+def _dot_product(query_size: int, key_size: int) -> DotProductAttention:
+    if query_size != key_size:
+        raise ValueError(f"a dot product needs queries and keys of one size, not {query_size} and {key_size}")
+    return DotProductAttention()
+
+
+SCORES: dict[str, Callable[[int, int], AdditiveAttention | DotProductAttention | BilinearAttention]] = {
+    "additive": lambda query_size, key_size: AdditiveAttention(query_size, key_size, query_size),
+    "dot": _dot_product,
+    "bilinear": BilinearAttention,
+}
+"""The scores that a decoder can choose from: the name -> the layer for these sizes of queries and keys."""
+
+
+def make_attention(
+    score: str, query_size: int, key_size: int
+) -> AdditiveAttention | DotProductAttention | BilinearAttention:
+    """The attention layer with this score, for queries and keys of these sizes.
+
+    Raises:
+        ValueError: there is no such score, or its layer does not take these sizes.
+    """
+    if score not in SCORES:
+        raise ValueError(f"there is no score {score!r}; choose from {', '.join(SCORES)}")
+    return SCORES[score](query_size, key_size)

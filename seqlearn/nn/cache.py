@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -16,8 +15,8 @@ MOVED = -1
 class Past:
     """The keys and values of the tokens so far, in one layer, in storage that has room for more.
 
-    A state names the `length` of its own past, so several states may share one storage: what one of them wrote behind
-    its own length, no other takes for its own, or writes over.
+    A state names the `length` of its own past, so several states may share one storage: a state never reads or
+    overwrites what another wrote beyond its length.
     """
 
     def __init__(
@@ -34,10 +33,10 @@ class Past:
         values: Float[Tensor, "rows heads steps head_size"],
         length: int,
     ) -> Past:
-        """The first `length` steps and these new ones. The storage doubles when it is full: few steps copy anything."""
+        """The first `length` steps and these new steps. A full storage doubles, so that few steps copy anything."""
         self._check()
         end = length + keys.shape[2]
-        if keys.requires_grad:  # autograd needs the old ones as they were
+        if keys.requires_grad:  # autograd needs the old keys and values unchanged
             joined = (
                 torch.cat([old[:, :, :length], new], 2) for old, new in ((self.keys, keys), (self.values, values))
             )
@@ -53,8 +52,8 @@ class Past:
     def select(self, rows: Int[Tensor, "chosen"]) -> Past:
         """These rows, repeated, reordered or dropped.
 
-        Where they are no more than there were, rows that stay in their place are not copied, and the others are within
-        the storage: this Past is then used up.
+        If the number of rows does not grow, rows that stay at their index are not copied, and the others are moved
+        within the storage: this Past is then used up.
         """
         self._check()
         count = len(rows)
@@ -83,8 +82,8 @@ def _with_room(steps: Float[Tensor, "rows heads steps head_size"], room: int) ->
 class TransformerState:
     """Where a Transformer decoder stands: `beams` rows for each sentence, side by side.
 
-    The source's keys and values are held once for each sentence, however many beams share them; those of the tokens so
-    far, once for each row.
+    The source's keys and values are held once for each sentence, however many beams share them. The keys and values of
+    the tokens so far are held once for each row.
     """
 
     memory: tuple[KeysValues, ...]  # for each block
@@ -92,12 +91,11 @@ class TransformerState:
     past: tuple[Past | None, ...]  # for each block
     beams: int = 1
     length: int = 0
-    step: Callable | None = None  # the decoder for one token at a time; see `seqlearn.nn.stepping`
 
     def select(self, rows: Int[Tensor, "chosen"]) -> TransformerState:
-        """The state of these rows, repeated, reordered or dropped. This one is then used up.
+        """The state of these rows, repeated, reordered or dropped. The old state is then used up.
 
-        The memory is copied only where sentences end, and of the tokens so far only rows that do not stay in place.
+        The memory is copied only where sentences end. Of the tokens so far, only rows that change their index are.
         """
         held = len(self.memory[0][0])  # sentences
         if torch.equal(rows, torch.arange(held * self.beams, device=rows.device)):
@@ -112,9 +110,13 @@ class TransformerState:
 
 
 def sentences_of(rows: Int[Tensor, "chosen"], beams: int) -> tuple[Int[Tensor, "sentences"], int]:
-    """The sentences that these rows belong to, `beams` rows each until now, and how many rows each has from now on."""
+    """Which sentences these rows belong to, and how many rows each sentence has from now on.
+
+    Until now each sentence had `beams` rows. If the sentences no longer have the same number of rows, each row counts
+    as a sentence of its own.
+    """
     sentences, counts = (rows // beams).unique_consecutive(return_counts=True)
     after = int(counts[0]) if len(counts) else 1
-    if (counts != after).any():  # as many rows for each sentence no longer: a sentence for each row
+    if (counts != after).any():
         return rows // beams, 1
     return sentences, after

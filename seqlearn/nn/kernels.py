@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from .masking import as_mask, masked_softmax
+from .recording import AttentionLayer
 
 KERNELS = ("gaussian", "boxcar", "epanechnikov", "triangular", "constant")
 FLAT = ("boxcar", "constant")
@@ -32,7 +33,7 @@ def kernel(name: str, distances: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     raise ValueError(f"there is no kernel {name!r}; choose from {', '.join(KERNELS)}")
 
 
-class KernelRegression(nn.Module):
+class KernelRegression(AttentionLayer):
     """A weighted average of the values: f(q) = sum_i K((q - k_i) / width) v_i / sum_j K((q - k_j) / width).
 
     Nadaraya (1964), Watson (1964). With the Gaussian kernel the weights are softmax(-((q - k) / width)^2 / 2):
@@ -47,7 +48,7 @@ class KernelRegression(nn.Module):
         ValueError: there is no such kernel, the width is not above 0, or the kernel has no slope to learn it from.
     """
 
-    record: list[Tensor] | None = None  # set by record_attention, for the time of its block
+    kind = "kernel"
 
     def __init__(self, kernel: str = "gaussian", width: float = 1.0, learned: bool = False):
         super().__init__()
@@ -58,7 +59,7 @@ class KernelRegression(nn.Module):
         if learned and kernel in FLAT:
             raise ValueError(f"a {kernel} kernel is flat: its width cannot be learned by gradients")
         self.kernel = kernel
-        self.log_width = nn.Parameter(torch.tensor(float(width)).log(), requires_grad=learned)
+        self.log_width = torch.nn.Parameter(torch.tensor(float(width)).log(), requires_grad=learned)
 
     @property
     def width(self) -> Float[Tensor, ""]:
@@ -93,7 +94,5 @@ class KernelRegression(nn.Module):
         mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*batch queries"]:
         """The prediction at each query; 0 where no key is within reach."""
-        weights = self.weights(queries, keys, mask)
-        if self.record is not None:
-            self.record.append(weights.detach())
+        weights = self.expose(self.weights(queries, keys, mask), mask)
         return (weights @ values.unsqueeze(-1)).squeeze(-1)

@@ -1,13 +1,4 @@
-"""Recurrent encoders and decoders, under the contract that training and search share.
-
-    memory = encoder(source, source_lens)         # opaque to search
-    state = decoder.init_state(memory)
-    logits, state = decoder(tokens, state)        # the 1..n tokens that follow those already in `state`
-    state = state.select(rows)                    # rows repeated, reordered or dropped
-
-Training gives the decoder all tokens at once, search gives it one at a time: the same method, the same numbers.
-A state is used once: the call that takes it may reuse its storage.
-"""
+"""Recurrent encoders and decoders, under the contract of `seqlearn.nn.contract`."""
 
 from __future__ import annotations
 
@@ -20,32 +11,16 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from .attention import AdditiveAttention, BilinearAttention, DotProductAttention
+from .attention import make_attention
+from .contract import EncoderDecoder
 from .masking import sequence_mask
 from .recurrence import AttentionState, unroll
 
 RNNS = {"gru": nn.GRU, "lstm": nn.LSTM}
-SCORES = ("additive", "dot", "bilinear")
-
-
-class EncoderDecoder(nn.Module):
-    """An encoder and a decoder, trained together."""
-
-    def __init__(self, encoder: nn.Module, decoder: nn.Module):
-        super().__init__()
-        self.encoder = encoder
-        self.decoder = decoder
-
-    def forward(
-        self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"], tokens: Int[Tensor, "batch steps"]
-    ) -> Float[Tensor, "batch steps vocab"]:
-        """The logits of the token after each of `tokens`, all of which are given (teacher forcing)."""
-        state = self.decoder.init_state(self.encoder(source, source_lens))
-        return self.decoder(tokens, state)[0]
 
 
 class RNNMemory(NamedTuple):
-    """What a recurrent encoder knows of a source: an output for each step, the last state, and which steps are real.
+    """What a recurrent encoder knows of its sources: an output for each step, the last state, and which steps are real.
 
     `cell` is the second half of an LSTM's last state.
     """
@@ -57,14 +32,14 @@ class RNNMemory(NamedTuple):
 
 
 class Seq2SeqEncoder(nn.Module):
-    """A recurrent net over the source, read in both directions unless told otherwise.
+    """A recurrent net that reads the source, in both directions unless told otherwise.
 
-    Padding is never read: the last state is that of the last real token, in each direction.
+    Padding is never read: in each direction, the last state is the state after the last real token.
     Cho et al. (2014), section 2.2; both directions: Bahdanau et al. (2015), section 3.2.
 
     Args:
         vocab_size, embed_size: of the source tokens.
-        num_hiddens: of each direction; the memory is `output_size` wide, twice that with two directions.
+        num_hiddens: size of each direction; `output_size` is the size of both together.
         num_layers: stacked layers, with `dropout` between them.
         cell: "gru" or "lstm".
     """
@@ -91,9 +66,7 @@ class Seq2SeqEncoder(nn.Module):
     def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> RNNMemory:
         """Read each source up to its length (at least 1)."""
         embedded, lengths = self.dropout(self.embedding(source)), source_lens.cpu()
-        if bool(
-            (lengths == source.shape[1]).all()
-        ):  # no padding, nothing to pack: a batch of one length is read faster
+        if bool((lengths == source.shape[1]).all()):  # no padding: reading without packing is faster
             outputs, last = self.rnn(embedded)
         else:
             packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
@@ -138,9 +111,9 @@ class Seq2SeqDecoder(nn.Module):
     Args:
         vocab_size, embed_size: of the target tokens.
         memory_size: the encoder's `output_size`.
-        num_hiddens, num_layers: of the net, as many layers as the encoder's; `dropout` stands before, between and after
-            them.
-        cell: "gru" or "lstm", as the encoder's.
+        num_hiddens, num_layers: of the net. It has as many layers as the encoder; `dropout` stands before, between and
+            after the layers.
+        cell: "gru" or "lstm", the same as in the encoder.
     """
 
     def __init__(
@@ -176,7 +149,7 @@ class Seq2SeqDecoder(nn.Module):
     def features(
         self, tokens: Int[Tensor, "rows steps"], state: PlainState
     ) -> tuple[Float[Tensor, "rows steps hiddens"], PlainState]:
-        """What `dense` turns into logits. The loss asks for these, so as not to hold all logits at once."""
+        """What `dense` turns into logits. The loss asks for the features, so that it never holds all logits at once."""
         context = state.context.unsqueeze(1).expand(-1, tokens.shape[1], -1)
         inputs = torch.cat([self.dropout(self.embedding(tokens)), context], dim=-1)
         outputs, last = self.rnn(inputs, state.hidden if state.cell is None else (state.hidden, state.cell))
@@ -185,7 +158,7 @@ class Seq2SeqDecoder(nn.Module):
 
 
 class Seq2SeqAttentionDecoder(nn.Module):
-    """A GRU that, before each step, looks at the source again through attention.
+    """A GRU that looks at the source again, through attention, before each step.
 
     The state before the step is the query, the encoder's outputs are keys and values, and the context joins the token
     as input: s_i = GRU(s_{i-1}, [E y_{i-1}; c_i]), c_i = sum_j alpha_ij h_j. Bahdanau et al. (2015), section 3.1.
@@ -194,7 +167,8 @@ class Seq2SeqAttentionDecoder(nn.Module):
         vocab_size, embed_size: of the target tokens.
         memory_size: the encoder's `output_size`.
         num_hiddens, num_layers: of the GRU; `dropout` stands before and after it and between its layers.
-        score: "additive" (Bahdanau's), "bilinear" or "dot" (Luong's), how the state is compared with the outputs.
+        score: how the state is compared with the encoder's outputs: "additive" (Bahdanau's), "bilinear" or "dot" (both
+            Luong's); see `seqlearn.nn.attention.SCORES`.
     """
 
     def __init__(
@@ -211,12 +185,13 @@ class Seq2SeqAttentionDecoder(nn.Module):
         self.embedding = nn.Embedding(vocab_size, embed_size)
         self.bridge = nn.Linear(memory_size, num_hiddens)
         self.attention = make_attention(score, num_hiddens, memory_size)
+        self.attention.kind = "cross"
         self.rnn = nn.GRU(embed_size + memory_size, num_hiddens, num_layers)
         self.dense = nn.Linear(num_hiddens, vocab_size)
         self.dropout = nn.Dropout(dropout)
 
     def init_state(self, memory: RNNMemory) -> AttentionState:
-        """The state before the first token. Keys are projected here: once for a sentence, not once for a step."""
+        """The state before the first token. Keys are projected here, once for a sentence, not at every step."""
         keys = self.attention.project_keys(memory.outputs)
         hidden = torch.tanh(self.bridge(memory.hidden))
         return AttentionState(keys, memory.outputs, memory.mask, hidden)
@@ -231,36 +206,22 @@ class Seq2SeqAttentionDecoder(nn.Module):
     def features(
         self, tokens: Int[Tensor, "rows steps"], state: AttentionState
     ) -> tuple[Float[Tensor, "rows steps hiddens"], AttentionState]:
-        """What `dense` turns into logits. The loss asks for these, so as not to hold all logits at once."""
+        """What `dense` turns into logits. The loss asks for the features, so that it never holds all logits at once."""
         embed_size = self.embedding.embedding_dim
         of_token, of_context = self.rnn.weight_ih_l0.split([embed_size, state.values.shape[-1]], dim=1)
         embedded = self.dropout(self.embedding(tokens.T))
-        # The token's half of the input gates needs no state: one product for all steps.
+        # The token's part of the input gates does not depend on the state: one product for all steps.
         token_gates = F.linear(embedded, of_token, self.rnn.bias_ih_l0)  # steps, rows, gates
         outputs, hidden = unroll(self.attention, self.rnn, self.dropout, token_gates, of_context, state)
         features = self.dropout(outputs.transpose(0, 1))
         return features, replace(state, hidden=hidden, length=state.length + tokens.shape[1])
 
 
-def make_attention(score: str, query_size: int, key_size: int) -> nn.Module:
-    """The attention with this score, for queries and keys of these sizes."""
-    match score:
-        case "additive":
-            return AdditiveAttention(query_size, key_size, query_size)
-        case "bilinear":
-            return BilinearAttention(query_size, key_size)
-        case "dot" if query_size == key_size:
-            return DotProductAttention()
-        case "dot":
-            raise ValueError(f"a dot product needs queries and keys of one size, not {query_size} and {key_size}")
-    raise ValueError(f"there is no score {score!r}; choose from {', '.join(SCORES)}")
-
-
 def seq2seq(
     source_vocab_size: int,
     target_vocab_size: int,
     embed_size: int = 128,
-    num_hiddens: int = 256,
+    num_hiddens: int = 128,
     num_layers: int = 1,
     dropout: float = 0.1,
     cell: str = "gru",
@@ -286,8 +247,8 @@ def bahdanau(
 ) -> EncoderDecoder:
     """The model of Bahdanau et al. (2015): a bidirectional GRU encoder and a GRU decoder with attention.
 
-    `num_hiddens` is the size of each encoder direction and of the decoder. With the score "dot", queries and keys have
-    to agree in size: the decoder is then as wide as both directions together.
+    `num_hiddens` is the size of each encoder direction and of the decoder. The score "dot" needs queries and keys of
+    one size: the decoder is then as wide as both directions together.
     """
     encoder = Seq2SeqEncoder(source_vocab_size, embed_size, num_hiddens, num_layers, dropout)
     decoder_hiddens = encoder.output_size if score == "dot" else num_hiddens

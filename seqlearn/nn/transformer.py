@@ -1,15 +1,15 @@
-"""The Transformer: an encoder and a decoder made of attention, under the contract of `seqlearn.nn.seq2seq`.
+"""The Transformer: an encoder and a decoder made of attention, under the contract of `seqlearn.nn.contract`.
 
-Vaswani et al. (2017), with the choice between its post-norm and pre-norm (Xiong et al., 2020). As in the paper (section
-5.4), dropout stands on the output of each sublayer and on the embeddings with their positions, and nowhere else: so the
-attention weights need not exist, and the fused kernel computes them.
+Vaswani et al. (2017), with a choice between the paper's post-norm and pre-norm (Xiong et al., 2020). As in the paper
+(section 5.4), dropout stands on the output of each sublayer and on the embeddings with their positions, and nowhere
+else. Without dropout on the attention weights, the fused kernel can be used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
@@ -17,10 +17,9 @@ from torch import Tensor, nn
 
 from .attention import MultiHeadAttention
 from .cache import KeysValues, Past, TransformerState
+from .contract import EncoderDecoder
 from .masking import Mask, sequence_mask
 from .positions import LearnedPositions, NoPositions, PositionalEncoding
-from .seq2seq import EncoderDecoder
-from .stepping import written_out
 
 POSITIONS = ("sinusoidal", "learned", "rotary", "none")
 SIZES = {
@@ -39,15 +38,16 @@ class PositionWiseFFN(nn.Module):
         self.dense2 = nn.Linear(ffn_num_hiddens, num_hiddens)
 
     def forward(self, x: Float[Tensor, "*batch hiddens"]) -> Float[Tensor, "*batch hiddens"]:
-        """Each position by itself."""
+        """Every position goes through the same network, by itself."""
         return self.dense2(F.relu(self.dense1(x)))
 
 
 class AddNorm(nn.Module):
-    """A sublayer with a way around it (the residual connection), dropout and layer norm.
+    """A sublayer with a residual connection, dropout and layer norm.
 
-    Post-norm, LN(x + f(x)), is the paper's: Vaswani et al. (2017), section 3.1. Pre-norm, x + f(LN(x)), leaves the way
-    around free from the first block to the last, so that training is stable without warm-up: Xiong et al. (2020).
+    Post-norm, LN(x + f(x)), is the paper's: Vaswani et al. (2017), section 3.1. Pre-norm, x + f(LN(x)), has no norm on
+    the residual stream from the first block to the last, so that training is stable without warm-up: Xiong et al.
+    (2020).
 
     Args:
         norm_first: pre-norm.
@@ -62,7 +62,7 @@ class AddNorm(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch steps hiddens"], sublayer: Callable[[Tensor], Tensor]
     ) -> Float[Tensor, "batch steps hiddens"]:
-        """x and what the sublayer makes of it. The sublayer is a function: with pre-norm it sees LN(x)."""
+        """Add what the sublayer, a function, makes of x to x. With pre-norm the sublayer sees LN(x)."""
         if self.norm_first:
             return x + self.dropout(sublayer(self.ln(x)))
         return self.ln(x + self.dropout(sublayer(x)))
@@ -90,6 +90,7 @@ class TransformerEncoderBlock(nn.Module):
     ):
         super().__init__()
         self.attention = MultiHeadAttention(num_hiddens, num_heads, bias=bias, rotary=rotary)
+        self.attention.kind = "encoder"
         self.addnorm1 = AddNorm(num_hiddens, dropout, norm_first)
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
         self.addnorm2 = AddNorm(num_hiddens, dropout, norm_first)
@@ -97,13 +98,13 @@ class TransformerEncoderBlock(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch steps hiddens"], mask: Mask | None = None
     ) -> Float[Tensor, "batch steps hiddens"]:
-        """Every position looks at those that `mask` lets it (see `seqlearn.nn.masking.as_mask`)."""
+        """Every position looks at the positions that `mask` allows (see `seqlearn.nn.masking.as_mask`)."""
         x = self.addnorm1(x, lambda y: self.attention(y, y, y, mask))
         return self.addnorm2(x, self.ffn)
 
 
 class Memory(NamedTuple):
-    """What the encoder knows of a source: a vector for each token, and which tokens are real (None: all of them)."""
+    """What the encoder knows of its sources: a vector for each token, and which tokens are real (None: all of them)."""
 
     outputs: Float[Tensor, "batch source hiddens"]
     mask: Bool[Tensor, "batch 1 source"] | None
@@ -112,7 +113,8 @@ class Memory(NamedTuple):
 class TransformerEncoder(nn.Module):
     """Embeddings with positions, through a stack of blocks.
 
-    The embeddings are multiplied by sqrt(num_hiddens) (section 3.4), which gives those drawn here variance 1.
+    The embeddings are multiplied by sqrt(num_hiddens) (section 3.4). As they are drawn by `initialize`, their variance
+    is then 1.
 
     Args:
         vocab_size: of the source.
@@ -145,7 +147,7 @@ class TransformerEncoder(nn.Module):
         self.apply(initialize)
 
     def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> Memory:
-        """Read each source; padding is not looked at."""
+        """Read the sources. No token looks at padding."""
         mask = None
         if (source_lens < source.shape[1]).any():  # without a mask the fused kernel is a third faster
             mask = sequence_mask(source_lens.to(source.device), source.shape[1]).unsqueeze(1)  # batch, 1, source
@@ -173,8 +175,10 @@ class TransformerDecoderBlock(nn.Module):
     ):
         super().__init__()
         self.attention1 = MultiHeadAttention(num_hiddens, num_heads, bias=bias, rotary=rotary)
+        self.attention1.kind = "causal"
         self.addnorm1 = AddNorm(num_hiddens, dropout, norm_first)
         self.attention2 = MultiHeadAttention(num_hiddens, num_heads, bias=bias)
+        self.attention2.kind = "cross"
         self.addnorm2 = AddNorm(num_hiddens, dropout, norm_first)
         self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
         self.addnorm3 = AddNorm(num_hiddens, dropout, norm_first)
@@ -187,13 +191,17 @@ class TransformerDecoderBlock(nn.Module):
         past: Past | None = None,
         length: int = 0,
     ) -> tuple[Float[Tensor, "rows steps hiddens"], Past]:
-        """The new tokens, which look at the `length` ones before them, at themselves and at the source.
+        """New tokens, x, look at the `length` tokens before them, at themselves and at the source.
 
         Args:
-            memory: the source's keys and values from `attention2.project`, for each sentence once; the rows of x are as
-                many for each sentence, side by side.
-            mask: which of them may be attended (see `seqlearn.nn.masking.as_mask`).
-            past: what the call before returned; None before the first token.
+            memory: the source's keys and values from `attention2.project`, once for each sentence. In x, every sentence
+                has the same number of rows (beams), side by side.
+            mask: which source tokens may be attended (see `seqlearn.nn.masking.as_mask`).
+            past: the keys and values of the tokens before, as the previous call returned them; None before the first
+                token.
+
+        Returns:
+            The new tokens' vectors, and the past with the new tokens in it.
         """
 
         def look_back(y: Tensor) -> Tensor:
@@ -205,7 +213,7 @@ class TransformerDecoderBlock(nn.Module):
 
         def look_across(y: Tensor) -> Tensor:
             beams = len(y) // max(1, len(memory[0]))
-            queries = y.reshape(len(memory[0]), beams * y.shape[1], y.shape[2])  # those of one sentence together
+            queries = y.reshape(len(memory[0]), beams * y.shape[1], y.shape[2])  # all queries of a sentence together
             return self.attention2.attend(queries, *memory, mask).view_as(y)
 
         x = self.addnorm1(x, look_back)
@@ -214,11 +222,11 @@ class TransformerDecoderBlock(nn.Module):
 
 
 class TransformerDecoder(nn.Module):
-    """Embeddings with positions, through a stack of blocks that look back and at the source, to logits.
+    """Embeddings with positions, a stack of blocks that look back and at the source, and an output layer: logits.
 
     Args: see `TransformerEncoder`; and
         vocab_size: of the target.
-        tie: the output matrix is the embedding matrix (section 3.4).
+        tie: the output layer uses the embedding matrix as its own (section 3.4).
     """
 
     def __init__(
@@ -245,52 +253,56 @@ class TransformerDecoder(nn.Module):
         self.apply(initialize)
         if tie:
             self.dense.weight = self.embedding.weight
-        self.parts = tuple(self.modules())[1:]  # as built: search looks whether one was replaced
+
+    def blocks(self) -> Iterator[TransformerDecoderBlock]:
+        """The blocks, from the lowest to the highest."""
+        return cast("Iterator[TransformerDecoderBlock]", iter(self.blks.values()))
 
     def init_state(self, memory: Memory) -> TransformerState:
         """The state before the first token. The source's keys and values are projected here, once for a sentence."""
         outputs = memory.outputs
-        projected = tuple(block.attention2.project(outputs, outputs) for block in self.blks.values())
-        state = TransformerState(projected, memory.mask, (None,) * len(projected))
-        return replace(state, step=written_out(self, state))
+        projected = tuple(block.attention2.project(outputs, outputs) for block in self.blocks())
+        return TransformerState(projected, memory.mask, (None,) * len(projected))
 
     def forward(
         self, tokens: Int[Tensor, "rows steps"], state: TransformerState
     ) -> tuple[Float[Tensor, "rows steps vocab"], TransformerState]:
         """The logits after each of these tokens, and the state after the last one."""
-        if state.step is not None and tokens.shape[1] == 1:
-            return state.step(self, tokens, state)
         features, state = self.features(tokens, state)
         return self.dense(features), state
 
     def features(
         self, tokens: Int[Tensor, "rows steps"], state: TransformerState
     ) -> tuple[Float[Tensor, "rows steps hiddens"], TransformerState]:
-        """What `dense` turns into logits. The loss asks for these, so as not to hold all logits at once."""
+        """What `dense` turns into logits. The loss asks for the features, so that it never holds all logits at once."""
         x = self.pos_encoding(self.embedding(tokens) * self.embedding.embedding_dim**0.5, state.length)
         after = []
-        for block, memory, past in zip(self.blks.values(), state.memory, state.past, strict=True):
+        for block, memory, past in zip(self.blocks(), state.memory, state.past, strict=True):
             x, past = block(x, memory, state.mask, past, state.length)
             after.append(past)
         return self.ln(x), replace(state, past=tuple(after), length=state.length + tokens.shape[1])
 
 
 def make_positions(kind: str, num_hiddens: int, dropout: float, max_steps: int) -> nn.Module:
-    """What stands between embeddings and blocks, for positions of this kind."""
+    """The module between embeddings and blocks, for positions of this kind.
+
+    Raises:
+        ValueError: there are no positions of this kind.
+    """
     match kind:
         case "sinusoidal":
             return PositionalEncoding(num_hiddens, dropout)
         case "learned":
             return LearnedPositions(max_steps, num_hiddens, dropout)
-        case "rotary" | "none":  # rotary positions are the business of the attention
+        case "rotary" | "none":  # rotary positions are added inside the attention
             return NoPositions(dropout)
     raise ValueError(f"there are no positions {kind!r}; choose from {', '.join(POSITIONS)}")
 
 
 def initialize(module: nn.Module) -> None:
-    """Draw the first weights of one module: Xavier for matrices, which keeps the variance from layer to layer.
+    """Draw the initial weights of one module: for matrices Xavier's, which keep the variance from layer to layer.
 
-    Glorot and Bengio (2010), equation 16. Embeddings get variance 1 / size: they are multiplied by sqrt(size).
+    Glorot and Bengio (2010), equation 16. Embeddings get variance 1 / size, as they are multiplied by sqrt(size).
     """
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)

@@ -10,7 +10,7 @@ import traitlets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..nn.attention import AttentionMap
+from ..attention_map import AttentionMap
 from ..reading import average, rollout
 from .base import View, unpack
 from .maps import heatmap

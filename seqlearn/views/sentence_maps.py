@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from ..nn.attention import AttentionMap
+from ..attention_map import AttentionMap
 from ..reading import average, rollout
 from .base import as_text, pack
 from .maps import AXIS_NAMES, CMAP, MOST_PANELS

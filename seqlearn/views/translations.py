@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,11 +14,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from ..attention_map import AttentionMap
 from ..beams import Hypothesis
 from ..data.batches import pad
 from ..data.text import EOS, SPECIALS, Language, Vocab
-from ..nn.attention import AttentionMap, record_attention
-from ..translator import ATTENTION, Translator
+from ..nn.recording import attention_layers, record_attention
+from ..translator import Translator
 from .base import as_text, finite, unpack
 from .fonts import any_script, short_label
 from .maps import heatmap
@@ -95,7 +95,7 @@ def reread(
     steps = lens.tolist()
     probs = [row[:count].softmax(-1) for row, count in zip(finite("logits", logits, 3), steps, strict=True)]
     # A layer that is called for each token has recorded a row each time, and one with a single head has no heads.
-    calls = [rows for name, rows in record.items() if rows and re.fullmatch(ATTENTION["cross"], name)]
+    calls = [rows for name, rows in record.items() if rows and name in attention_layers(model, "cross")]
     layers = [torch.cat(rows, dim=-2).cpu() for rows in calls]
     if not layers:
         return probs, [None] * len(best)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from hostile import HOSTILE
 
-from seqlearn.nn.attention import AttentionMap
+from seqlearn.attention_map import AttentionMap
 from seqlearn.views.attention_view import AttentionView
 from seqlearn.views.base import as_text
 

@@ -45,7 +45,7 @@ def search(width, alpha):
 beam = BeamView(search, step=1)
 beam""",
     "print(beam.width, beam.alpha, beam.step, beam.tree.steps[0][0].tokens == tuple(beam.locked)); beam.width = 3",
-    """from seqlearn.nn.attention import AttentionMap
+    """from seqlearn.attention_map import AttentionMap
 from seqlearn.views.attention_view import AttentionView
 words = [f'word{i}' for i in range(64)]
 maps = [AttentionMap(torch.randn(8, 8, 64, 64).mul(4).softmax(-1), words, words, kind) for kind in ('cross', 'encoder')]

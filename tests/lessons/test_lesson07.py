@@ -11,7 +11,8 @@ from torch import nn
 
 from answers import said_by
 from seqlearn.exercises import checking, lesson07
-from seqlearn.nn.attention import MultiHeadAttention, record_attention
+from seqlearn.nn.attention import MultiHeadAttention
+from seqlearn.nn.recording import record_attention
 
 LESSON = Path(__file__).parents[2] / "notebooks" / "07-multi-head-attention.ipynb"
 

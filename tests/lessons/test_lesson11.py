@@ -11,7 +11,7 @@ from seqlearn.data import corpus
 from seqlearn.data.batches import pad
 from seqlearn.data.grammar import write_pairs
 from seqlearn.exercises import lesson11
-from seqlearn.nn.attention import edit_attention
+from seqlearn.nn.recording import edit_attention
 from seqlearn.reading import chosen, found, in_heads, noun_phrases, rollout, silence, uniform
 from seqlearn.translator import Translator
 
@@ -133,7 +133,7 @@ def test_wrong_rollouts(answer, diagnosis, capsys):
 
 
 def by_the_package(weights):
-    from seqlearn.nn.attention import AttentionMap
+    from seqlearn.attention_map import AttentionMap
 
     tokens = [str(place) for place in range(weights.shape[-1])]
     return rollout(AttentionMap(weights, tokens, tokens, "encoder")).weights[0, 0]

@@ -9,17 +9,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seqlearn.attention_map import AttentionMap
 from seqlearn.data.d2l_compat import d2l
 from seqlearn.nn.attention import (
     AdditiveAttention,
-    AttentionMap,
     BilinearAttention,
     DotProductAttention,
     MultiHeadAttention,
-    edit_attention,
-    record_attention,
 )
 from seqlearn.nn.masking import masked_softmax
+from seqlearn.nn.recording import edit_attention, record_attention
 from seqlearn.nn.seq2seq import bahdanau
 from seqlearn.nn.transformer import transformer
 

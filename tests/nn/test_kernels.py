@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqlearn.nn.attention import record_attention
 from seqlearn.nn.kernels import KERNELS, KernelRegression, kernel
+from seqlearn.nn.recording import record_attention
 
 BY_HAND = {
     "gaussian": lambda u: math.exp(-u * u / 2),

@@ -9,9 +9,10 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from seqlearn.data.d2l_compat import d2l
-from seqlearn.nn.attention import MultiHeadAttention, record_attention
+from seqlearn.nn.attention import MultiHeadAttention
 from seqlearn.nn.masking import causal_mask
 from seqlearn.nn.positions import RotaryPositions
+from seqlearn.nn.recording import record_attention
 
 BATCH, QUERIES, KEYS, HEADS, HIDDENS = 2, 4, 6, 3, 12
 SIZES = {"query_size": 5, "key_size": 7, "value_size": 4}

@@ -5,9 +5,10 @@ import torch
 from torch import nn
 
 from seqlearn.data.d2l_compat import d2l
-from seqlearn.nn.attention import record_attention
+from seqlearn.nn.attention import SCORES, make_attention
+from seqlearn.nn.recording import record_attention
 from seqlearn.nn.recurrence import gru_cell
-from seqlearn.nn.seq2seq import RNNS, SCORES, Seq2SeqEncoder, bahdanau, make_attention, seq2seq
+from seqlearn.nn.seq2seq import RNNS, Seq2SeqEncoder, bahdanau, seq2seq
 
 SIZES = {"embed_size": 4, "num_hiddens": 5, "num_layers": 2}
 MODELS = {score: lambda score=score: bahdanau(11, 13, **SIZES, score=score) for score in SCORES} | {

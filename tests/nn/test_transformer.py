@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 from seqlearn.data.d2l_compat import d2l
-from seqlearn.nn.attention import record_attention
 from seqlearn.nn.cache import Past
 from seqlearn.nn.positions import sinusoids
+from seqlearn.nn.recording import record_attention
 from seqlearn.nn.transformer import (
     POSITIONS,
     SIZES,

@@ -2,9 +2,9 @@
 
 import torch
 
+from seqlearn.attention_map import AttentionMap
 from seqlearn.beams import Hypothesis, Node, Tree
 from seqlearn.data.text import SPECIALS, Language, Vocab, WordTokenizer
-from seqlearn.nn.attention import AttentionMap
 from seqlearn.nn.masking import causal_mask
 from seqlearn.nn.positions import sinusoids
 from seqlearn.translator import Translator

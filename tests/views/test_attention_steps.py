@@ -7,8 +7,9 @@ import pytest
 import torch
 import traitlets
 
-from seqlearn.nn.attention import DotProductAttention, record_attention
+from seqlearn.nn.attention import DotProductAttention
 from seqlearn.nn.masking import causal_mask
+from seqlearn.nn.recording import record_attention
 from seqlearn.views.attention_steps import MATRICES, AttentionSteps
 
 matplotlib.use("agg")

@@ -12,7 +12,7 @@ import traitlets
 from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
-from seqlearn.nn.attention import AttentionMap
+from seqlearn.attention_map import AttentionMap
 from seqlearn.views.attention_view import AttentionView
 from seqlearn.views.base import unpack
 

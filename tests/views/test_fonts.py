@@ -7,7 +7,7 @@ from hostile import HOSTILE
 from matplotlib import pyplot as plt
 from views.samples import PLAIN, SAMPLES
 
-from seqlearn.nn.attention import AttentionMap
+from seqlearn.attention_map import AttentionMap
 from seqlearn.views import fonts, plots
 
 matplotlib.use("agg")

@@ -7,7 +7,7 @@ import pytest
 import torch
 from matplotlib import pyplot as plt
 
-from seqlearn.nn.attention import AttentionMap
+from seqlearn.attention_map import AttentionMap
 from seqlearn.training.loop import History
 from seqlearn.views import plots
 

@@ -1,0 +1,123 @@
+"""The attention of one sentence, with its tokens: what plots and views take, whatever model the weights come from.
+
+For a translator, `Translator.attend` makes the map. For any other model, collect the weights and make the map yourself:
+
+A Hugging Face model gives its weights away when it is asked to:
+
+    output = model(**tokenizer(text, return_tensors="pt"), output_attentions=True)
+    weights = torch.stack([layer[0] for layer in output.attentions])  # layers, heads, queries, keys
+    AttentionView(AttentionMap(weights, tokens, tokens, "encoder"))   # a decoder-only model: "causal"
+
+(Load it with `attn_implementation="eager"`: the fused kernels have no weights to give.)
+
+A model built from `torch.nn.MultiheadAttention` throws its weights away. `torch_attention` keeps them:
+
+    with torch_attention(model) as record:
+        model(embedded)
+    weights = torch.stack([calls[0][0] for calls in record.values()])  # the first sentence of the first call
+    AttentionView(AttentionMap(weights, tokens, tokens, "encoder"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from .nn.recording import Kind
+
+KINDS: tuple[str, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionMap:
+    """The attention of one sentence, with its tokens.
+
+    Args:
+        weights: `(layers, heads, queries, keys)`, padding cut off; or `(heads, queries, keys)` or `(queries, keys)`.
+        query_tokens, key_tokens: the rows and the columns, in reading order.
+        kind: "cross", "encoder", "causal" or "kernel", see `seqlearn.nn.recording.Kind`.
+        mask: `(queries, keys)`, True = may be attended; None where everything may be attended.
+
+    Raises:
+        TypeError: the mask is not bool.
+        ValueError: shapes do not match the tokens, a weight is not finite, or a row sums neither to 1 nor is masked.
+    """
+
+    weights: Float[Tensor, "*axes queries keys"]
+    query_tokens: Sequence[str]
+    key_tokens: Sequence[str]
+    kind: str = "cross"
+    mask: Bool[Tensor, "queries keys"] | None = None
+
+    def __post_init__(self) -> None:
+        weights = self.weights.detach()
+        if not 2 <= weights.dim() <= 4:
+            raise ValueError(f"weights are (layers, heads, queries, keys), got {tuple(weights.shape)}")
+        weights = weights.reshape(*[1] * (4 - weights.dim()), *weights.shape).cpu()
+        shape = (len(self.query_tokens), len(self.key_tokens))
+        if self.kind not in KINDS:
+            raise ValueError(f"kind is one of {', '.join(KINDS)}, not {self.kind!r}")
+        if 0 in weights.shape or tuple(weights.shape[2:]) != shape:
+            raise ValueError(f"weights {tuple(weights.shape)} do not fit {shape[0]} query and {shape[1]} key tokens")
+        mask = torch.ones(shape, dtype=torch.bool) if self.mask is None else self.mask.cpu()
+        if mask.dtype != torch.bool:
+            raise TypeError(f"the mask of a map is bool, True = may be attended, not {mask.dtype}")
+        if tuple(mask.shape) != shape:
+            raise ValueError(f"mask {tuple(mask.shape)} does not fit {shape[0]} query and {shape[1]} key tokens")
+        if not weights.isfinite().all():
+            raise ValueError("weights hold NaN or infinity")
+        is_half = weights.dtype in (torch.float16, torch.bfloat16)
+        self._check_sums(weights, mask, tolerance=1e-2 if is_half else 1e-3)
+        weights = weights.float()
+        if is_half:  # rows sum to 1 up to rounding only; average and rollout of this map ask for 1e-3
+            totals = weights.sum(-1, keepdim=True)
+            weights = weights / totals.where(totals > 0.5, 1.0)
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "query_tokens", tuple(self.query_tokens))
+        object.__setattr__(self, "key_tokens", tuple(self.key_tokens))
+        object.__setattr__(self, "mask", None if self.mask is None else mask)
+
+    def _check_sums(self, weights: Tensor, mask: Tensor, tolerance: float) -> None:
+        """Each row sums to 1, or to 0 where everything is masked."""
+        off = (weights.double().sum(-1) - mask.any(-1).double()).abs()  # layers, heads, queries
+        if off.max() > tolerance:
+            layer, head, query = (int(i) for i in torch.unravel_index(off.argmax(), off.shape))
+            total = float(weights[layer, head, query].double().sum())
+            raise ValueError(
+                f"a row of weights sums to 1, or to 0 where all is masked: layer {layer}, head {head}, "
+                f"query {query} ({self.query_tokens[query]!r}) sums to {total:.3f}"
+            )
+
+    def __repr__(self) -> str:
+        layers, heads, queries, keys = self.weights.shape
+        return f"AttentionMap({self.kind}, {layers} layers, {heads} heads, {queries} queries, {keys} keys)"
+
+
+@contextmanager
+def torch_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
+    """Collect the weights of every `torch.nn.MultiheadAttention` in a model while the block runs.
+
+    Yields a dictionary: the name of the layer -> one tensor `(batch, heads, queries, keys)` for each call. Layers of
+    this package are recorded by `seqlearn.nn.recording.record_attention`.
+    """
+    record: dict[str, list[Tensor]] = {}
+
+    def ask(layer: nn.Module, inputs: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict]:
+        return inputs, options | {"need_weights": True, "average_attn_weights": False}
+
+    def keep(name: str):
+        return lambda layer, inputs, outputs: record[name].append(outputs[1].detach())
+
+    with ExitStack() as hooks:
+        for name, layer in model.named_modules():
+            if isinstance(layer, nn.MultiheadAttention):
+                record[name] = []
+                hooks.enter_context(layer.register_forward_pre_hook(ask, with_kwargs=True))
+                hooks.enter_context(layer.register_forward_hook(keep(name)))
+        yield record

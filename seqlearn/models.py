@@ -1,0 +1,180 @@
+"""The models that `Translator` and the command line can train: one spec for each.
+
+A new model is registered in one place, and can then be trained, saved, loaded and searched, with its own options on the
+command line:
+
+    register(ModelSpec("my-model", "what it is", my_model, settings=(Setting("width", "of the layer"),), lr=1e-2))
+
+`my_model(source_vocab_size, target_vocab_size, *, width=64)` builds it, under the contract of `seqlearn.nn.contract`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from .nn.attention import SCORES
+from .nn.contract import EncoderDecoder
+from .nn.seq2seq import RNNS, bahdanau, seq2seq
+from .nn.transformer import POSITIONS, SIZES, transformer
+
+Value = int | float | str | bool
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Something that can be chosen about a model: an argument of its factory, which has the type and the default.
+
+    Args:
+        argument: its name, such as "num_hiddens".
+        help: what it is, in a few words.
+        option: its name on the command line, such as "hidden"; default: that of the argument.
+        choices: the words that may be chosen, and what the factory gets for each; default: any value of the type.
+        least, most: bounds of a number.
+    """
+
+    argument: str
+    help: str
+    option: str = ""
+    choices: Mapping[str, Value] | None = None
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The name as an argument of Python: `embed_size` for the option --embed-size."""
+        return (self.option or self.argument).replace("-", "_")
+
+    @property
+    def flag(self) -> str:
+        """The name on the command line: `--embed-size`."""
+        return "--" + self.name.replace("_", "-")
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """All that there is to know about a kind of model.
+
+    Args:
+        name: on the command line and in saved folders.
+        help: what it is, in a few words.
+        build: its factory, `build(source_vocab_size, target_vocab_size, **settings)`.
+        settings: one for each argument of the factory that has a default.
+        sizes: named sets of settings; the first one is the default.
+        lr: the peak learning rate, unless told otherwise.
+        warmup: the share of training in which the rate rises, unless told otherwise.
+
+    Raises:
+        ValueError: the settings are not the factory's arguments.
+    """
+
+    name: str
+    help: str
+    build: Callable[..., EncoderDecoder]
+    settings: tuple[Setting, ...] = ()
+    sizes: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    lr: float = 3e-3
+    warmup: float = 0.0
+
+    def __post_init__(self) -> None:
+        named = {setting.argument for setting in self.settings}
+        if different := named ^ self.defaults.keys():
+            raise ValueError(f"the settings of {self.name} are not its factory's arguments: {', '.join(different)}")
+
+    @property
+    def defaults(self) -> dict[str, Value]:
+        """The default of each setting, by the argument's name: from the factory, so that it stands in one place."""
+        parameters = list(inspect.signature(self.build).parameters.values())[2:]  # the vocabularies have none
+        return {parameter.name: parameter.default for parameter in parameters}
+
+    def complete(self, given: Mapping[str, Value]) -> dict[str, Value]:
+        """All settings: the given ones, and the defaults of the others.
+
+        Raises:
+            ValueError: the model has no such setting.
+        """
+        if unknown := [name for name in given if name not in self.defaults]:
+            raise ValueError(f"{self.name} has no setting {unknown[0]!r}; it has {', '.join(self.defaults)}")
+        return self.defaults | dict(given)
+
+
+MODELS: dict[str, ModelSpec] = {}
+
+
+def register(spec: ModelSpec) -> None:
+    """Make a model known by its name.
+
+    Raises:
+        ValueError: there is a model of this name.
+    """
+    if spec.name in MODELS:
+        raise ValueError(f"there is a model {spec.name!r} already")
+    MODELS[spec.name] = spec
+
+
+def spec_of(name: str) -> ModelSpec:
+    """The spec of the model of this name.
+
+    Raises:
+        ValueError: there is no such model.
+    """
+    if name not in MODELS:
+        raise ValueError(f"there is no model {name!r}; choose from {', '.join(MODELS)}")
+    return MODELS[name]
+
+
+def _words(names: Mapping[str, object] | tuple[str, ...]) -> dict[str, Value]:
+    return {name: name for name in names}
+
+
+DROPOUT = Setting("dropout", "share of activations dropped in training", least=0, most=0.99)
+RECURRENT = (
+    Setting("embed_size", "size of a token's vector", least=1),
+    Setting("num_hiddens", "size of each direction of the encoder, and of the decoder", "hidden", least=1),
+    Setting("num_layers", "layers on each side", "layers", least=1),
+    DROPOUT,
+)
+
+register(
+    ModelSpec(
+        "bahdanau",
+        "a GRU encoder, and a GRU decoder with attention",
+        bahdanau,
+        (*RECURRENT, Setting("score", "of the attention", choices=_words(SCORES))),
+    )
+)
+register(
+    ModelSpec(
+        "seq2seq",
+        "a recurrent encoder and decoder without attention",
+        seq2seq,
+        (
+            *RECURRENT,
+            Setting("cell", "of the recurrent nets", choices=_words(RNNS)),
+            Setting("bidirectional", "whether the encoder reads in both directions"),
+        ),
+    )
+)
+register(
+    ModelSpec(
+        "transformer",
+        "the model of Vaswani et al. (2017)",
+        transformer,
+        (
+            Setting("num_hiddens", "size of a token's vector, in all blocks", "width", least=1),
+            Setting("ffn_num_hiddens", "size inside the feed-forward networks", "ffn", least=1),
+            Setting("num_heads", "heads of each attention", "heads", least=1),
+            Setting("num_layers", "blocks on each side", "layers", least=1),
+            DROPOUT,
+            Setting("norm_first", "layer norm before or after each sublayer", "norm", {"pre": True, "post": False}),
+            Setting("positions", "how the model learns the order of tokens", choices=_words(POSITIONS)),
+            Setting("bias", "whether the projections of the attention have a bias"),
+            Setting("max_steps", "how many positions can be learned, with learned positions", least=1),
+            Setting("tie", "whether the output layer shares the embedding matrix"),
+        ),
+        sizes=SIZES,
+        lr=2e-3,
+        warmup=0.1,
+    )
+)

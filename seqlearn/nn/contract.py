@@ -1,0 +1,152 @@
+"""The contract between a model, training and search; and how to search a model of your own.
+
+A model that translates has an encoder and a decoder, and they are used like this:
+
+    memory = model.encoder(source, source_lens)          # what the decoder may know of the source
+    state = model.decoder.init_state(memory)             # where the decoder stands before the first token
+    logits, state = model.decoder(tokens, state)         # reads the next 1..n tokens of each row
+    state = state.select(rows)                           # rows repeated, reordered or dropped
+
+| name | what it is |
+|---|---|
+| `source` | int `(batch, source)`, ids padded on the right; each sentence ends with its <eos> |
+| `source_lens` | int `(batch,)`, the valid lengths; results must not depend on the padding behind them |
+| `memory` | anything: only the decoder looks inside |
+| `state` | anything with `select`: only the decoder looks inside |
+| `tokens` | int `(rows, steps)`, the tokens that follow those which the state has read already; <bos> is the first |
+| `logits` | float `(rows, steps, vocab)`: `logits[:, i]` scores the token after `tokens[:, : i + 1]` |
+| `rows` | int `(chosen,)`, the rows of the old state that become the rows of the new one |
+
+Training gives the decoder all tokens of the target at once (teacher forcing). Search gives it one token at a time. Both
+call the same method and get the same logits. A state is used once: the call that takes a state may reuse its storage.
+
+That is all a search needs. So `seqlearn.decoding` can search any model, your own or one of another library in a thin
+wrapper. Here is a complete one. It knows nothing of languages: it copies its source.
+
+>>> import torch
+>>> from dataclasses import dataclass, replace
+>>> from seqlearn.decoding import beam_search
+>>> @dataclass(frozen=True)
+... class Position:
+...     source: torch.Tensor  # (rows, source)
+...     step: int = 0  # how many tokens were read
+...     def select(self, rows):
+...         return replace(self, source=self.source[rows])
+>>> class CopyEncoder(torch.nn.Module):
+...     def forward(self, source, source_lens):
+...         return source
+>>> class CopyDecoder(torch.nn.Module):
+...     def init_state(self, memory):
+...         return Position(memory)
+...     def forward(self, tokens, state):
+...         end = state.step + tokens.shape[1]
+...         wanted = state.source[:, state.step : end]
+...         return torch.nn.functional.one_hot(wanted, 10) * 9.0, replace(state, step=end)
+>>> model = EncoderDecoder(CopyEncoder(), CopyDecoder())
+>>> source, source_lens = torch.tensor([[5, 7, 6, 2]]), torch.tensor([4])  # 2 is <eos>
+>>> [[best]] = beam_search(model, source, source_lens, bos=1, eos=2, width=2)
+>>> best.tokens, best.finished
+([5, 7, 6], True)
+
+Two things are optional. A decoder with `features(tokens, state)` and an output layer `dense`, so that
+`dense(features)` are the logits, is trained without all logits in memory. An attention layer with an attribute `record`
+(see `seqlearn.nn.recording`) shows its weights to `record_attention`, and with `kind` to the views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+
+@runtime_checkable
+class State(Protocol):
+    """Where a decoder stands after the tokens it has read. One row for each hypothesis."""
+
+    def select(self, rows: Int[Tensor, "chosen"]) -> State:
+        """The state of these rows, repeated, reordered or dropped. The old state is then used up."""
+        ...
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Reads padded sources."""
+
+    def __call__(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> Any:  # the memory
+        """The memory: whatever the decoder needs to know of the sources."""
+        ...
+
+
+@runtime_checkable
+class Decoder(Protocol):
+    """Scores the next token of each row."""
+
+    def init_state(self, memory: Any) -> Any:  # Any: only the decoder looks into memory and state
+        """The state before the first token, one row for each sentence."""
+        ...
+
+    def __call__(
+        self,
+        tokens: Int[Tensor, "rows steps"],
+        state: Any,  # Any: a decoder takes its own states only
+    ) -> tuple[Float[Tensor, "rows steps vocab"], Any]:  # and returns one
+        """The logits after each of these tokens, and the state after the last one."""
+        ...
+
+
+@runtime_checkable
+class Model(Protocol):
+    """What training and search ask of a model: a `torch.nn.Module` with an encoder and a decoder."""
+
+    @property
+    def encoder(self) -> Encoder:
+        """Reads the sources."""
+        ...
+
+    @property
+    def decoder(self) -> Decoder:
+        """Writes the targets."""
+        ...
+
+    def modules(self) -> Iterator[nn.Module]:
+        """All parts, as in `torch.nn.Module`."""
+        ...
+
+    def named_modules(self) -> Iterator[tuple[str, nn.Module]]:
+        """All parts with their names, as in `torch.nn.Module`."""
+        ...
+
+
+class EncoderDecoder(nn.Module):
+    """An encoder and a decoder, trained together."""
+
+    def __init__(self, encoder: Encoder, decoder: Decoder):
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+
+    def forward(
+        self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"], tokens: Int[Tensor, "batch steps"]
+    ) -> Float[Tensor, "batch steps vocab"]:
+        """The logits after each of `tokens`, all of which are given (teacher forcing)."""
+        state = self.decoder.init_state(self.encoder(source, source_lens))
+        return self.decoder(tokens, state)[0]
+
+
+@contextmanager
+def eval_mode(model: Model | nn.Module) -> Iterator[None]:
+    """In eval mode and without gradients. Afterwards, parts that were in training mode are in training mode again."""
+    training = [part for part in model.modules() if part.training]
+    for part in training:
+        part.training = False
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        for part in training:  # and no others: a frozen part of a model in training stays frozen
+            part.training = True
