@@ -1,7 +1,72 @@
 """seqlearn: attention, from a padded batch to a Transformer, in code that you can read, run and look inside.
 
-A room for each idea; CONTRIBUTING.md has the map. Import what you need from its room:
-`from seqlearn.nn.attention import AdditiveAttention`.
+    from seqlearn import Translator, TranslatorView
+    translator = Translator.pretrained("transformer")
+    translator.translate("The cat sleeps.", beam=4)
+    TranslatorView(translator)
+
+What is offered here is what a user of the package needs; each name is imported when it is asked for. Everything else
+stands in its room: `from seqlearn.nn.attention import AdditiveAttention`. CONTRIBUTING.md has the map. How to search a
+model of your own, `seqlearn.nn.contract` tells; how to show the attention of any model, `seqlearn.attention_map`.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .attention_map import AttentionMap, torch_attention
+    from .data.batches import Batches
+    from .data.corpus import Corpus, builtin, fra_eng, from_files, from_tsv
+    from .decoding import average, beam_search, exhaustive_search, gnmt, greedy_search, no_penalty
+    from .models import MODELS, ModelSpec, Setting, register
+    from .nn.contract import EncoderDecoder
+    from .nn.recording import edit_attention, record_attention
+    from .training.loop import History, fit
+    from .translator import Translator
+    from .views import (
+        AttentionSteps,
+        AttentionView,
+        BeamView,
+        KernelView,
+        PositionView,
+        TranslatorView,
+        all_heads,
+        heatmap,
+    )
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "MODELS", "AttentionMap", "AttentionSteps", "AttentionView", "Batches", "BeamView", "Corpus", "EncoderDecoder",
+    "History", "KernelView", "ModelSpec", "PositionView", "Setting", "Translator", "TranslatorView", "all_heads",
+    "average", "beam_search", "builtin", "edit_attention", "exhaustive_search", "fit", "fra_eng", "from_files",
+    "from_tsv", "gnmt", "greedy_search", "heatmap", "no_penalty", "record_attention", "register", "torch_attention",
+]  # fmt: skip
+
+_ROOMS = {
+    "attention_map": ("AttentionMap", "torch_attention"),
+    "data.batches": ("Batches",),
+    "data.corpus": ("Corpus", "builtin", "fra_eng", "from_files", "from_tsv"),
+    "decoding": ("average", "beam_search", "exhaustive_search", "gnmt", "greedy_search", "no_penalty"),
+    "models": ("MODELS", "ModelSpec", "Setting", "register"),
+    "nn.contract": ("EncoderDecoder",),
+    "nn.recording": ("edit_attention", "record_attention"),
+    "training.loop": ("History", "fit"),
+    "translator": ("Translator",),
+    "views": (
+        "AttentionSteps", "AttentionView", "BeamView", "KernelView", "PositionView", "TranslatorView", "all_heads",
+        "heatmap",
+    ),
+}  # fmt: skip
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    """Import a name from its room: torch is loaded only when something is used that needs it."""
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_ROOM_OF[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

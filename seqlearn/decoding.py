@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from itertools import accumulate, count
+from itertools import accumulate
 from typing import TypeVar
 
 import torch
@@ -101,7 +101,7 @@ def greedy_search(
         decoder = fast_step(model.decoder, state) or model.decoder
         tokens = torch.full((len(source), 1), bos, device=source.device)
         live = list(range(len(source)))  # the sentence that each row of the state belongs to
-        for step in count(1):
+        for step in range(1, max(limits) + 1):
             logits, state = decoder(tokens, state)
             log_probs, chosen = best_token(logits[:, -1], [*forbidden, eos] if step <= min_length else forbidden)
             kept = []
@@ -114,11 +114,12 @@ def greedy_search(
                     if step < limits[live[row]]:
                         kept.append(row)
             if not kept:
-                return hypotheses
+                break
             if len(kept) < len(live):
                 rows = torch.tensor(kept, device=source.device)
                 live, chosen, state = [live[row] for row in kept], chosen[rows], state.select(rows)
             tokens = chosen.unsqueeze(1)
+    return hypotheses
 
 
 def beam_search(

@@ -106,9 +106,9 @@ def _block_step(block: TransformerDecoderBlock, alone: KeysValues | None) -> Blo
     first1, first2, first3 = (norm.norm_first for norm in norms)
     n1, n2, n3 = (_norm(norm.ln) for norm in norms)
     linear, layer_norm, attend = F.linear, torch.layer_norm, F.scaled_dot_product_attention
-    is_absorbed = alone is not None and heads * alone[0].shape[2] < hiddens  # else the two matrices are no larger
-    if is_absorbed:
-        q2, o2 = absorb(q2, o2, *alone)
+    is_absorbed = False
+    if alone is not None and heads * alone[0].shape[2] < hiddens:  # else the two matrices would not become smaller
+        (q2, o2), is_absorbed = absorb(q2, o2, *alone), True
     inner = o2[0].shape[1]
 
     def step(
@@ -180,12 +180,10 @@ _HOOKS: WeakKeyDictionary[nn.Module, tuple[ReferenceType, ReferenceType]] = Weak
 
 def _hooks(part: nn.Module) -> list[dict]:
     """The hooks of a part, after and before its `forward`. The handle of a hook of our own leads to them."""
-    hooks = [reference() for reference in _HOOKS.get(part, ())]
-    if not hooks or None in hooks:
+    if part not in _HOOKS:
         with part.register_forward_hook(_nothing) as after, part.register_forward_pre_hook(_nothing) as before:
             _HOOKS[part] = after.hooks_dict_ref, before.hooks_dict_ref
-        hooks = [reference() for reference in _HOOKS[part]]
-    return hooks
+    return [hooks for reference in _HOOKS[part] if (hooks := reference()) is not None]
 
 
 def _nothing(*arguments: object) -> None:

@@ -437,7 +437,7 @@ def test_what_cannot_be_searched_is_said(search, as_a_user):
         search(model, torch.tensor([[3], [0]]), torch.tensor([1, 0]), **IDS)
     with pytest.raises(ValueError, match="at least 3 tokens and at most 2"):
         run(model, search=search, min_length=3, max_length=2)
-    with pytest.raises(ValueError, match="0 at most"):
+    with pytest.raises(ValueError, match="at most 0"):
         run(model, search=search, max_length=0)
     assert search(model, torch.zeros(0, 1, dtype=torch.long), torch.zeros(0, dtype=torch.long), **IDS) == []
 

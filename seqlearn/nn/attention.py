@@ -252,8 +252,8 @@ def dot_product_attend(
         return F.scaled_dot_product_attention(queries, keys, values, mask, dropout, kernel_is_causal, scale=scale)
     # The fused kernels want an axis of heads.
     mask = mask if mask is None or mask.dim() < 3 else mask.unsqueeze(1)
-    one_head = (tensor.unsqueeze(1) for tensor in (queries, keys, values))
-    return F.scaled_dot_product_attention(*one_head, mask, dropout, scale=scale).squeeze(1)
+    queries, keys, values = (tensor.unsqueeze(1) for tensor in (queries, keys, values))
+    return F.scaled_dot_product_attention(queries, keys, values, mask, dropout, scale=scale).squeeze(1)
 
 
 def _dot_product(query_size: int, key_size: int) -> DotProductAttention:

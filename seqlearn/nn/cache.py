@@ -37,13 +37,15 @@ class Past:
         self._check()
         end = length + keys.shape[2]
         if keys.requires_grad:  # autograd needs the old keys and values unchanged
-            joined = (
-                torch.cat([old[:, :, :length], new], 2) for old, new in ((self.keys, keys), (self.values, values))
-            )
-            return Past(*joined, end)
+            keys = torch.cat([self.keys[:, :, :length], keys], dim=2)
+            values = torch.cat([self.values[:, :, :length], values], dim=2)
+            return Past(keys, values, end)
         past = self
         if self.used > length or end > self.keys.shape[2]:
-            past = Past(*(_with_room(old[:, :, :length], 2 * end) for old in (self.keys, self.values)), length)
+            room = 2 * end
+            past = Past(
+                _with_room(self.keys[:, :, :length], room), _with_room(self.values[:, :, :length], room), length
+            )
         past.keys[:, :, length:end] = keys
         past.values[:, :, length:end] = values
         past.used = end

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Literal
+from typing import Literal, TypeVar
 
 import torch
 from jaxtyping import Float
@@ -19,6 +19,8 @@ from .masking import Mask, as_mask
 
 Edit = Callable[[Tensor, Tensor], Tensor]
 """Takes weights after the softmax, and a bool tensor (True = may be attended); returns the weights to use instead."""
+
+Layer = TypeVar("Layer", bound=nn.Module)
 
 Kind = Literal["cross", "encoder", "causal", "kernel"]
 """What an attention layer is for.
@@ -106,7 +108,7 @@ def edit_attention(model: nn.Module | Model, edits: Mapping[str, Edit]) -> Itera
 
 
 @contextmanager
-def _set(attribute: str, values: Mapping[nn.Module, object]) -> Iterator[None]:
+def _set(attribute: str, values: Mapping[Layer, object]) -> Iterator[None]:
     """Give each layer this attribute while the block runs; afterwards, the layers have their old values again."""
     before = {layer: getattr(layer, attribute) for layer in values}
     write = object.__setattr__  # nn.Module's own would register an edit that is a module as a part of the layer

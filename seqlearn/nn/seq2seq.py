@@ -208,10 +208,11 @@ class Seq2SeqAttentionDecoder(nn.Module):
     ) -> tuple[Float[Tensor, "rows steps hiddens"], AttentionState]:
         """What `dense` turns into logits. The loss asks for the features, so that it never holds all logits at once."""
         embed_size = self.embedding.embedding_dim
-        of_token, of_context = self.rnn.weight_ih_l0.split([embed_size, state.values.shape[-1]], dim=1)
+        weight, _, bias, _ = self.rnn.all_weights[0]  # of the lowest layer: W_ih, W_hh, b_ih, b_hh
+        of_token, of_context = weight.split([embed_size, state.values.shape[-1]], dim=1)
         embedded = self.dropout(self.embedding(tokens.T))
         # The token's part of the input gates does not depend on the state: one product for all steps.
-        token_gates = F.linear(embedded, of_token, self.rnn.bias_ih_l0)  # steps, rows, gates
+        token_gates = F.linear(embedded, of_token, bias)  # steps, rows, gates
         outputs, hidden = unroll(self.attention, self.rnn, self.dropout, token_gates, of_context, state)
         features = self.dropout(outputs.transpose(0, 1))
         return features, replace(state, hidden=hidden, length=state.length + tokens.shape[1])

@@ -218,6 +218,7 @@ class TransformerDecoderBlock(nn.Module):
 
         x = self.addnorm1(x, look_back)
         x = self.addnorm2(x, look_across)
+        assert past is not None  # `look_back` has put the new tokens there
         return self.addnorm3(x, self.ffn), past
 
 
