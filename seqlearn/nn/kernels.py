@@ -14,10 +14,10 @@ FLAT = ("boxcar", "constant")
 
 
 def kernel(name: str, distances: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """How alike two points are, by their distance in units of the width.
+    """How alike two points are, given their distance u in units of the width.
 
-    gaussian: exp(-u^2 / 2). Up to |u| = 1, and 0 beyond: boxcar: 1, epanechnikov: 1 - u^2, triangular: 1 - |u|.
-    constant: 1 everywhere, so that the query does not matter: average pooling.
+    gaussian: exp(-u^2 / 2). boxcar: 1, epanechnikov: 1 - u^2, triangular: 1 - |u|; these three are 0 beyond |u| = 1.
+    constant: 1 everywhere. The query then does not matter: average pooling.
     """
     match name:
         case "gaussian":
@@ -42,10 +42,10 @@ class KernelRegression(AttentionLayer):
     Args:
         kernel: one of `KERNELS`.
         width: how far a key reaches, in the units of queries and keys.
-        learned: whether training may change the width. Its logarithm is the parameter, so that it stays above 0.
+        learned: whether training may change the width. The parameter is its logarithm, so that the width stays above 0.
 
     Raises:
-        ValueError: there is no such kernel, the width is not above 0, or the kernel has no slope to learn it from.
+        ValueError: there is no such kernel, the width is not above 0, or a flat kernel has no slope to learn its width.
     """
 
     kind = "kernel"
@@ -75,10 +75,10 @@ class KernelRegression(AttentionLayer):
         """How much each key counts for each query. A row sums to 1, or is all 0 where no key is within reach.
 
         Args:
-            mask: True = may be attended; such as all training points but the query's own.
+            mask: True = may be attended. For example, all training points but the query's own.
         """
         distances = (queries.unsqueeze(-1) - keys.unsqueeze(-2)) / self.width
-        if self.kernel == "gaussian":  # the same ratios, also where exp(-u^2 / 2) itself is too small for a float
+        if self.kernel == "gaussian":  # the same ratios, even where exp(-u^2 / 2) is too small for a float
             return masked_softmax(-(distances**2) / 2, mask)
         alike = kernel(self.kernel, distances)
         if mask is not None:

@@ -1,7 +1,8 @@
-"""Positions: what tells attention, which by itself does not know any order, where a token stands.
+"""Positions: attention by itself does not know any order; these modules tell it where each token stands.
 
-Three are added to the embeddings or rotate queries and keys; all count from 0 and take `start`, the position of the
-first token given, so that a search that brings one token at a time gets the same numbers as training.
+Sinusoids and learned positions are added to the embeddings; rotary positions rotate queries and keys. All count from 0
+and take `start`, the position of the first token given: a search, which gives one token at a time, then gets the same
+numbers as training.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ BASE = 10000.0
 
 
 def frequencies(size: int, base: float = BASE) -> Float[Tensor, "pairs"]:
-    """How fast each pair of dimensions turns, in radians for each position: base^(-2j / size), in float64.
+    """How fast each pair of dimensions turns, in radians per position: base^(-2j / size), in float64.
 
     Vaswani et al. (2017), section 3.5. With an odd size the last pair lacks its cosine.
     """
@@ -39,11 +40,11 @@ def rotation(
 ) -> Float[Tensor, "{size} {size}"]:
     """The matrix that moves the sinusoids of every position by `offset`: rotation(k) @ P[i] = P[i + k].
 
-    One turn by k w_j in the plane of each pair (sine, cosine). It depends on k and not on i: "for any fixed offset k,
-    PE(pos + k) can be represented as a linear function of PE(pos)", Vaswani et al. (2017), section 3.5.
+    Each pair (sine, cosine) is turned by k w_j in its plane. The matrix depends on k and not on i: "for any fixed offset
+    k, PE(pos + k) can be represented as a linear function of PE(pos)", Vaswani et al. (2017), section 3.5.
 
     Raises:
-        ValueError: the size is odd: the last sine has no cosine beside it, and no matrix can move it.
+        ValueError: the size is odd. The last sine then has no cosine beside it, and no matrix can move it.
     """
     _check_pairs(size)
     angles = offset * frequencies(size, base)
@@ -60,11 +61,11 @@ def _check_pairs(size: int) -> None:
 class PositionalEncoding(nn.Module):
     """Adds the sinusoids to the embeddings, then dropout: Vaswani et al. (2017), sections 3.5 and 5.4.
 
-    The table `P`, `(1, steps, size)`, is not stored with the weights. It grows when a longer sequence comes, and is
-    float32 or float64, also where the model is in half precision.
+    The table `P`, `(1, steps, size)`, is not stored with the weights. It grows when a longer sequence comes. It is
+    float32 or float64, even in a model in half precision.
 
     Args:
-        num_hiddens: size of the embeddings; may be odd.
+        num_hiddens: size of the embeddings, which may be odd.
     """
 
     P: Float[Tensor, "1 steps size"]
@@ -94,7 +95,7 @@ class PositionalEncoding(nn.Module):
             self.P = sinusoids(steps, self.num_hiddens, dtype=dtype).unsqueeze(0).to(self.P.device)
 
     def _apply(self, *arguments, **options) -> nn.Module:
-        """What `.to()`, `.half()` and the like go through: a table that was rounded on the way is written anew."""
+        """`.to()`, `.half()` and the like call this. They may round the table, so it is written anew."""
         super()._apply(*arguments, **options)
         self._write(self.P.shape[1])
         return self
@@ -104,7 +105,7 @@ class LearnedPositions(nn.Module):
     """Adds a learned vector for each position to the embeddings, then dropout: Gehring et al. (2017), section 3.1.
 
     Args:
-        max_steps: how many positions there are; none can be added later.
+        max_steps: the number of positions; none can be added later.
         num_hiddens: size of the embeddings.
     """
 
@@ -130,10 +131,10 @@ class LearnedPositions(nn.Module):
 
 
 class RotaryPositions(nn.Module):
-    """Rotates queries and keys by their positions, so that a score depends on the distance of the two alone.
+    """Rotates queries and keys by their positions, so that a score depends only on the distance between the two.
 
-    Dimensions 2j and 2j + 1 are a pair (neighbours, as in the paper, Su et al., 2021, section 3.4.2, equation 34; other
-    code pairs j with j + size / 2), turned by position times `frequencies(head_size)[j]`. Values are not rotated.
+    Dimensions 2j and 2j + 1 are a pair, which is turned by position times `frequencies(head_size)[j]`. Values are not
+    rotated. Su et al. (2021), section 3.4.2, equation 34. (Other code pairs dimension j with j + size / 2.)
 
     Args:
         head_size: size of the queries and keys of one head; even.
@@ -155,14 +156,14 @@ class RotaryPositions(nn.Module):
 
 
 class NoPositions(nn.Module):
-    """Adds nothing: dropout alone. For attention that is to know no order, or that rotates queries and keys instead."""
+    """Adds nothing, only dropout: for attention without positions, and for attention that rotates queries and keys."""
 
     def __init__(self, dropout: float = 0.0):
         super().__init__()
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "batch steps size"], start: int = 0) -> Float[Tensor, "batch steps size"]:
-        """The embeddings x as they are, wherever they start."""
+        """The embeddings x as they are, whatever their positions."""
         return self.dropout(x)
 
     def rows(self, start: int, steps: int) -> None:
