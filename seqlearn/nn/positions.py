@@ -40,8 +40,8 @@ def rotation(
 ) -> Float[Tensor, "{size} {size}"]:
     """The matrix that moves the sinusoids of every position by `offset`: rotation(k) @ P[i] = P[i + k].
 
-    Each pair (sine, cosine) is turned by k w_j in its plane. The matrix depends on k and not on i: "for any fixed offset
-    k, PE(pos + k) can be represented as a linear function of PE(pos)", Vaswani et al. (2017), section 3.5.
+    Each pair (sine, cosine) is turned by k w_j in its plane. The matrix depends on k and not on i: "for any fixed
+    offset k, PE(pos + k) can be represented as a linear function of PE(pos)", Vaswani et al. (2017), section 3.5.
 
     Raises:
         ValueError: the size is odd. The last sine then has no cosine beside it, and no matrix can move it.
