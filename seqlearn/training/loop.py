@@ -48,8 +48,17 @@ class History:
 
     @property
     def best_epoch(self) -> int:
-        """The epoch (from 0) with the lowest validation loss, whose weights the model has after `fit`."""
-        return min(range(self.epochs), key=self.valid_losses.__getitem__)
+        """The epoch (from 0) with the lowest validation loss, whose weights the model has after `fit`.
+
+        Raises:
+            ValueError: no epoch was finished, or none with a finite validation loss.
+        """
+        finite = [epoch for epoch, loss in enumerate(self.valid_losses) if math.isfinite(loss)]
+        if not finite:
+            raise ValueError(
+                f"none of the {self.epochs} finished epochs has a finite validation loss: none is the best"
+            )
+        return min(finite, key=self.valid_losses.__getitem__)
 
 
 def token_loss(
@@ -171,7 +180,8 @@ def fit(
         progress: show a progress bar.
 
     Raises:
-        ValueError: the loss is no longer a number: the learning rate is too high, or the data are broken.
+        ValueError: the training or the validation loss of an epoch is NaN or infinite. The model then has the weights
+            of the best epoch before.
     """
     if accumulate < 1 or not 0 <= label_smoothing < 1:
         raise ValueError(
@@ -208,7 +218,9 @@ def fit(
                 tokens.append(group_tokens)
                 bar.update()
             _record(history, torch.stack(losses), tokens, start)
-            history.valid_losses.append(mean_loss(model, valid, device))
+            valid_loss = mean_loss(model, valid, device)
+            _check_finite("validation", valid_loss, epoch)
+            history.valid_losses.append(valid_loss)
             if history.best_epoch == epoch:
                 best = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
             for function in after_epoch:
@@ -245,7 +257,12 @@ def _record(history: History, losses: Float[Tensor, "updates"], tokens: list[int
     history.tokens.append(sum(tokens))
     history.train_losses.append(float(losses.sum()) / sum(tokens))
     history.batch_losses += (losses.cpu() / torch.tensor(tokens)).tolist()
-    if not math.isfinite(history.train_losses[-1]):
+    _check_finite("training", history.train_losses[-1], len(history.train_losses) - 1)
+
+
+def _check_finite(part: str, loss: float, epoch: int) -> None:
+    if not math.isfinite(loss):
         raise ValueError(
-            f"the loss of epoch {len(history.tokens)} is {history.train_losses[-1]}: try a lower learning rate"
+            f"the {part} loss of epoch {epoch + 1} is {loss}: try a lower learning rate, or look for NaN or infinity "
+            "in the weights that training started from"
         )

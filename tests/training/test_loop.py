@@ -11,7 +11,7 @@ from seqlearn.data.text import Language
 from seqlearn.nn.seq2seq import bahdanau, seq2seq
 from seqlearn.nn.transformer import transformer
 from seqlearn.training import loop
-from seqlearn.training.loop import _autocast, batch_loss, fit, mean_loss, token_loss
+from seqlearn.training.loop import History, _autocast, batch_loss, fit, mean_loss, token_loss
 from seqlearn.training.schedules import constant
 
 LINES = [" ".join("abcdef"[(i + j) % 6] for j in range(1 + i % 4)) for i in range(48)]
@@ -124,23 +124,73 @@ def test_ctrl_c_keeps_the_best_weights():
     assert mean_loss(model, batches()) == pytest.approx(min(history.valid_losses))
 
 
-def test_a_loss_that_is_no_number_is_said():
-    model = make()
+def spoil(model, history=None):
+    """From now on every loss of this model is NaN."""
     torch.nn.init.constant_(model.decoder.dense.bias, float("nan"))
-    with pytest.raises(ValueError, match="loss of epoch 1 is nan"):
+
+
+def test_a_training_loss_that_is_no_number_is_an_error():
+    model = make()
+    spoil(model)
+    with pytest.raises(ValueError, match="the training loss of epoch 1 is nan: try a lower learning rate"):
         fit(model, batches(), batches(), epochs=1, lr=0.01, progress=False)
 
 
 def test_an_error_in_a_later_epoch_leaves_the_best_weights_before_it():
-    def spoil(model, history):
+    def spoil_the_second(model, history):
         if history.epochs == 2:
-            torch.nn.init.constant_(model.decoder.dense.bias, float("nan"))
+            spoil(model)
 
     model, losses = make(), []
-    hooks = [lambda model, history: losses.append(history.valid_losses[-1]), spoil]
-    with pytest.raises(ValueError, match="loss of epoch 3 is nan"):
+    hooks = [lambda model, history: losses.append(history.valid_losses[-1]), spoil_the_second]
+    with pytest.raises(ValueError, match="training loss of epoch 3 is nan"):
         fit(model, batches(), batches(), epochs=4, lr=0.01, progress=False, after_epoch=hooks)
     assert len(losses) == 2 and mean_loss(model, batches()) == pytest.approx(min(losses))
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+@pytest.mark.parametrize("epoch", [1, 3])
+def test_a_validation_loss_that_is_no_number_is_an_error(monkeypatch, value, epoch):
+    """Whichever epoch it is. The weights of the best epoch before it remain."""
+    valid_losses, states = [3.0, 2.0, 1.0], []
+    valid_losses[epoch - 1] = float(value)
+    monkeypatch.setattr(loop, "mean_loss", lambda *_: valid_losses[len(states)])
+    keep = [lambda model, _: states.append({name: weight.clone() for name, weight in model.state_dict().items()})]
+    model = make()
+    message = f"the validation loss of epoch {epoch} is {value}: try a lower learning rate"
+    with pytest.raises(ValueError, match=message):
+        fit(model, batches(), batches(), epochs=3, lr=0.01, progress=False, after_epoch=keep)
+    assert len(states) == epoch - 1, "the epoch does not count as finished"
+    for name, weight in model.state_dict().items():
+        assert epoch == 1 or torch.equal(weight, states[-1][name])
+
+
+def test_the_command_line_writes_no_model_of_nan(tmp_path, monkeypatch):
+    """A rate this high gives weights of NaN only after the last training loss was added up."""
+    from typer.testing import CliRunner
+
+    from seqlearn.cli import app
+
+    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    (tmp_path / "pairs.tsv").write_text("".join(f"{line} w{i}\t{line}\n" for i, line in enumerate(LINES)), "utf-8")
+    options = ["--corpus", str(tmp_path / "pairs.tsv"), "--held-out", "0.1", "--lr", "1e38", "--batch-size", "1000"]
+    options += ["--hidden", "8", "--embed-size", "8", "--epochs", "1"]
+    result = CliRunner().invoke(app, ["train", *options, "--out", str(tmp_path / "model")])
+    assert result.exit_code == 1 and not (tmp_path / "model").exists()
+    assert "the validation loss of epoch 1 is nan" in result.output and "best epoch" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("losses", "best"), [(["nan", 1, 0.5], 2), ([1, "nan", 2], 0), ([2, 1, "nan"], 1), (["inf", "nan", 7], 2)]
+)
+def test_no_epoch_of_nan_is_the_best(losses, best):
+    assert History(valid_losses=[float(loss) for loss in losses]).best_epoch == best
+
+
+@pytest.mark.parametrize("losses", [[], [float("nan")], [float("inf"), float("nan")]])
+def test_without_a_finite_epoch_there_is_no_best(losses):
+    with pytest.raises(ValueError, match=f"none of the {len(losses)} finished epochs has a finite validation loss"):
+        _ = History(valid_losses=losses).best_epoch
 
 
 def test_dropout_only_in_training():
