@@ -17,7 +17,7 @@ os.environ["SEQLEARN_DEVICE"] = "cpu"  # so that everybody makes the same model
 import torch
 
 from seqlearn.data import corpus
-from seqlearn.training.schedules import make_schedule
+from seqlearn.training import make_schedule
 from seqlearn.translator import Translator
 
 HERE = Path(__file__).parent

@@ -31,9 +31,7 @@ from seqlearn.data.text import WordTokenizer, normalize
 from seqlearn.metrics import bleu
 from seqlearn.nn.attention import MultiHeadAttention
 from seqlearn.nn.transformer import SIZES, make_positions
-from seqlearn.training.curriculum import Curriculum, Stage
-from seqlearn.training.loop import History, fit, mean_loss
-from seqlearn.training.schedules import constant, warmup
+from seqlearn.training import Curriculum, History, Stage, constant, fit, mean_loss, warmup
 from seqlearn.translator import Translator
 
 FOLDER = Path(__file__).parents[1] / "assets" / "experiments"

@@ -19,7 +19,7 @@ from seqlearn.data import corpus
 from seqlearn.data.batches import Batches
 from seqlearn.devices import best_device
 from seqlearn.nn.transformer import SIZES
-from seqlearn.training.schedules import warmup
+from seqlearn.training import warmup
 from seqlearn.translator import Translator
 
 

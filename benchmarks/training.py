@@ -31,13 +31,13 @@ from seqlearn.data.batches import Batch, Batches
 from seqlearn.data.d2l_compat import d2l
 from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language, Vocab
-from seqlearn.training.loop import batch_loss, token_loss
+from seqlearn.training import batch_loss, token_loss
 
 Update = Callable[[Batch], None]
 
 
 def our_update(model: nn.Module, pad: int) -> Update:
-    """One update as in `seqlearn.training.loop.fit`."""
+    """One update as in `seqlearn.training.fit`."""
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
 
     def update(batch: Batch) -> None:
