@@ -1,7 +1,7 @@
 """Trains and scores the small models that come with the course: python assets/make.py [bahdanau|transformer]
 
-Each is a folder beside this file. `scores.json` holds its scores on the test part of the built-in corpus; a test loads
-the model and scores it again.
+Each model is a folder beside this file. Its `scores.json` holds the scores on the test part of the built-in corpus. A
+test loads the model and scores it again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ os.environ["SEQLEARN_DEVICE"] = "cpu"  # so that everybody makes the same model
 import torch
 
 from seqlearn.data import corpus
-from seqlearn.training.schedules import make_schedule
+from seqlearn.training import make_schedule
 from seqlearn.translator import Translator
 
 HERE = Path(__file__).parent
@@ -28,7 +28,7 @@ RECIPES = {
 
 
 def make(name: str) -> None:
-    """Train a model by its recipe, score it once on the test part, and write it."""
+    """Train a model by its recipe, write it, and score it once on the test part."""
     recipe = RECIPES[name]
     torch.set_num_threads(1)  # as fast for a model of this size, and sums come out in the same order everywhere
     pairs = corpus.builtin()

@@ -1,8 +1,8 @@
 """What the attention decoder saves: python benchmarks/decoder.py
 
-Three ways to the same logits and gradients, timed in turn in one run: the textbook decoder (keys projected and nn.GRU
-called at each step), the same with keys projected once, and the package's (besides, the token's half of the input
-gates in one product for all steps). Machines differ: read the ratios.
+Three ways to the same logits and gradients, timed in turn in one run: the textbook decoder (it projects the keys and
+calls nn.GRU at each step), the same with keys projected once, and the package's decoder (it also computes the token's
+half of the input gates in one product for all steps). Machines differ: read the ratios.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BATCH, SOURCE, STEPS, VOCAB, ROUNDS = 64, 12, 13, 650, 30
 
 
 def textbook(model: EncoderDecoder, memory: RNNMemory, tokens: Tensor, project_once: bool = False) -> Tensor:
-    """The decoder, step by step; the attention layer and nn.GRU are taken as they are."""
+    """The decoder step by step, with the attention layer and nn.GRU as they are."""
     decoder = model.decoder
     hidden = torch.tanh(decoder.bridge(memory.hidden))
     keys = decoder.attention.project_keys(memory.outputs)

@@ -1,8 +1,9 @@
 """What search costs, beside other libraries: python benchmarks/decoding.py [--rounds N] [CASE ...]
 
 One Transformer (3+3 layers of 256, vocabulary 6,000, random weights) is searched by this package, by `generate` of
-Hugging Face transformers and by CTranslate2, all with the same weights and the same definition of the best; then one of
-d2l, by its greedy search and by ours. One thread, all in turn, batch by batch; the translations are compared first.
+Hugging Face transformers and by CTranslate2, all with the same weights and the same definition of the best hypothesis.
+Then d2l's Transformer is searched by d2l's greedy search and by ours. One thread, all in turn, batch by batch. The
+translations are compared first.
 Read the ratios: medians over the batches of (time of the other / time of seqlearn), by the wall clock and by CPU time.
 transformers and CTranslate2 come with `pip install -e .[bench]`; without them, their lines are left out.
 """
@@ -137,7 +138,7 @@ def searched_by_ctranslate2(marian, width: int, least: int, most: int) -> Search
 
 
 class Ids:
-    """A vocabulary in which the word of a token is its number: what d2l wants to look things up in."""
+    """A vocabulary for d2l's search: the word of a token is its id."""
 
     def __getitem__(self, words: str | Sequence[str]) -> int | list[int]:
         if isinstance(words, list):

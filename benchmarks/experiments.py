@@ -1,7 +1,7 @@
 """The long runs whose results lessons plot: python benchmarks/experiments.py NAME [SEED ...]
 
-Each result is a JSON file in assets/experiments/, with settings, seeds and versions. A run that is there already is not
-made again. Settings were fixed before the first run on the test part.
+Each result is a JSON file in assets/experiments/, with settings, seeds and versions. A run whose file exists is not
+repeated. Settings were fixed before the first run on the test part.
 
     bottleneck    with and without attention, by length of the sentence (lessons 05 and 06)
     positions     each kind of positions: trained on up to 20 tokens, tested on up to 160 (lesson 08)
@@ -31,9 +31,7 @@ from seqlearn.data.text import WordTokenizer, normalize
 from seqlearn.metrics import bleu
 from seqlearn.nn.attention import MultiHeadAttention
 from seqlearn.nn.transformer import SIZES, make_positions
-from seqlearn.training.curriculum import Curriculum, Stage
-from seqlearn.training.loop import History, fit, mean_loss
-from seqlearn.training.schedules import constant, warmup
+from seqlearn.training import Curriculum, History, Stage, constant, fit, mean_loss, warmup
 from seqlearn.translator import Translator
 
 FOLDER = Path(__file__).parents[1] / "assets" / "experiments"
@@ -98,7 +96,7 @@ def bottleneck(seeds: list[int]) -> None:
 
 
 class Reader(nn.Module):
-    """The model of lesson 08: embeddings with positions, one attention layer, logits. No way around the attention."""
+    """The model of lesson 08: embeddings with positions, one attention layer, logits. No residual connection."""
 
     def __init__(self, vocab_size: int, kind: str, num_heads: int = 1, num_hiddens: int = 64, max_steps: int = 256):
         super().__init__()
@@ -112,7 +110,7 @@ class Reader(nn.Module):
         return self.dense(self.attention(x, x, x, mask))
 
 
-TASKS = {  # what is to be written at each place, and how many places at the start have no answer
+TASKS = {  # the right answer at each position, and how many positions at the start have none
     "three back": (lambda ids: ids.roll(3, dims=1), 3),
     "the third": (lambda ids: ids[:, 2:3].expand_as(ids), 0),
 }
@@ -128,7 +126,7 @@ SYMBOLS, LONGEST, LENGTHS = 20, 20, (10, 20, 30, 40, 80, 160)
 
 
 def right(model: Reader, task: str, length: int, window: int | None = None) -> float:
-    """The share of right answers in 200 random sequences; with a window, no further away than that may be attended."""
+    """The share of right answers in 200 random sequences. `window`: the largest distance that may be attended."""
     answers, first = TASKS[task]
     ids = torch.randint(SYMBOLS, (200, length), generator=torch.Generator().manual_seed(1000 + length))
     places = torch.arange(length)
@@ -139,7 +137,7 @@ def right(model: Reader, task: str, length: int, window: int | None = None) -> f
 
 
 def positions(seeds: list[int]) -> None:
-    """Who finds the right place in sequences longer than any in training? Tokens are random: only the place counts."""
+    """Which positions work in sequences longer than any in training? Tokens are random: only the position counts."""
     updates, lr = 1000, 3e-3
     for seed in seeds:
         for task, (answers, first) in TASKS.items():
@@ -174,7 +172,7 @@ STAGES = [Stage(1, longest=8), Stage(1, longest=12), Stage(2)]  # 22 %, 63 %, al
 
 
 def curriculum(seeds: list[int]) -> None:
-    """Do short sentences first help? Both ways have the same model, learning rates and number of updates."""
+    """Does it help to show short sentences first? Both runs have the same model, learning rates and updates."""
     split, epochs, lr = corpus.builtin().split(), sum(stage.epochs for stage in STAGES), 2e-3
     for seed in seeds:
         for label in ("all sentences from the start", "short sentences first"):
@@ -271,7 +269,7 @@ def by_heart(translator: Translator, chosen: Sequence[Pair], pairs: Iterable[Pai
 
 
 def lowest_possible(translator: Translator, pairs: Sequence[Pair]) -> float:
-    """The least loss, in nats for each token: a source with k translations leaves nobody surer than 1 in k."""
+    """The lowest possible loss of a token, in nats: of k translations of a source no model can predict which one."""
     loss = tokens = 0.0
     by_ids: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
     for pair in pairs:
@@ -284,7 +282,7 @@ def lowest_possible(translator: Translator, pairs: Sequence[Pair]) -> float:
 
 
 def made_with(seconds: float) -> dict:
-    """What a run took, and on what."""
+    """The time of a run, and the machine."""
     return {
         "seconds": round(seconds), "threads": torch.get_num_threads(), "torch": torch.__version__.split("+")[0],
         "machine": platform.machine(),
@@ -308,7 +306,7 @@ def load(name: str) -> dict[str, list[dict]]:
 
 
 def headline(run: dict) -> float:
-    """The one number by which runs are listed: BLEU of the longest third, of new pairs, or what is right at the end."""
+    """The one number that is printed for a run: BLEU of the longest third or of new pairs, or the last share right."""
     if "thirds" in run:
         return run["thirds"][2]["bleu"]
     return run["new bleu"] if "new bleu" in run else 100 * run["right"][-1]

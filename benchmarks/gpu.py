@@ -1,9 +1,9 @@
 """The Transformer on a GPU: python benchmarks/gpu.py [FOLDER] [--size base] [--epochs 10] [--limit N]
 
 Trains it on fra-eng (from FOLDER or SEQLEARN_DATA) in bf16, scores it once on the held-out test part, and prints a JSON
-object: sacreBLEU, seconds, tokens a second, memory, and the share of the card's own measured peak that products with
-weights reach. First it compares the device's logits with the CPU's. It runs on a CPU, too:
-`--size tiny --limit 3000 --epochs 1` tries out the script in a minute.
+object: sacreBLEU, seconds, tokens a second, memory, and how much of the card's peak (measured here, too) the products
+with weights reach. First it compares the device's logits with the CPU's. The script also runs on a CPU: try it with
+`--size tiny --limit 3000 --epochs 1`, which takes a minute.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from seqlearn.data import corpus
 from seqlearn.data.batches import Batches
 from seqlearn.devices import best_device
 from seqlearn.nn.transformer import SIZES
-from seqlearn.training.schedules import warmup
+from seqlearn.training import warmup
 from seqlearn.translator import Translator
 
 
@@ -37,7 +37,7 @@ def peak(device: torch.device, size: int) -> float:
 
 
 def operations(model: nn.Module, batches: Batches) -> float:
-    """Of the matrix products with weights in an epoch, forward (2 for each weight and place) and backward (twice that).
+    """The operations of an epoch's matrix products with weights: 2 for each weight and token forward, 4 backward.
 
     Attention's own products (queries with keys, weights with values) are left out: a few percent for short sentences.
     """

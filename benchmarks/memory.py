@@ -2,11 +2,10 @@
 
     python benchmarks/memory.py [lines ...]
 
-The lines are the built-in corpus', again and again, each with a number of its own, digit by digit, so that no two are
-alike and the vocabulary stays that of a real language. Each size
-runs in a process of its own; what a process has once everything is imported is taken off. "All in memory" holds the
-pairs in a list, and their ids in lists of Python numbers: the plainest way. The ids themselves, at four bytes, are the
-least that training needs.
+The lines are those of the built-in corpus, repeated, each with its own number in front, digit by digit: so no two
+lines are alike, and the vocabulary stays that of a real language. Each size runs in its own process; the memory that a
+process has after all imports is subtracted. "All in memory" holds the pairs in a list, and their ids in lists of Python
+numbers: the plainest way. The ids themselves, at four bytes each, are the least that training needs.
 """
 
 import subprocess
@@ -36,7 +35,7 @@ def peak() -> float:
 
 
 def measure(path: str, way: str) -> None:
-    """In a process of its own: print MB above the start, MB of ids alone, seconds."""
+    """Print the MB above the start, the MB of the ids alone, and the seconds. Runs in its own process."""
     from seqlearn.data.batches import Batches
     from seqlearn.data.corpus import Corpus, from_tsv
     from seqlearn.data.text import Language
@@ -73,11 +72,11 @@ if __name__ == "__main__":
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "pairs.tsv"
             write(path, count)
-            found = {}
+            results = {}
             for way in ("file", "list"):
                 command = [sys.executable, __file__, "--measure", str(path), way]
                 out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-                found[way] = [float(number) for number in out.split()]
-            (mb, ids, seconds), (plain, *_) = found["file"], found["list"]
+                results[way] = [float(number) for number in out.split()]
+            (mb, ids, seconds), (plain, *_) = results["file"], results["list"]
             size = path.stat().st_size / 2**20
             print(f"{count:>10,} {size:>9.1f} {ids:>8.1f} {mb:>14.1f} {plain:>18.1f} {seconds:>8.1f}")

@@ -1,4 +1,4 @@
-"""How good is it? BLEU and chrF as everybody counts them (sacreBLEU), perplexity, alignment error rate."""
+"""How good is a translator? BLEU and chrF as the field counts them (sacreBLEU), perplexity, alignment error rate."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 import sacrebleu
 from jaxtyping import Float
+from sacrebleu.metrics.base import Metric
 from torch import Tensor
 
 from .data.pairs import Link
 
 
 class TextScore(NamedTuple):
-    """A score from 0 to 100, and the signature that says how it was counted."""
+    """A score from 0 to 100, and sacreBLEU's signature, which says how the score was counted."""
 
     score: float
     signature: str
@@ -30,7 +31,7 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> TextScore:
     return _corpus_score(sacrebleu.CHRF(lowercase=True), hypotheses, references)
 
 
-def _corpus_score(metric, hypotheses: Sequence[str], references: Sequence[str]) -> TextScore:
+def _corpus_score(metric: Metric, hypotheses: Sequence[str], references: Sequence[str]) -> TextScore:
     if len(hypotheses) != len(references) or not references:
         raise ValueError(f"{len(hypotheses)} hypotheses cannot be scored against {len(references)} references")
     score = metric.corpus_score(list(hypotheses), [list(references)]).score
@@ -38,7 +39,7 @@ def _corpus_score(metric, hypotheses: Sequence[str], references: Sequence[str]) 
 
 
 def perplexity(loss: float) -> float:
-    """e to the mean loss of a token in nats: among how many equally likely tokens the model hesitates."""
+    """e to the mean loss of a token in nats: a model as unsure as if it chose among this many equally likely tokens."""
     return math.exp(loss)
 
 
@@ -48,9 +49,9 @@ def argmax_links(weights: Float[Tensor, "queries keys"]) -> set[Link]:
 
 
 def alignment_error_rate(predicted: Iterable[Iterable[Link]], gold: Iterable[Iterable[Link]]) -> float:
-    """1 - 2 |A and G| / (|A| + |G|) over all sentences: 0 is perfect, 1 means that no link is right.
+    """1 - 2 |A and G| / (|A| + |G|) over all sentences, for predicted links A and gold links G.
 
-    Och and Ney (2003), section 5, with all gold links sure.
+    0 is perfect; 1 means that no link is right. Och and Ney (2003), section 5, where all gold links are "sure".
     """
     shared = total = 0
     for links, truth in zip(predicted, gold, strict=True):

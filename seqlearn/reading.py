@@ -1,9 +1,9 @@
-"""Reading attention: many maps made into one, measures of what a head looks at, and edits that cut a head."""
+"""Reading attention: many maps combined into one, measures of what a head looks at, and edits that ablate a head."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -15,6 +15,8 @@ from .data.pairs import Link
 from .metrics import alignment_error_rate, argmax_links
 from .nn.recording import Edit
 
+T = TypeVar("T")
+
 
 def average(attention: AttentionMap) -> AttentionMap:
     """The mean of all heads of all layers, as one map."""
@@ -23,14 +25,15 @@ def average(attention: AttentionMap) -> AttentionMap:
 
 
 def rollout(attention: AttentionMap) -> AttentionMap:
-    """How much of each input token is in each output of the stack, if attention and residuals were all there is.
+    """How much of each input token is in each output of the stack, if attention and residual connections were all.
 
-    A layer passes on half of a token as it is (the residual connection) and mixes the other half by the mean of its
-    heads; the layers are multiplied, A_L ... A_1 with A = (mean + I) / 2. Abnar and Zuidema (2020), section 3. A token
-    that attends to nothing is passed on whole.
+    Each layer is taken to pass on half of a token unchanged (the residual connection) and to mix the other half by the
+    mean of its heads. The layers are multiplied: A_L ... A_1 with A = (mean + I) / 2. A token that attends to nothing
+    is passed on whole. Abnar and Zuidema (2020), section 3.
 
     Raises:
-        ValueError: the rows and columns are different tokens, as in cross- or kernel attention: no product exists.
+        ValueError: rows and columns are different tokens, as in cross- or kernel attention, so the layers cannot be
+            multiplied.
     """
     if attention.kind not in ("encoder", "causal"):
         raise ValueError(f"rollout needs self-attention, encoder or causal; this is {attention.kind} attention")
@@ -38,73 +41,72 @@ def rollout(attention: AttentionMap) -> AttentionMap:
     if queries != keys:
         raise ValueError(f"rollout needs the same tokens as rows and columns; these are {queries} and {keys}")
     mixed = attention.weights.double().mean(1)  # layers, tokens, tokens
-    same = torch.eye(mixed.shape[-1], dtype=torch.float64)
-    mixed = (mixed + same) / (mixed + same).sum(-1, keepdim=True)
-    total = same
+    identity = torch.eye(mixed.shape[-1], dtype=torch.float64)
+    mixed = (mixed + identity) / (mixed + identity).sum(-1, keepdim=True)
+    total = identity
     for layer in mixed:
         total = layer @ total
-    mask = None if attention.mask is None else attention.mask | same.bool()
+    mask = None if attention.mask is None else attention.mask | identity.bool()
     return AttentionMap(total, attention.query_tokens, attention.key_tokens, attention.kind, mask)
 
 
 # ---- What a head looks at ----
 
 
-def found(
-    maps: Sequence[AttentionMap], places: Sequence[Iterable[tuple[int, Collection[int]]]]
+def hit_rate(
+    maps: Sequence[AttentionMap], wanted: Sequence[Iterable[tuple[int, Collection[int]]]]
 ) -> Float[Tensor, "layers heads"]:
-    """In which share of the rows each head has its largest weight where it was wanted.
+    """For each head the share of rows in which the largest weight is in a wanted column.
 
     Args:
         maps: of several sentences by one model.
-        places: for each map the rows that count, each with the columns that are wanted there.
+        wanted: for each map the rows that count, each with its wanted columns.
 
     Raises:
-        ValueError: there are not as many places as maps, or no row at all.
+        ValueError: `wanted` has not one entry for each map, or no row at all.
     """
     hits = []
-    for attention, rows in zip(maps, _as_many(places, maps), strict=True):
-        best = attention.weights.argmax(-1)  # layers, heads, queries
-        for row, wanted in rows:
-            looks = attention.weights[:, :, row].amax(-1) > 0  # a row of zeros has no largest weight
-            hits.append(torch.isin(best[:, :, row], torch.tensor(sorted(wanted), dtype=torch.long)) & looks)
+    for attention, rows in zip(maps, _one_for_each(maps, wanted), strict=True):
+        largest = attention.weights.argmax(-1)  # layers, heads, queries
+        for row, columns in rows:
+            attends = attention.weights[:, :, row].amax(-1) > 0  # a row of zeros has no largest weight
+            hits.append(torch.isin(largest[:, :, row], torch.tensor(sorted(columns), dtype=torch.long)) & attends)
     return _share(hits)
 
 
-def chosen(
+def choice_accuracy(
     maps: Sequence[AttentionMap], questions: Sequence[tuple[int, Sequence[Collection[int]], int]]
 ) -> Float[Tensor, "layers heads"]:
-    """In which share of the sentences each head gives the right one of several candidates the most weight.
+    """For each head the share of sentences in which the right one of several candidates gets the most weight.
+
+    A candidate's weight is the sum over its columns. A tie, or no weight at all, is no choice and so not right.
 
     Args:
         maps: of several sentences by one model.
-        questions: for each map the row, the columns of each candidate, whose weights are added up, and which candidate
-            is the right one.
+        questions: for each map the row, the columns of each candidate, and the index of the right candidate.
 
     Raises:
-        ValueError: there are not as many questions as maps, or none.
+        ValueError: there is not one question for each map, or none.
     """
     hits = []
-    for attention, (row, candidates, right) in zip(maps, _as_many(questions, maps), strict=True):
-        looks = attention.weights[:, :, row]  # layers, heads, keys
-        totals = torch.stack([looks[..., sorted(columns)].sum(-1) for columns in candidates], -1)
-        others = [place for place in range(len(candidates)) if place != right]
-        hits.append(
-            (totals[..., [right]] > totals[..., others]).all(-1) & (totals[..., right] > 0)
-        )  # a tie is no choice
+    for attention, (row, candidates, right) in zip(maps, _one_for_each(maps, questions), strict=True):
+        weights = attention.weights[:, :, row]  # layers, heads, keys
+        totals = torch.stack([weights[..., sorted(columns)].sum(-1) for columns in candidates], -1)
+        others = [index for index in range(len(candidates)) if index != right]
+        hits.append((totals[..., [right]] > totals[..., others]).all(-1) & (totals[..., right] > 0))
     return _share(hits)
 
 
 def link_errors(maps: Sequence[AttentionMap], gold: Sequence[Iterable[Link]]) -> Float[Tensor, "layers heads"]:
-    """The alignment error rate of each head of cross-attention by itself; the last row and column, <eos>, left out.
+    """The alignment error rate of each head of cross-attention alone, without <eos>, the last row and column.
 
     Args:
-        gold: for each map its links, such as `Pair.alignment`.
+        gold: for each map the right links, such as `Pair.alignment`.
 
     Raises:
-        ValueError: there is not gold for each map, or none.
+        ValueError: `gold` has not one entry for each map, or none.
     """
-    gold = [set(links) for links in _as_many(gold, maps)]
+    gold = [set(links) for links in _one_for_each(maps, gold)]
     layers, heads = maps[0].weights.shape[:2]
     rates = [
         alignment_error_rate([argmax_links(each.weights[layer, head, :-1, :-1]) for each in maps], gold)
@@ -114,13 +116,13 @@ def link_errors(maps: Sequence[AttentionMap], gold: Sequence[Iterable[Link]]) ->
     return torch.tensor(rates).view(layers, heads)
 
 
-def _as_many(items: Sequence, maps: Sequence[AttentionMap]) -> Sequence:
-    if len(items) != len(maps) or not maps:
-        raise ValueError(f"{len(maps)} maps cannot be compared with {len(items)} answers")
-    return items
+def _one_for_each(maps: Sequence[AttentionMap], answers: Sequence[T]) -> Sequence[T]:
+    if len(answers) != len(maps) or not maps:
+        raise ValueError(f"{len(maps)} maps cannot be compared with {len(answers)} answers: give one for each map")
+    return answers
 
 
-def _share(hits: Sequence[Bool[Tensor, "layers heads"]]) -> Float[Tensor, "layers heads"]:
+def _share(hits: list[Bool[Tensor, "layers heads"]]) -> Float[Tensor, "layers heads"]:
     if not hits:
         raise ValueError("no row to look at")
     return torch.stack(hits).float().mean(0)
@@ -173,34 +175,34 @@ def noun_phrases(tokens: Sequence[str], language: str = "en") -> list[NounPhrase
     return phrases
 
 
-# ---- Edits, for `edit_attention` ----
+# ---- Edits, for `edit_attention`: functions of the weights and of what may be attended ----
 
 
-def silence(weights: Float[Tensor, "*axes"], may: Bool[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
-    """Look nowhere: the context is 0."""
+def ablate(weights: Float[Tensor, "*axes"], may: Bool[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
+    """Zero ablation: all weights become 0, so the head contributes nothing to the output."""
     return torch.zeros_like(weights)
 
 
 def uniform(weights: Float[Tensor, "*axes"], may: Bool[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
-    """Look at everything that may be attended alike."""
+    """The same weight for everything that may be attended: the head contributes the mean of the values."""
     return may / may.sum(-1, keepdim=True).clamp(min=1).to(weights.dtype)
 
 
 def permuted(seed: int = 0) -> Edit:
-    """An edit that hands each row's weights out again in random order, among the places that may be attended."""
+    """An edit that deals each row's weights out again in random order, among the keys that may be attended."""
     generator = torch.Generator().manual_seed(seed)
 
     def edit(weights: Tensor, may: Tensor) -> Tensor:
         noise = torch.rand(weights.shape, generator=generator).to(weights.device)
         givers = torch.arange(may.shape[-1], device=may.device).masked_fill(~may, may.shape[-1]).argsort(-1)
-        takers = noise.masked_fill(~may, 2.0).argsort(-1)  # what may be attended comes first in both
+        takers = noise.masked_fill(~may, 2.0).argsort(-1)  # in both, the keys that may be attended come first
         return torch.zeros_like(weights).scatter(-1, takers, weights.gather(-1, givers))
 
     return edit
 
 
 def in_heads(edit: Edit, *heads: int) -> Edit:
-    """An edit of these heads alone, counted from 0; the others keep their weights."""
+    """An edit of these heads only, counted from 0. The other heads keep their weights."""
 
     def only(weights: Tensor, may: Tensor) -> Tensor:
         if weights.dim() < 4:

@@ -6,8 +6,12 @@ import pytest
 import sacrebleu
 import torch
 
+from seqlearn.data.corpus import Split
 from seqlearn.data.d2l_compat import d2l
+from seqlearn.data.pairs import Pair
+from seqlearn.data.text import normalize
 from seqlearn.metrics import alignment_error_rate, argmax_links, bleu, chrf, perplexity
+from seqlearn.translator import Translator
 
 
 def test_bleu_and_chrf_are_sacrebleu():
@@ -27,6 +31,20 @@ def test_d2ls_bleu_is_no_bleu():
     assert d2l.bleu(wrong, right, k=2) == pytest.approx((3 / 4) ** 0.5 * (1 / 3) ** 0.25)
     assert d2l.bleu(right, right, k=2) == 1 and bleu([right], [right]).score == pytest.approx(100)
     assert bleu([wrong], [right]).score == sacrebleu.corpus_bleu([wrong], [[right]], lowercase=True).score < 40
+
+
+def test_a_translator_is_scored_against_normalised_references(monkeypatch):
+    """A translation is normalised text. Another spelling of the same reference must not cost a point."""
+    pairs = [
+        Pair("It is summer!", "«\u00a0C\u2019est l\u2019E\u0301te\u0301\u202f!\u00a0»"),
+        Pair("Where is he?", "Où est-il\u00a0?"),
+    ]
+    translator = Translator.untrained("seq2seq", Split(pairs, pairs, pairs), ("en", "fr"), embed_size=4, num_hiddens=4)
+    right = [normalize(pair.target, "fr") for pair in pairs]
+    assert bleu(right, [pair.target for pair in pairs]).score < 60, "the spellings should differ"
+    monkeypatch.setattr(translator, "translate", lambda sentences, *_, **__: right)
+    scores = translator.evaluate(pairs)
+    assert scores.bleu.score == pytest.approx(100) and scores.chrf.score == pytest.approx(100) and scores.exact == 1
 
 
 @pytest.mark.parametrize("references", [["a"], []])

@@ -10,15 +10,15 @@ from seqlearn.metrics import alignment_error_rate
 from seqlearn.nn.attention import DotProductAttention, MultiHeadAttention
 from seqlearn.nn.recording import edit_attention, record_attention
 from seqlearn.reading import (
+    ablate,
     average,
-    chosen,
-    found,
+    choice_accuracy,
+    hit_rate,
     in_heads,
     link_errors,
     noun_phrases,
     permuted,
     rollout,
-    silence,
     uniform,
 )
 
@@ -67,26 +67,26 @@ def test_rollout_is_for_self_attention(kind, as_a_user):
 # ---- What a head looks at ----
 
 
-def test_found_by_hand():
+def test_hit_rate_by_hand():
     one = a_map([[[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]], [[0.2, 0.5, 0.3], [0.6, 0.2, 0.2]]])
     two = a_map([[[0.0, 1.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]])
     places = [[(0, [0]), (1, [0, 2])], [(1, [0])]]
-    assert found([one, two], places).tolist() == [[1.0, pytest.approx(1 / 3)]]
-    assert found([one, two], [[], [(0, [0])]]).tolist() == [[0.0, 1.0]]
+    assert hit_rate([one, two], places).tolist() == [[1.0, pytest.approx(1 / 3)]]
+    assert hit_rate([one, two], [[], [(0, [0])]]).tolist() == [[0.0, 1.0]]
 
 
-def test_chosen_adds_up_each_candidate():
+def test_choice_accuracy_adds_up_each_candidate():
     """Head 0: 0.3 + 0.3 beats 0.4. Head 1: 0.5 is the largest."""
     attention = a_map([[[0.3, 0.3, 0.4]], [[0.25, 0.0, 0.75]]])
-    assert chosen([attention], [(0, [[2], [0, 1]], 1)]).tolist() == [[1.0, 0.0]]
-    assert chosen([attention] * 2, [(0, [[2], [0, 1]], 1), (0, [[0], [2]], 1)]).tolist() == [[1.0, 0.5]]
+    assert choice_accuracy([attention], [(0, [[2], [0, 1]], 1)]).tolist() == [[1.0, 0.0]]
+    assert choice_accuracy([attention] * 2, [(0, [[2], [0, 1]], 1), (0, [[0], [2]], 1)]).tolist() == [[1.0, 0.5]]
 
 
 def test_who_looks_nowhere_or_everywhere_alike_has_chosen_nothing():
     alike, nowhere = a_map([[[0.5, 0.5]]]), a_map([[[0.0, 0.0]]], mask=torch.zeros(1, 2, dtype=torch.bool))
     for attention in (alike, nowhere):
-        assert chosen([attention], [(0, [[0], [1]], 0)]).item() == chosen([attention], [(0, [[0], [1]], 1)]).item() == 0
-    assert found([nowhere], [[(0, [0])]]).item() == 0
+        assert [choice_accuracy([attention], [(0, [[0], [1]], right)]).item() for right in (0, 1)] == [0, 0]
+    assert hit_rate([nowhere], [[(0, [0])]]).item() == 0
 
 
 def test_measures_agree_with_loops_over_plain_numbers():
@@ -94,7 +94,7 @@ def test_measures_agree_with_loops_over_plain_numbers():
     maps = [a_map(*torch.rand(2, 3, n, n, generator=generator).softmax(-1).tolist()) for n in (3, 5)]
     rows = [[(row, [row, row - 1]) for row in range(1, n)] for n in (3, 5)]
     gold = [[(0, 0), (1, 1)], [(2, 0), (1, 3), (3, 2), (0, 1)]]
-    shares, errors = found(maps, rows), link_errors(maps, gold)
+    shares, errors = hit_rate(maps, rows), link_errors(maps, gold)
     for layer in range(2):
         for head in range(3):
             hits, links = [], []
@@ -110,10 +110,10 @@ def test_measures_agree_with_loops_over_plain_numbers():
 def test_measures_say_what_is_missing():
     attention = a_map([[[1.0]]])
     with pytest.raises(ValueError, match="1 maps cannot be compared with 2 answers"):
-        found([attention], [[], []])
+        hit_rate([attention], [[], []])
     with pytest.raises(ValueError, match="no row to look at"):
-        found([attention], [[]])
-    for measure in (found, chosen, link_errors):
+        hit_rate([attention], [[]])
+    for measure in (hit_rate, choice_accuracy, link_errors):
         with pytest.raises(ValueError, match="0 maps"):
             measure([], [])
 
@@ -173,8 +173,8 @@ def seen(edit, causal=True):
     return record[""][1], record[""][0]
 
 
-def test_silence_and_uniform():
-    assert (seen(silence)[0] == 0).all()
+def test_ablate_and_uniform():
+    assert (seen(ablate)[0] == 0).all()
     weights, own = seen(uniform)
     assert torch.equal(weights > 0, own > 0)
     torch.testing.assert_close(weights.sum(-1), torch.ones(2, 3, 5))
@@ -214,13 +214,13 @@ def test_every_order_comes_out_about_equally_often():
 
 def test_in_heads_needs_heads():
     layer, x = DotProductAttention(), torch.ones(1, 3, 4)
-    with edit_attention(layer, {"": in_heads(silence, 0)}), pytest.raises(ValueError, match="no heads to choose from"):
+    with edit_attention(layer, {"": in_heads(ablate, 0)}), pytest.raises(ValueError, match="no heads to choose from"):
         layer(x, x, x)
 
 
 def test_in_heads_leaves_the_others_alone():
-    weights, own = seen(in_heads(silence, 0, 2))
+    weights, own = seen(in_heads(ablate, 0, 2))
     assert (weights[:, [0, 2]] == 0).all() and torch.equal(weights[:, 1], own[:, 1])
     given = torch.ones(1, 3, 2, 2)
-    in_heads(silence, 1)(given, given.bool())
+    in_heads(ablate, 1)(given, given.bool())
     assert (given == 1).all()

@@ -18,7 +18,7 @@ OTHER_READINGS = {  # percent that stand near this number in the picture -> what
     "this is the column *uniform* of the right row": (91.6, 91.9),
     "this is the row *all four* in the column *uniform*": (91.95, 92.2),
     "this is the column *because, uniform* of the right row": (90.8, 91.2),
-    "this is the row *all four* in the column *because, silence*": (83.46, 83.7),
+    "this is the row *all four* in the column *because, ablate*": (83.46, 83.7),
     "this is the construction *because*": (90.2, 90.5),
     "this is the row *encoder 0.0, 0.3*: causal 1.2 is still there": (95.0, 95.3),
     "this is the row *encoder 0.0, 0.3* in a column of *because*": (95.4, 95.6),

@@ -1,1 +1,41 @@
-"""The training loop, learning-rate schedules, checkpoints."""
+"""Training: losses, the loop, learning-rate schedules, a curriculum, checkpoints.
+
+from seqlearn.training import fit, warmup
+
+history = fit(model, train, valid, epochs=4, lr=2e-3, schedule=warmup(0.1))
+"""
+
+from .checkpoints import load_weights, save_weights
+from .curriculum import Curriculum, Stage
+from .loop import History, fit
+from .losses import batch_loss, mean_loss, token_loss
+from .schedules import (
+    SCHEDULES,
+    Schedule,
+    constant,
+    cosine_decay,
+    inverse_sqrt,
+    linear_decay,
+    make_schedule,
+    warmup,
+)
+
+__all__ = [
+    "SCHEDULES",
+    "Curriculum",
+    "History",
+    "Schedule",
+    "Stage",
+    "batch_loss",
+    "constant",
+    "cosine_decay",
+    "fit",
+    "inverse_sqrt",
+    "linear_decay",
+    "load_weights",
+    "make_schedule",
+    "mean_loss",
+    "save_weights",
+    "token_loss",
+    "warmup",
+]

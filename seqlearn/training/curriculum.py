@@ -1,9 +1,13 @@
-"""Short sentences first: in stages, each with its longest sentence and its learning rate. Bengio et al. (2009)."""
+"""Curriculum learning: short sentences first, in stages with a longest sentence and a learning rate each.
+
+Bengio et al. (2009).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from typing import NamedTuple
 
 from ..data.batches import Batch, Batches
@@ -15,8 +19,9 @@ class Stage(NamedTuple):
     """A part of a curriculum.
 
     Args:
-        epochs: how long it lasts.
-        longest: pairs with more tokens on a side, <bos> and <eos> not counted, are not shown. None: all are.
+        epochs: how many epochs the stage lasts.
+        longest: the most tokens of a sentence, without <bos> and <eos>. Pairs with a longer side wait for a later
+            stage. None: all pairs take part.
         rate: a factor of the peak learning rate.
     """
 
@@ -26,11 +31,11 @@ class Stage(NamedTuple):
 
 
 class Curriculum:
-    """Batches for `fit` that grow longer from stage to stage.
+    """Batches for `fit` whose sentences grow longer from stage to stage.
 
-    Every epoch has as many batches as one over all pairs has, so that the same number of epochs means the same number
-    of updates with and without it. A stage with fewer pairs goes through them several times, in a new order each time.
-    The order is a pure function of (seed, epoch).
+    Every epoch has as many batches as an epoch over all pairs, so that the same number of epochs means the same number
+    of updates with and without a curriculum. A stage with fewer pairs goes through them several times, in a new order
+    each time. The order is a pure function of (seed, epoch).
 
         lessons = Curriculum(split.train, source, target, [Stage(1, longest=6), Stage(1, 12, 0.5), Stage(2, None, 0.2)])
         fit(model, lessons, valid, epochs=lessons.epochs, lr=3e-3, schedule=lessons.rate)
@@ -62,7 +67,7 @@ class Curriculum:
 
     @property
     def epochs(self) -> int:
-        """How many epochs all stages have together: what to give to `fit`."""
+        """How many epochs all stages have together: the number to give to `fit`."""
         return sum(stage.epochs for stage in self.stages)
 
     def __len__(self) -> int:
@@ -73,16 +78,15 @@ class Curriculum:
         if not 0 <= number < self.epochs:
             raise ValueError(f"the curriculum has {self.epochs} epochs; there is no epoch {number + 1}")
         batches = self.batches[self._stage(number / self.epochs)]
-        times = -(-len(self) // len(batches))  # through the pairs of the stage; the last time may not be finished
+        times = math.ceil(len(self) / len(batches))  # passes over the pairs of the stage; the last may be cut short
         passes = (batches.epoch(number * times + time) for time in range(times))
         return islice(chain.from_iterable(passes), len(self))
 
     def rate(self, progress: float) -> float:
-        """The schedule: the factor of the stage at this share of training."""
+        """A schedule for `fit`: the factor of the peak learning rate at this share of training."""
         return self.stages[self._stage(progress)].rate
 
     def _stage(self, progress: float) -> int:
-        ends = [
-            sum(stage.epochs for stage in self.stages[: place + 1]) / self.epochs for place in range(len(self.stages))
-        ]
-        return next((place for place, end in enumerate(ends) if progress < end), len(ends) - 1)
+        """The index of the stage at this share of training."""
+        ends = [total / self.epochs for total in accumulate(stage.epochs for stage in self.stages)]
+        return next((index for index, end in enumerate(ends) if progress < end), len(ends) - 1)

@@ -1,5 +1,5 @@
-"""What changes in training: functions from the share of training done (0 to 1) to a factor of the peak learning rate,
-or to the probability of teacher forcing.
+"""Schedules: functions from the share of training done (0 to 1) to a factor of the peak learning rate, or to the
+probability of teacher forcing.
 
     fit(..., lr=3e-3)                                                     # linear_decay
     fit(..., lr=3e-3, schedule=cosine_decay)
@@ -21,12 +21,12 @@ def constant(progress: float) -> float:
 
 
 def linear_decay(progress: float) -> float:
-    """From the peak rate down to 0, evenly: large steps to learn, small ones to settle."""
+    """From the peak rate down to 0 in a straight line: large steps to learn, small ones to settle."""
     return 1.0 - progress
 
 
 def cosine_decay(progress: float) -> float:
-    """From the peak rate down to 0 along half a wave of the cosine: slowly, fast, slowly.
+    """From the peak rate down to 0 along half a wave of the cosine: slowly at first, then fast, then slowly.
 
     Loshchilov & Hutter (2017), section 3, with one cycle and no restart.
     """
@@ -34,9 +34,9 @@ def cosine_decay(progress: float) -> float:
 
 
 def warmup(share: float, then: Schedule = linear_decay) -> Schedule:
-    """A schedule that rises evenly from 0 to the peak over this share of training, and does `then` over the rest.
+    """A schedule that rises in a straight line from 0 to the peak over this share of training, then follows `then`.
 
-    The rate of the first update is 0: it only gives Adam its first averages. Vaswani et al. (2017), section 5.3.
+    The rate of the first update is 0: that update only starts Adam's averages. Vaswani et al. (2017), section 5.3.
     """
     _check(share)
 
@@ -49,8 +49,9 @@ def warmup(share: float, then: Schedule = linear_decay) -> Schedule:
 def inverse_sqrt(share: float) -> Schedule:
     """A schedule that warms up over this share of training, then falls as 1 / sqrt(updates done).
 
-    It is d^-0.5 min(step^-0.5, step warmup^-1.5) over its own peak (d warmup)^-0.5, which is what to give as `lr`: 7e-4
-    for width d = 512 and 4,000 updates of warm-up. It does not end at 0. Vaswani et al. (2017), section 5.3.
+    The paper's rate is d^-0.5 min(step^-0.5, step warmup^-1.5). Its peak is (d warmup)^-0.5: give this to `fit` as
+    `lr`, 7e-4 for width d = 512 and 4,000 updates of warm-up. The schedule is the paper's rate divided by its peak. It
+    does not end at 0. Vaswani et al. (2017), section 5.3.
     """
     _check(share)
     return lambda progress: progress / share if progress < share else math.sqrt(share / progress)
@@ -66,7 +67,7 @@ SCHEDULES = (*DECAYS, "inverse-sqrt")
 
 
 def make_schedule(name: str, warmup_share: float = 0.0) -> Schedule:
-    """The schedule of this name, after a warm-up if its share is above 0; "inverse-sqrt" cannot do without."""
+    """The schedule of this name, after a warm-up if its share is above 0. "inverse-sqrt" needs a warm-up."""
     if name not in SCHEDULES:
         raise ValueError(f"there is no schedule {name!r}; choose from {', '.join(SCHEDULES)}")
     if name == "inverse-sqrt":

@@ -12,7 +12,7 @@ from seqlearn.data.batches import pad
 from seqlearn.data.grammar import write_pairs
 from seqlearn.exercises import lesson11
 from seqlearn.nn.recording import edit_attention
-from seqlearn.reading import chosen, found, in_heads, noun_phrases, rollout, silence, uniform
+from seqlearn.reading import ablate, choice_accuracy, hit_rate, in_heads, noun_phrases, rollout, uniform
 from seqlearn.translator import Translator
 
 # ---- 11.1 ----
@@ -263,7 +263,7 @@ def read(layer_and_head, percent, capsys):
         ((1, 3), 0.83, "give percent"),
         ((1, 3), 80, "the row *all four*."),
         ((1, 3), 79.5, "causal *1.3* in place of 1.2"),
-        ((1, 3), 83.5, "the row *all four* in the column *because, silence*"),
+        ((1, 3), 83.5, "the row *all four* in the column *because, ablate*"),
         ((1, 3), 16.7, "what is *lost*"),
         ((1, 3), 91.8, "the column *uniform*"),
         ((1, 3), 92.0, "the row *all four* in the column *uniform*"),
@@ -327,7 +327,7 @@ def test_who_finds_the_antecedent(translator, parts):
     for name, kind in (("object-pronoun", "encoder"), ("because", "encoder"), ("because", "cross")):
         pairs = with_pronoun(translator, parts.test, name)
         maps = translator.attend_all(pairs, kind)
-        right[name, kind] = chosen(maps, [question(*each) for each in zip(maps, pairs, strict=True)])
+        right[name, kind] = choice_accuracy(maps, [question(*each) for each in zip(maps, pairs, strict=True)])
     assert int(right["object-pronoun", "encoder"].argmax()) == 0 and right["object-pronoun", "encoder"][0, 0] > 0.88
     assert int(right["because", "cross"].argmax()) == 6 and right["because", "cross"][1, 2] > 0.78
     assert right["because", "encoder"].max() < 0.65
@@ -342,12 +342,12 @@ def test_the_reading_of_the_articles_is_that_of_the_model(translator, parts):
         articles = {phrase.article for phrase in phrases} - {None}
         words = tokenize(pair.target)
         places.append([(j, [i]) for i, j in pair.alignment if i in articles and words[j] in forms])
-    shares = found(translator.attend_all(parts.valid, "cross"), places).flatten()
+    shares = hit_rate(translator.attend_all(parts.valid, "cross"), places).flatten()
     first, second = shares.sort(descending=True).values[:2]
     assert divmod(int(shares.argmax()), 4) == lesson11.MOST_AT_ARTICLE and first > second + 0.02
 
 
-def without(translator, asked, heads, how=silence):
+def without(translator, asked, heads, how=ablate):
     """The share of pronouns whose right form is likelier than the other gender's, with these heads edited."""
     source, lens = pad([translator.source.encode(pair.source) for pair, _ in asked], 0)
     vocab = translator.target.vocab
@@ -383,10 +383,10 @@ def test_the_reading_of_the_table_is_that_of_the_model(translator, parts):
     assert len(asked) == 600
     assert low < 100 * without(translator, asked, ROADS) < high
     others = {
-        "row *all four*": ([*ROADS, ("cross", 1, 2)], silence),
-        "*1.3* in place": ([*ROADS[:2], ("causal", 1, 3)], silence),
+        "row *all four*": ([*ROADS, ("cross", 1, 2)], ablate),
+        "*1.3* in place": ([*ROADS[:2], ("causal", 1, 3)], ablate),
         "column *uniform* of": (ROADS, uniform),
-        "still there": (ROADS[:2], silence),
+        "still there": (ROADS[:2], ablate),
     }
     for name, (heads, how) in others.items():
         share = 100 * without(translator, asked, heads, how)
@@ -418,7 +418,7 @@ def test_the_second_road_has_a_head_that_does_not_find_the_noun(translator, part
     assert without(translator, asked, [*ROADS[:2], ("causal", 1, 0), ("causal", 1, 1)]) > 0.85
     pairs = with_pronoun(translator, parts.valid, "object-pronoun")
     maps = translator.attend_all(pairs, "causal")
-    shares = chosen(maps, [in_french(*each) for each in zip(maps, pairs, strict=True)])
+    shares = choice_accuracy(maps, [in_french(*each) for each in zip(maps, pairs, strict=True)])
     assert shares[1, 2] > 0.8 and shares[1, 3] < 0.4
 
 

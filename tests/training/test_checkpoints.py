@@ -61,3 +61,25 @@ def test_damaged_missing_and_foreign_files_are_named(tmp_path):
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(ValueError, match="not a whole safetensors file"):
         load_weights(nn.Linear(3, 2), path)
+
+
+@pytest.mark.parametrize(("left_out", "added"), [("bias", None), ("0.weight", None), (None, "scale")])
+def test_one_name_too_few_or_too_many_is_said_and_nothing_is_loaded(tmp_path, left_out, added):
+    """All the others fit."""
+    from safetensors.torch import save_file
+
+    class Scaled(nn.Sequential):
+        """A layer with a weight of its own beside it."""
+
+        def __init__(self):
+            super().__init__(nn.Linear(3, 2))
+            self.bias = nn.Parameter(torch.zeros(2))
+
+    weights = {name: tensor + 1 for name, tensor in Scaled().state_dict().items() if name != left_out}
+    save_file(weights | ({added: torch.ones(2)} if added else {}), tmp_path / "model.safetensors")
+    model = Scaled()
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    message = f"{added} is \\(2,\\) there and missing here" if added else f"{left_out} is missing there"
+    with pytest.raises(ValueError, match=message + r".*\(1 such weights\)"):
+        load_weights(model, tmp_path / "model.safetensors")
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())

@@ -10,9 +10,7 @@ from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language
 from seqlearn.nn.seq2seq import bahdanau, seq2seq
 from seqlearn.nn.transformer import transformer
-from seqlearn.training import loop
-from seqlearn.training.loop import _autocast, batch_loss, fit, mean_loss, token_loss
-from seqlearn.training.schedules import constant
+from seqlearn.training import History, batch_loss, constant, fit, loop, losses, mean_loss, token_loss
 
 LINES = [" ".join("abcdef"[(i + j) % 6] for j in range(1 + i % 4)) for i in range(48)]
 LANGUAGE = Language.learn("", LINES)
@@ -124,23 +122,73 @@ def test_ctrl_c_keeps_the_best_weights():
     assert mean_loss(model, batches()) == pytest.approx(min(history.valid_losses))
 
 
-def test_a_loss_that_is_no_number_is_said():
-    model = make()
+def spoil(model, history=None):
+    """From now on every loss of this model is NaN."""
     torch.nn.init.constant_(model.decoder.dense.bias, float("nan"))
-    with pytest.raises(ValueError, match="loss of epoch 1 is nan"):
+
+
+def test_a_training_loss_that_is_no_number_is_an_error():
+    model = make()
+    spoil(model)
+    with pytest.raises(ValueError, match="the training loss of epoch 1 is nan: try a lower learning rate"):
         fit(model, batches(), batches(), epochs=1, lr=0.01, progress=False)
 
 
 def test_an_error_in_a_later_epoch_leaves_the_best_weights_before_it():
-    def spoil(model, history):
+    def spoil_the_second(model, history):
         if history.epochs == 2:
-            torch.nn.init.constant_(model.decoder.dense.bias, float("nan"))
+            spoil(model)
 
     model, losses = make(), []
-    hooks = [lambda model, history: losses.append(history.valid_losses[-1]), spoil]
-    with pytest.raises(ValueError, match="loss of epoch 3 is nan"):
+    hooks = [lambda model, history: losses.append(history.valid_losses[-1]), spoil_the_second]
+    with pytest.raises(ValueError, match="training loss of epoch 3 is nan"):
         fit(model, batches(), batches(), epochs=4, lr=0.01, progress=False, after_epoch=hooks)
     assert len(losses) == 2 and mean_loss(model, batches()) == pytest.approx(min(losses))
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+@pytest.mark.parametrize("epoch", [1, 3])
+def test_a_validation_loss_that_is_no_number_is_an_error(monkeypatch, value, epoch):
+    """Whichever epoch it is. The weights of the best epoch before it remain."""
+    valid_losses, states = [3.0, 2.0, 1.0], []
+    valid_losses[epoch - 1] = float(value)
+    monkeypatch.setattr(loop, "mean_loss", lambda *_: valid_losses[len(states)])
+    keep = [lambda model, _: states.append({name: weight.clone() for name, weight in model.state_dict().items()})]
+    model = make()
+    message = f"the validation loss of epoch {epoch} is {value}: try a lower learning rate"
+    with pytest.raises(ValueError, match=message):
+        fit(model, batches(), batches(), epochs=3, lr=0.01, progress=False, after_epoch=keep)
+    assert len(states) == epoch - 1, "the epoch does not count as finished"
+    for name, weight in model.state_dict().items():
+        assert epoch == 1 or torch.equal(weight, states[-1][name])
+
+
+def test_the_command_line_writes_no_model_of_nan(tmp_path, monkeypatch):
+    """A rate this high gives weights of NaN only after the last training loss was added up."""
+    from typer.testing import CliRunner
+
+    from seqlearn.cli import app
+
+    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    (tmp_path / "pairs.tsv").write_text("".join(f"{line} w{i}\t{line}\n" for i, line in enumerate(LINES)), "utf-8")
+    options = ["--corpus", str(tmp_path / "pairs.tsv"), "--held-out", "0.1", "--lr", "1e38", "--batch-size", "1000"]
+    options += ["--hidden", "8", "--embed-size", "8", "--epochs", "1"]
+    result = CliRunner().invoke(app, ["train", *options, "--out", str(tmp_path / "model")])
+    assert result.exit_code == 1 and not (tmp_path / "model").exists()
+    assert "the validation loss of epoch 1 is nan" in result.output and "best epoch" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("losses", "best"), [(["nan", 1, 0.5], 2), ([1, "nan", 2], 0), ([2, 1, "nan"], 1), (["inf", "nan", 7], 2)]
+)
+def test_no_epoch_of_nan_is_the_best(losses, best):
+    assert History(valid_losses=[float(loss) for loss in losses]).best_epoch == best
+
+
+@pytest.mark.parametrize("losses", [[], [float("nan")], [float("inf"), float("nan")]])
+def test_without_a_finite_epoch_there_is_no_best(losses):
+    with pytest.raises(ValueError, match=f"none of the {len(losses)} finished epochs has a finite validation loss"):
+        _ = History(valid_losses=losses).best_epoch
 
 
 def test_dropout_only_in_training():
@@ -239,7 +287,7 @@ def test_label_smoothing_by_hand_by_torch_and_never_on_padding():
         assert (gradient[~real] == 0).all() and (gradient[real] != 0).any()
 
 
-@pytest.mark.skipif(not loop.CHUNKS, reason="this torch makes all logits at once")
+@pytest.mark.skipif(not losses.CHUNKS, reason="this torch makes all logits at once")
 @pytest.mark.parametrize("model", [bahdanau, seq2seq, transformer])
 def test_a_loss_in_chunks_is_the_same_loss(model, monkeypatch):
     """Loss and gradients, with more places than a chunk has; without a gradient, too."""
@@ -247,11 +295,11 @@ def test_a_loss_in_chunks_is_the_same_loss(model, monkeypatch):
     model = model(len(LANGUAGE.vocab), len(LANGUAGE.vocab), num_layers=1).double().eval()
     (batch,) = batches(PAIRS * 3, size=144)
     assert batch.target[:, 1:].numel() > 256 and (batch.target[:, 1:] == batches().pad).any()
-    calls, chunked_loss = [], loop.chunked_loss
-    monkeypatch.setattr(loop, "chunked_loss", lambda *args: calls.append(args) or chunked_loss(*args))
+    calls, chunked_loss = [], losses.chunked_loss
+    monkeypatch.setattr(losses, "chunked_loss", lambda *args: calls.append(args) or chunked_loss(*args))
 
     def results(many):
-        monkeypatch.setattr(loop, "MANY_LOGITS", many)
+        monkeypatch.setattr(losses, "MANY_LOGITS", many)
         loss = batch_loss(model, batch, batches().pad)
         with torch.inference_mode():
             torch.testing.assert_close(batch_loss(model, batch, batches().pad), loss.detach())
@@ -363,8 +411,8 @@ def test_losses_are_added_up_in_float32():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"accumulate": 0}, "accumulate is at least 1 .* not 0"),
-        ({"label_smoothing": 1.0}, "label_smoothing 0 to below 1, not 1 and 1.0"),
+        ({"accumulate": 0}, "accumulate is at least 1, not 0"),
+        ({"label_smoothing": 1.0}, "label_smoothing is from 0 to below 1, not 1.0"),
         ({"precision": "fp16"}, "precision is None or \"bf16\", not 'fp16'"),
     ],
 )
@@ -377,4 +425,44 @@ def test_a_device_without_bf16_is_said(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: including_emulation)
     for device in ("mps", "cuda"):
         with pytest.raises(ValueError, match=f"device {device} does not compute in bf16"):
-            _autocast("bf16", torch.device(device))
+            loop._check_precision("bf16", torch.device(device))
+
+
+@pytest.mark.parametrize("name", ["WORLD_SIZE", "OMPI_COMM_WORLD_SIZE"])
+def test_several_processes_are_said(monkeypatch, name):
+    """As `accelerate launch` and mpirun start them: each would train for itself, or wait for the others for ever."""
+    monkeypatch.setenv(name, "2")
+    with pytest.raises(ValueError, match="fit trains in one process, and was started in 2"):
+        fit(make(), batches(), batches(), epochs=1, lr=0.01, progress=False)
+    monkeypatch.setenv(name, "1")
+    assert fit(make(), batches(), batches(), epochs=1, lr=0.01, progress=False).epochs == 1
+
+
+def test_the_model_goes_to_the_device_that_was_asked_for(monkeypatch):
+    """`cuda:1` is not `cuda`, which is the first of several."""
+    asked = []
+
+    class Elsewhere(Exception):
+        """No machine of the tests has this device."""
+
+    def to(device):
+        asked.append(device)
+        raise Elsewhere
+
+    model = make()
+    model.to = to
+    monkeypatch.setattr(loop, "best_device", lambda: torch.device("cuda:1"))
+    with pytest.raises(Elsewhere):
+        fit(model, batches(), batches(), epochs=1, lr=0.01, progress=False)
+    assert asked == [torch.device("cuda:1")]
+
+
+def test_a_progress_bar_unless_it_is_switched_off(monkeypatch, capfd):
+    def printed(progress=True):
+        fit(make(), batches(), batches(), epochs=1, lr=0.01, progress=progress)
+        return capfd.readouterr().err
+
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    assert "update" in printed() and printed(progress=False) == ""
+    monkeypatch.setenv("TQDM_DISABLE", "1")
+    assert printed() == ""

@@ -1,0 +1,134 @@
+"""The loss of a batch: cross-entropy over the real target tokens, with teacher forcing or scheduled sampling."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, cast
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from ..data.batches import Batch, Batches
+
+MANY_LOGITS = 2**20  # in a batch; from this number on, the loss in chunks is faster
+# torch 2.13 and later can compute the loss in chunks, without label smoothing.
+CHUNKS = (
+    nn.LinearCrossEntropyOptions(batch_chunk_size=256, chunking_method=None)
+    if hasattr(nn, "LinearCrossEntropyOptions")
+    else None
+)
+
+
+class Model(Protocol):
+    """The two parts of a model under the encoder/decoder contract."""
+
+    encoder: Any  # Any: called with (source, source_lens); what it returns is for the decoder alone
+    decoder: Any  # Any: `features` and `dense` are optional parts of the contract
+
+
+def token_loss(
+    logits: Float[Tensor, "batch steps vocab"],
+    labels: Int[Tensor, "batch steps"],
+    pad: int,
+    label_smoothing: float = 0.0,
+) -> Float[Tensor, ""]:
+    """Cross-entropy in nats, summed over the real tokens. Padding adds nothing.
+
+    Args:
+        label_smoothing: the share s of the probability that is taken from the true token and spread evenly over the
+            vocabulary. The true token gets its part of the share, and so do <pad> and <bos>, which are never right.
+            -(1 - s) log p(true) - s mean_k log p(k): Szegedy et al. (2016), section 7.
+    """
+    logits = logits.float() if logits.dtype == torch.bfloat16 else logits  # 8 bits are too few to add up a batch
+    return F.cross_entropy(
+        logits.flatten(0, 1), labels.flatten(), ignore_index=pad, reduction="sum", label_smoothing=label_smoothing
+    )
+
+
+def batch_loss(
+    model: nn.Module, batch: Batch, pad: int, teacher_forcing: float = 1.0, label_smoothing: float = 0.0
+) -> Float[Tensor, ""]:
+    """The loss of a batch against the true tokens, summed over the real target tokens.
+
+    Args:
+        teacher_forcing: the probability with which the decoder reads the true token before each step, and not its own
+            best guess. With 1 all steps are computed at once.
+        label_smoothing: see `token_loss`.
+    """
+    labels = batch.target[:, 1:]
+    if teacher_forcing < 1:
+        logits = sampled_logits(model, batch, teacher_forcing)
+    elif not label_smoothing and _pays_in_chunks(model, labels):
+        return _loss_without_logits(model, batch, pad)
+    else:
+        logits = model(batch.source, batch.source_lens, batch.target[:, :-1])
+    return token_loss(logits, labels, pad, label_smoothing)
+
+
+def _pays_in_chunks(model: nn.Module, labels: Int[Tensor, "batch steps"]) -> bool:
+    """Whether the decoder can give features instead of logits, and the batch has so many logits that it pays."""
+    decoder = getattr(model, "decoder", None)
+    if CHUNKS is None or decoder is None or not hasattr(decoder, "features"):
+        return False
+    many = labels.numel() * decoder.dense.out_features >= MANY_LOGITS
+    return many and not torch.is_autocast_enabled(labels.device.type)
+
+
+def _loss_without_logits(model: nn.Module, batch: Batch, pad: int) -> Float[Tensor, ""]:
+    parts = cast(Model, model)
+    state = parts.decoder.init_state(parts.encoder(batch.source, batch.source_lens))
+    features, _ = parts.decoder.features(batch.target[:, :-1], state)
+    return chunked_loss(features, parts.decoder.dense, batch.target[:, 1:], pad)
+
+
+def chunked_loss(
+    features: Float[Tensor, "batch steps size"], dense: nn.Linear, labels: Int[Tensor, "batch steps"], pad: int
+) -> Float[Tensor, ""]:
+    """`token_loss(dense(features), labels, pad)`, with the logits of a few positions at a time.
+
+    All logits of a batch, and their gradient, are the largest tensors of a training step: to write them to memory takes
+    longer than to compute them.
+    """
+    return F.linear_cross_entropy(
+        features.flatten(0, 1),
+        dense.weight,
+        labels.flatten(),
+        linear_bias=dense.bias,
+        ignore_index=pad,
+        reduction="sum",
+        options=CHUNKS,
+    )
+
+
+def sampled_logits(model: nn.Module, batch: Batch, teacher_forcing: float) -> Float[Tensor, "batch steps vocab"]:
+    """The logits under scheduled sampling: a coin decides for each token whether the decoder reads the true token or
+    its own best guess. Bengio et al. (2015), section 2.4.
+    """
+    parts = cast(Model, model)
+    state = parts.decoder.init_state(parts.encoder(batch.source, batch.source_lens))
+    tokens, logits = batch.target[:, :1], []
+    for step in range(1, batch.target.shape[1]):
+        step_logits, state = parts.decoder(tokens, state)
+        logits.append(step_logits)
+        true, guess = batch.target[:, step : step + 1], step_logits.argmax(-1)
+        coins = torch.rand(true.shape).to(true.device)
+        tokens = torch.where(coins < teacher_forcing, true, guess)
+    return torch.cat(logits, dim=1)
+
+
+def mean_loss(model: nn.Module, batches: Batches, device: torch.device | str | None = None) -> float:
+    """The mean loss of a real target token over all batches: plain cross-entropy, in eval mode.
+
+    Args:
+        device: where the batches are moved. Default: where the model is.
+    """
+    device = next(model.parameters()).device if device is None else device
+    was_training, total, tokens = model.training, 0.0, 0
+    model.eval()
+    with torch.inference_mode():
+        for batch in batches:
+            total += float(batch_loss(model, batch.to(device), batches.pad))
+            tokens += batch.tokens
+    model.train(was_training)
+    return total / tokens
