@@ -39,9 +39,7 @@ LIMITS = "--nbval-cell-timeout 3600 --nbval-kernel-startup-timeout 600".split() 
 ONE_PROCESS = (
     r"-[qvl]*[xs][qvlxs]*|--exitfirst|--pdb|--trace|--capture=no|--co|--collect-only|-n.*|--numproc.*|--dist.*"
 )
-DISTRIBUTION = (
-    "--dist loadscope --no-loadscope-reorder".split()
-)  # a lesson runs in one process; tests/order.py: slow first
+DISTRIBUTION = "--dist loadscope --no-loadscope-reorder".split()  # a lesson in one process; the order of tests/order.py
 MOST_WORKERS, MEMORY = 8, 2.5e9  # bytes for each worker of the tests, with the kernel of the lesson that it runs
 
 AGAIN = " Then run this command again."
