@@ -19,7 +19,7 @@ SLOW = [
     "tests/lessons/test_lesson11.py::test_two_roads_on_other_sentences",
     "tests/lessons/test_lesson11.py::test_who_finds_the_antecedent",
     "tests/lessons/test_notebooks.py::test_nbval", "tests/lessons/test_notebooks.py::test_refresh",
-    "tests/test_assets.py", "tests/test_course.py",
+    "tests/test_assets.py",
     "tests/test_decoding.py::test_a_beam_as_wide_as_the_tree", "tests/test_decoding.py::test_beam_equals_the_slow_loop",
     "tests/test_decoding.py::test_greedy_equals_the_slow_loop",
     "tests/test_reading.py::test_the_rule_finds_every_noun",

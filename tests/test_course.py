@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 import course
+import order
 
 ROOT = Path(__file__).parents[1]
 Usage = namedtuple("Usage", "total used free")
@@ -112,6 +113,7 @@ def test_a_path_too_long_for_windows(place, steps, monkeypatch, capsys):
     assert "too long for Windows" in sentence(capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (ROOT / ".venv" / "stamp").exists(), reason="no .venv of course.py's making")
 def test_no_file_is_longer_than_that():
     site = next((ROOT / ".venv").glob("lib/python*/site-packages"), ROOT / ".venv" / "Lib" / "site-packages")
@@ -158,6 +160,7 @@ def test_what_pip_says_in_one_sentence(text, word):
     assert found is None if word is None else word in found
 
 
+@pytest.mark.slow
 def test_no_network_for_real(place, monkeypatch, capsys):
     """A real virtual environment, and a real pip whose index is a port of this machine that nobody listens on."""
     for name in [name for name in os.environ if name.startswith("PIP_")]:
@@ -398,6 +401,7 @@ def test_a_copy_that_was_killed_leaves_no_half_lesson_and_the_next_call_cleans_u
     assert (course.MINE / "00-start-here.ipynb").read_text() == "original 00-start-here"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("does", ["copy", "reset"])
 def test_two_calls_at_once_damage_no_lesson_and_lose_no_work(does, place):
     """200 rounds: two processes are told to start, a learner's work lies there or not."""
@@ -441,6 +445,7 @@ def test_what_each_command_runs(place, started, monkeypatch):
     assert "--LabApp.default_url=/lab/tree/notebooks/00-start-here.ipynb" in command
     assert course.main(["test", "-x", "-k", "heads", "--", "--lf", "tests/nn"]) == 0
     command, settings = started.pop()
+    assert "-n" not in command, "-x: stop at the first failure, in one process"
     assert command[1:4] == ["-m", "pytest", "--nbval"] and "--nbval-current-env" in command and settings == {}
     assert command[-5:] == ["-x", "-k", "heads", "--lf", "tests/nn"]
     assert course.main(["test", "--second-cpu"]) == 0
@@ -451,13 +456,90 @@ def test_what_each_command_runs(place, started, monkeypatch):
     assert started.pop()[0][1:] == ["tests/refresh.py", str(place / "notebooks" / "04-scores.ipynb")]
 
 
+def pytest_command(started, *arguments) -> list[str]:
+    """The command that `course.py test` with these arguments would run."""
+    assert course.main(["test", *arguments]) == 0
+    return started.pop()[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "several"),
+    [
+        ("", True),
+        ("-k heads -rs tests/nn", True),
+        ("--no-header --maxfail=2 --durations=9", True),
+        ("--second-cpu", True),
+        ("-x", False),
+        ("-vx", False),
+        ("-s", False),
+        ("--exitfirst", False),
+        ("--pdb", False),
+        ("--capture=no", False),
+        ("--co", False),
+        ("-n 3", False),
+        ("-n0", False),
+        ("--numprocesses=3", False),
+        ("--dist=load -n 2", False),
+        ("-p no:xdist", False),
+    ],
+)
+def test_tests_run_in_several_processes_unless_an_option_needs_one(options, several, place, started, monkeypatch):
+    monkeypatch.setattr(course, "is_whole", lambda: True)
+    monkeypatch.setattr(course, "workers", lambda: 5)
+    command = pytest_command(started, *options.split())
+    ours = " -n 5 --dist loadscope --no-loadscope-reorder"  # loadscope: all cells of a lesson in one process
+    assert (ours in " ".join(command)) == several
+    assert all(option in command for option in options.split() if option != "--second-cpu")
+    monkeypatch.setattr(course, "workers", lambda: 1)
+    assert ours.partition(" --")[2] not in " ".join(pytest_command(started, *options.split()))
+
+
+@pytest.mark.parametrize(
+    ("cores", "gigabytes", "workers"), [(1, 64, 1), (2, 24, 2), (16, 8, 3), (16, 2, 1), (64, 512, 8), (4, None, 3)]
+)
+def test_as_many_workers_as_there_are_cores_and_memory(cores, gigabytes, workers, monkeypatch):
+    def sysconf(name):
+        if gigabytes is None:
+            raise ValueError(name)  # Windows has no such function, others lack a name
+        return {"SC_PAGE_SIZE": 1000, "SC_PHYS_PAGES": gigabytes * 10**6}[name]
+
+    monkeypatch.setattr(course.os, "sched_getaffinity", lambda process: set(range(cores)), raising=False)
+    monkeypatch.setattr(course.os, "sysconf", sysconf, raising=False)
+    assert course.workers() == workers
+
+
+def test_quick_leaves_out_what_is_slow(place, started, monkeypatch, capsys):
+    monkeypatch.setattr(course, "is_whole", lambda: True)
+    assert " -m not slow tests/nn" in " ".join(pytest_command(started, "--quick", "tests/nn"))
+    assert "not slow" not in pytest_command(started)
+    with pytest.raises(SystemExit):
+        course.main(["test", "--quick", "--second-cpu"])
+    assert "not allowed with" in capsys.readouterr().err
+
+
+def test_what_is_slow_is_marked_and_the_longest_starts_first_in_a_worker():
+    names = ["tests/nn/test_x.py::test_a", "tests/browser/test_x.py::test_b", "notebooks/05-a.ipynb::Cell 0"]
+    names += ["notebooks/05-a.ipynb::Cell 1", "notebooks/09-b.ipynb::Cell 0"]
+    items = [SimpleNamespace(nodeid=name, marks=[]) for name in names]
+    for item in items:
+        item.get_closest_marker = lambda name, item=item: name in item.marks
+        item.add_marker = lambda mark, item=item: item.marks.append(mark.name)
+    for _ in range(2):  # both conftest.py call it
+        order.pytest_collection_modifyitems(SimpleNamespace(), items)
+    assert [item.nodeid for item in items] == names
+    assert [item.marks for item in items] == [[], ["slow"], ["slow"], ["slow"], ["slow"]]
+    order.pytest_collection_modifyitems(SimpleNamespace(workerinput={}), items)
+    assert [item.nodeid for item in items] == [names[4], names[2], names[3], names[1], names[0]]
+
+
+@pytest.mark.slow
 def test_run_starts_it_in_the_folder_of_the_course_from_anywhere(tmp_path):
     """The whole way, in a process of its own: --here, another working folder, options, the exit status."""
     command = [sys.executable, str(ROOT / "course.py"), "test", "--here", "--co", "-q", "--", "tests/test_packaging.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and "test_no_pin_is_left_over" in done.stdout, done.stdout + done.stderr
     command[-1] = "no/such/test.py"
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 4
 
 
