@@ -7,8 +7,6 @@ from unittest import mock
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbFile
 
-from order import pytest_collection_modifyitems  # noqa: F401  a hook of pytest
-
 start = IPyNbFile.setup
 receive = IPyNbFile.get_kernel_message
 own = tempfile.TemporaryDirectory(prefix="ipython-", ignore_cleanup_errors=True)  # goes when Python ends

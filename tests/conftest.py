@@ -6,8 +6,6 @@ from pathlib import Path
 import jaxtyping
 import pytest
 
-from order import pytest_collection_modifyitems  # noqa: F401  a hook of pytest
-
 jaxtyping.install_import_hook("seqlearn", "typechecker.check")
 
 

@@ -1,4 +1,4 @@
-"""Which tests are slow, and which start first: what both conftest.py share."""
+"""Which tests and lessons are slow, and which start first; conftest.py in the folder above gives it to pytest."""
 
 import pytest
 
@@ -33,10 +33,7 @@ def rank(name: str, beginnings: list[str]) -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what is slow. In a worker of pytest-xdist, put the longest first; one process keeps the order of the files.
-
-    It may run twice, once for each conftest.py that imports it, and changes nothing the second time.
-    """
+    """Mark what is slow. A worker of pytest-xdist gets the longest first; one process keeps the order of the files."""
     for item in items:
         if rank(item.nodeid, SLOW) < len(SLOW) and not item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.slow)

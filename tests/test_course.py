@@ -3,6 +3,7 @@
 import ast
 import errno
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -11,10 +12,13 @@ from collections import namedtuple
 from pathlib import Path
 from types import SimpleNamespace
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 
 import course
 import order
+from refresh import normalise
 
 ROOT = Path(__file__).parents[1]
 Usage = namedtuple("Usage", "total used free")
@@ -524,12 +528,30 @@ def test_what_is_slow_is_marked_and_the_longest_starts_first_in_a_worker():
     for item in items:
         item.get_closest_marker = lambda name, item=item: name in item.marks
         item.add_marker = lambda mark, item=item: item.marks.append(mark.name)
-    for _ in range(2):  # both conftest.py call it
-        order.pytest_collection_modifyitems(SimpleNamespace(), items)
+    order.pytest_collection_modifyitems(SimpleNamespace(), items)
     assert [item.nodeid for item in items] == names
     assert [item.marks for item in items] == [[], ["slow"], ["slow"], ["slow"], ["slow"]]
     order.pytest_collection_modifyitems(SimpleNamespace(workerinput={}), items)
     assert [item.nodeid for item in items] == [names[4], names[2], names[3], names[1], names[0]]
+
+
+@pytest.mark.slow
+def test_all_cells_of_a_lesson_run_in_one_process_and_the_kernels_share_the_cores(tmp_path):
+    """Two lessons in two processes: a cell needs what the cell before it has made."""
+    shutil.copy(ROOT / "notebooks" / "conftest.py", tmp_path)
+    share = max(1, (os.cpu_count() or 1) // 2)
+    for name in ("01-one", "02-two"):
+        cells = [new_code_cell("import os"), new_code_cell("x = 1"), new_code_cell("x += 1")]
+        cells.append(new_code_cell(f"assert x == 2 and os.environ['OMP_NUM_THREADS'] == '{share}'"))
+        nbformat.write(normalise(new_notebook(cells=cells)), tmp_path / f"{name}.ipynb")
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--nbval", "--nbval-current-env"]
+    command += ["-n", "2", *course.DISTRIBUTION]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    ran = re.findall(r"\[gw(\d)\].* PASSED (\S+)::ipynb::Cell (\d)", done.stdout)
+    assert sorted((lesson, cell) for _, lesson, cell in ran) == [
+        (lesson, str(cell)) for lesson in ("01-one", "02-two") for cell in range(4)
+    ], done.stdout
+    assert len({(worker, lesson) for worker, lesson, _ in ran}) == 2 == len({worker for worker, _, _ in ran})
 
 
 @pytest.mark.slow
