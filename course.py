@@ -1,44 +1,74 @@
 #!/usr/bin/env python3
-"""One command to take the course, one to test it.
+"""Take the course, or test it, with one command.
 
-    python3 course.py lab               open the lessons, as copies of your own in my-lessons/
-    python3 course.py lab --reset 04    put lesson 04 back to the original; yours is kept beside it
+    python3 course.py lab               open the lessons, as your own copies in my-lessons/
+    python3 course.py lab --reset 04    start lesson 04 again; your copy is kept under another name
+    python3 course.py test --quick      run the quick tests, in less than 3 minutes: no lessons, no browser
     python3 course.py test              run every test and every lesson
     python3 course.py refresh 04        for authors: run lesson 04 and store its outputs
 
-The first call makes .venv from constraints.txt, with a network, in about two minutes; later calls need neither.
-Standard library only, and no syntax newer than Python 3.8: an old Python has to get as far as its sentence.
+The first call makes .venv from constraints.txt: it needs a network and about two minutes. Later calls need neither.
+This file uses only the standard library and the syntax of Python 3.8: an old Python must be able to say that it is old.
 """
 
 import argparse
+import contextlib
+import errno
+import filecmp
 import importlib.util
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
 import time
+import uuid
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 NOTEBOOKS, MINE, VENV = ROOT / "notebooks", ROOT / "my-lessons", ROOT / ".venv"
 WINDOWS = os.name == "nt"
 PYTHON = VENV / ("Scripts/python.exe" if WINDOWS else "bin/python")
+OLDEST, NEWEST = (3, 11), (3, 14)  # as requires-python in pyproject.toml
 LONGEST = 190  # characters below .venv of its longest file: a licence inside torch
 PIP = "-m pip install --no-input --no-user --progress-bar off --disable-pip-version-check -c constraints.txt -e .[test]"
 LAST = "import torch, matplotlib.font_manager, seqlearn.data.d2l_compat as d2l; d2l.at_every_start()"  # make it ready
-PYTEST = "-m pytest --nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg --nbval-cell-timeout 900"
+NBVAL = "--nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg".split()
+LIMITS = "--nbval-cell-timeout 3600 --nbval-kernel-startup-timeout 600".split()  # seconds; for what hangs, not for slow
+ONE_PROCESS = (
+    r"-[qvl]*[xs][qvlxs]*|--exitfirst|--pdb|--trace|--capture=no|--co|--collect-only|-n.*|--numproc.*|--dist.*"
+)
+DISTRIBUTION = "--dist loadscope --no-loadscope-reorder".split()  # a lesson in one process; the order of tests/order.py
+MOST_WORKERS, MEMORY = 8, 2.5e9  # bytes for each worker of the tests, with the kernel of the lesson that it runs
 
-AGAIN = ", and call this again."
-OLD = "This is Python {}: install 3.11, 3.12 or 3.13, for example from python.org, and call `{} course.py lab`."
-NO_VENV = "Python's venv module is missing: run `sudo apt install python3-venv` (elsewhere reinstall Python)" + AGAIN
-FULL = "The disk is full: the course needs about 2 GB, with CUDA 8 GB. Free some space" + AGAIN
-LONG = "The path of this folder is too long for Windows: move the folder, for example to C:\\seqlearn" + AGAIN
-NO_NET = "No network: the first set-up has to download the packages. Check the connection, or pip's proxy" + AGAIN
-NO_BUILD = "There is no {} for this computer and Python: it takes 64 bits and Linux, Windows or Apple silicon."
-NO_WRITE = ".venv cannot be written: close every JupyterLab of the course, or move it to a folder of your own" + AGAIN
-BUSY = "Another course.py is setting up .venv: wait for its end" + AGAIN
-NOT_HERE = 'No --here with this Python ({}): run `"{}" -m pip install -e "{}[test]"` first, or leave out --here.'
+AGAIN = " Then run this command again."
+OLD = (
+    "This is Python {}, but the course needs Python 3.11, 3.12, 3.13 or 3.14. "
+    "Install one of these, for example from python.org. Then run `{} course.py lab`."
+)
+NO_VENV = (
+    "This Python has no venv module. On Debian and Ubuntu, run `sudo apt install python3-venv`; "
+    "on other systems, install Python again." + AGAIN
+)
+FULL = "The disk is full: the course needs about 2 GB, and with CUDA about 8 GB. Free some space." + AGAIN
+LONG = "The path of this folder is too long for Windows. Move the folder, for example to C:\\seqlearn." + AGAIN
+NO_NET = (
+    "The network cannot be reached, and the first call has to download the packages. "
+    "Check the connection and the proxy settings of pip." + AGAIN
+)
+NO_BUILD = (
+    "The package {} is not available for this computer with this Python. "
+    "The course needs a 64-bit Python on Linux, on Windows, or on a Mac with Apple silicon."
+)
+NO_WRITE = (
+    "The folder of the course cannot be written. Close every JupyterLab of the course, "
+    "or move the course to a folder of your own." + AGAIN
+)
+NOT_HERE = (
+    "With --here, this Python needs the packages of the course, but it says: {}. "
+    'Run `"{}" -m pip install -e "{}[test]"` first, or leave out --here.'
+)
 REASONS = {  # what pip or the system writes: the sentence for it; the first that is found counts
     r"No space left on device|not enough space on the disk|Errno 28\b|WinError 112\b": FULL,
     r"ensurepip is not available|No module named '?(?:ensurepip|venv|pip)\b": NO_VENV,
@@ -46,7 +76,6 @@ REASONS = {  # what pip or the system writes: the sentence for it; the first tha
     r"No matching distribution found for (\S+)": NO_BUILD,
     r"WinError 206\b|File name too long": LONG,
     r"Permission denied|Access is denied|Read-only file system|WinError (?:5|32)\b": NO_WRITE,
-    r"deadlock": BUSY,  # from a lock on Windows
 }
 
 
@@ -65,12 +94,12 @@ def reason(text):
 
 def check_python(version=sys.version_info):
     """Stop unless the pinned packages are built for this Python."""
-    if not (3, 11) <= tuple(version[:2]) <= (3, 13):
-        raise Stop(OLD.format(".".join(map(str, version[:3])), "py -3.13" if WINDOWS else "python3.13"))
+    if not OLDEST <= tuple(version[:2]) <= NEWEST:
+        raise Stop(OLD.format(".".join(map(str, version[:3])), "py -3.14" if WINDOWS else "python3.14"))
 
 
 def check_room():
-    """Stop where the set-up is bound to fail."""
+    """Stop where the set-up cannot succeed."""
     if not all(importlib.util.find_spec(module) for module in ("venv", "ensurepip")):
         raise Stop(NO_VENV)
     if shutil.disk_usage(ROOT).free < 2e9:
@@ -80,14 +109,14 @@ def check_room():
 
 
 def check_here(modules):
-    """Stop unless this Python can import them (-P: from elsewhere than this folder)."""
+    """Stop unless this Python can import `modules` (-P: without a look into this folder)."""
     asked = subprocess.run([sys.executable, "-P", "-c", "import " + modules], capture_output=True, text=True)
     if asked.returncode:
         raise Stop(NOT_HERE.format(asked.stderr.strip().splitlines()[-1], sys.executable, ROOT))
 
 
 def pins():
-    """All that .venv is made from: the pins, this Python, and the folder, for a virtual environment cannot be moved."""
+    """What .venv depends on: the pins, this Python, and the path of the folder, as a .venv cannot be moved."""
     import tomllib  # Python 3.11
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -95,46 +124,68 @@ def pins():
 
 
 def is_whole():
-    """Whether .venv is there, complete, and made from the present pins."""
+    """Whether .venv exists, is complete, and was made from the present pins."""
     return PYTHON.exists() and (VENV / "stamp").exists() and (VENV / "stamp").read_text("utf-8") == pins()
 
 
-def set_up():
-    """Make .venv anew. A second call waits for the first; the system frees the lock when its last holder ends."""
-    check_room()
-    print(f"Setting up {VENV}: once, about 2 minutes and 2 GB ", end="", flush=True)
-    start = time.monotonic()
-    with open(ROOT / ".venv.lock", "a", encoding="utf-8") as lock:
+@contextlib.contextmanager
+def alone(path):
+    """Hold the lock file `path`; another call that holds it is waited for. The system frees it when its holders end."""
+    with open(path, "a", encoding="utf-8") as lock:
+        if not locked(lock):
+            print("Waiting for another course.py to finish", flush=True)
+            while not locked(lock):
+                time.sleep(0.05)
+        yield lock
+
+
+def locked(lock):
+    """Try to lock an open file; whether it worked."""
+    try:
         if WINDOWS:
             import msvcrt
 
-            msvcrt.locking(lock.fileno(), msvcrt.LK_LOCK, 1)
+            msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
         else:
             import fcntl
 
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        if not is_whole():  # else the other call has made it
-            if VENV.exists():
-                (VENV / "stamp").unlink(missing_ok=True)  # first: a deletion cut short must not look whole
-                shutil.rmtree(VENV)
-            VENV.mkdir()
-            step(lock, getattr(sys, "_base_executable", sys.executable), "-m", "venv", VENV)
-            step(lock, PYTHON, *PIP.split())
-            step(lock, PYTHON, *"-m jupyter labextension disable @jupyterlab/apputils-extension:announcements".split())
-            step(lock, PYTHON, "-c", LAST)
-            (VENV / "stamp").write_text(pins(), "utf-8")  # last
-    print(f" {time.monotonic() - start:.0f} s", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
+            raise
+        return False
+    return True
+
+
+def set_up():
+    """Make .venv anew, unless another call has just made it."""
+    check_room()
+    with alone(ROOT / ".venv.lock") as lock:
+        if is_whole():
+            return
+        print(f"Setting up {VENV}: once, about 2 minutes and 2 GB ", end="", flush=True)
+        start = time.monotonic()
+        if VENV.exists():
+            (VENV / "stamp").unlink(missing_ok=True)  # first: a deletion cut short must not look whole
+            shutil.rmtree(VENV)
+        VENV.mkdir()
+        step(lock, getattr(sys, "_base_executable", sys.executable), "-m", "venv", VENV)
+        step(lock, PYTHON, *PIP.split())
+        step(lock, PYTHON, *"-m jupyter labextension disable @jupyterlab/apputils-extension:announcements".split())
+        step(lock, PYTHON, "-c", LAST)
+        (VENV / "stamp").write_text(pins(), "utf-8")  # last
+        print(f" {time.monotonic() - start:.0f} s", flush=True)
 
 
 def step(lock, *command):
-    """Run one step, its output in .venv/install.log. It holds the lock too: pip may outlive a course.py."""
+    """Run one step of the set-up, its output in .venv/install.log. It shares the lock: pip may outlive course.py."""
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "cwd": str(ROOT)}
     options.update(encoding="utf-8", errors="replace", pass_fds=() if WINDOWS else [lock.fileno()])
     said = []
     with open(VENV / "install.log", "a", encoding="utf-8") as log:
         with subprocess.Popen(list(map(str, command)), **options) as process:
             try:
-                for line in process.stdout:
+                for line in process.stdout or ():
                     said.append(line)
                     log.write(line)
                     print("." if line.startswith("Collecting") else "", end="", flush=True)
@@ -146,7 +197,10 @@ def step(lock, *command):
 
 
 def run(python, *arguments, **settings):
-    """Become `python arguments`, in the folder of the course, its programs first on the path; Windows has to wait."""
+    """Replace this process by `python arguments`, in the folder of the course; on Windows, run it and wait.
+
+    The programs beside `python` come first on the path.
+    """
     path = os.pathsep.join([os.path.dirname(python), os.environ.get("PATH", "")])
     settings = dict(os.environ, PATH=path, JUPYTER_PREFER_ENV_PATH="1", **settings)
     command = list(map(str, [python, *arguments]))
@@ -159,34 +213,66 @@ def run(python, *arguments, **settings):
             try:
                 return process.wait()
             except KeyboardInterrupt:
-                pass  # the child has heard it too, and decides
+                pass  # the child was interrupted too, and decides what to do
 
 
 def lessons(*numbers):
-    """The originals of these lessons, or of all, in order."""
+    """The original notebooks with these numbers, or all of them, in order."""
     originals = {path.name[:2]: path for path in sorted(NOTEBOOKS.glob("[0-9][0-9]-*.ipynb"))}
     wanted = [number.zfill(2) for number in numbers] or list(originals) or ["00"]
     for number in wanted:
         if number not in originals:
-            raise Stop(f"There is no lesson {number} in {NOTEBOOKS}, but: {', '.join(originals) or 'none'}.")
+            raise Stop(
+                f"There is no lesson {number}. The lessons in {NOTEBOOKS} are: {', '.join(originals) or 'none'}."
+            )
     return [originals[number] for number in wanted]
 
 
 def my_lessons(reset=None):
-    """Copy the lessons that my-lessons/ lacks. What is there stays, but for the lesson `reset`, which is set aside."""
+    """Copy the lessons that are missing in my-lessons/. A lesson that is there stays; `reset` is set aside first.
+
+    A copy is made under another name and then gets its own in one step, so that no interrupt leaves half a lesson.
+    """
     MINE.mkdir(exist_ok=True)
-    if reset and (MINE / reset.name).exists():
-        kept = next(p for n in range(1, 10**6) for p in [MINE / f"{reset.stem}.old{n}.ipynb"] if not p.exists())
-        (MINE / reset.name).rename(kept)
-        print(f"Your lesson is kept as my-lessons/{kept.name}")
-    for original in lessons():
-        if not (MINE / original.name).exists():  # by way of another name: an interrupt must not leave half a lesson
-            shutil.copyfile(original, MINE / "copy.part")
-            os.replace(MINE / "copy.part", MINE / original.name)
+    with alone(MINE / ".lock"):
+        for remains in MINE.glob(".*.ipynb.*.part"):  # of a copy that was killed
+            remains.unlink()
+        if reset:
+            set_aside(MINE / reset.name, reset)
+        for original in lessons():
+            mine = MINE / original.name
+            part = MINE / f".{original.name}.{uuid.uuid4().hex}.part"
+            if not mine.exists():
+                try:
+                    shutil.copyfile(original, part)
+                    put_in_place(part, mine)
+                finally:
+                    part.unlink(missing_ok=True)
+
+
+def set_aside(mine, original):
+    """Give the learner's copy of a lesson another name, unless nothing in it was changed."""
+    if not mine.exists() or filecmp.cmp(mine, original, shallow=False):
+        return
+    names = (mine.with_name(f"{mine.stem}.old{number}.ipynb") for number in range(1, 10**6))
+    kept = next(name for name in names if not name.exists())
+    mine.rename(kept)
+    print(f"Your lesson is kept as my-lessons/{kept.name}")
+
+
+def put_in_place(part, mine):
+    """Give the finished copy its name in one step, but never in place of a file that has it already."""
+    try:
+        os.link(part, mine)
+    except FileExistsError:
+        pass
+    except OSError:  # a file system without hard links
+        if not mine.exists():
+            os.replace(part, mine)
 
 
 def lab(python, options, extra):
-    """Open JupyterLab at a lesson. Its root is the course: from both folders, ../assets/ leads to the pictures."""
+    """Open JupyterLab at a lesson. Its root is the folder of the course, so that lessons find ../assets/."""
     first, folder = lessons(options.reset or lessons()[0].name[:2])[0], NOTEBOOKS if options.originals else MINE
     if not options.originals:
         my_lessons(first if options.reset else None)
@@ -195,21 +281,47 @@ def lab(python, options, extra):
     return run(python, "-m", "jupyterlab", *place, *quiet, *extra)
 
 
+def workers():
+    """How many processes run the tests: one for each core, if they have the memory."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # Windows
+        memory = 8e9
+    return max(1, min(cores, int(memory / MEMORY), MOST_WORKERS))
+
+
+def pytest(options, extra):
+    """The arguments that run the tests: in several processes, unless an option of the user needs one process."""
+    one = workers() == 1 or "no:xdist" in " ".join(extra) or any(re.fullmatch(ONE_PROCESS, word) for word in extra)
+    arguments = ["-m", "pytest", *NBVAL, *LIMITS]
+    if not one:
+        arguments += ["-n", workers(), *DISTRIBUTION]
+    if options.quick:
+        arguments += ["-m", "not slow"]
+    if options.second_cpu:
+        arguments += lessons()
+    return arguments + extra
+
+
 def carry_out(arguments):
     """Carry out one command; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.allow_abbrev = False  # --reset-x may be for JupyterLab
     parser.add_argument("command", choices=["lab", "test", "refresh"], help="other options go to JupyterLab or pytest")
-    parser.add_argument("--reset", metavar="NN", help="lab: restore this lesson")
+    parser.add_argument("--reset", metavar="NN", help="lab: start this lesson again from the original")
     parser.add_argument("--originals", action="store_true", help="lab: open notebooks/ itself, for authors")
-    parser.add_argument("--second-cpu", action="store_true", help="test: only the lessons, with other CPU instructions")
-    parser.add_argument("--here", action="store_true", help="use this Python's own environment, its torch included")
+    part = parser.add_mutually_exclusive_group()
+    part.add_argument("--quick", action="store_true", help="test: only what is quick, in less than 3 minutes")
+    part.add_argument("--second-cpu", action="store_true", help="test: only the lessons, with other CPU instructions")
+    parser.add_argument("--here", action="store_true", help="use this Python and its packages instead of .venv")
     end = arguments.index("--") if "--" in arguments else len(arguments)
     options, extra = parser.parse_known_args(arguments[:end])
     extra += arguments[end + 1 :]
     check_python()
     if options.here:
-        check_here({"lab": "seqlearn, jupyterlab", "test": "seqlearn, nbval", "refresh": "nbclient"}[options.command])
+        needed = {"lab": "seqlearn, jupyterlab", "test": "seqlearn, nbval, xdist", "refresh": "nbclient"}
+        check_here(needed[options.command])
     elif not is_whole():
         set_up()
     python = sys.executable if options.here else PYTHON
@@ -217,9 +329,8 @@ def carry_out(arguments):
         return lab(python, options, extra)
     if options.command == "refresh":
         return run(python, "tests/refresh.py", *lessons(*extra))
-    if options.second_cpu:
-        return run(python, *PYTEST.split(), *lessons(), *extra, ATEN_CPU_CAPABILITY="default", MKL_CBWR="COMPATIBLE")
-    return run(python, *PYTEST.split(), *extra)
+    second_cpu = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
+    return run(python, *pytest(options, extra), **(second_cpu if options.second_cpu else {}))
 
 
 def main(arguments):
@@ -227,7 +338,7 @@ def main(arguments):
     try:
         return carry_out(arguments)
     except KeyboardInterrupt:
-        print("\nInterrupted: call this again to go on.", file=sys.stderr)
+        print("\nInterrupted. To go on, run this command again.", file=sys.stderr)
         return 130
     except (Stop, OSError) as error:
         print(error if isinstance(error, Stop) else reason(str(error)) or f"The system says: {error}", file=sys.stderr)
@@ -235,5 +346,6 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.stdout.reconfigure(errors="replace")  # a path with letters that the console's encoding lacks
+    if sys.version_info >= (3, 7) and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a path may have letters that the console's encoding lacks
     sys.exit(main(sys.argv[1:]))

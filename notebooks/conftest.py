@@ -8,15 +8,24 @@ from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbFile
 
 start = IPyNbFile.setup
+receive = IPyNbFile.get_kernel_message
 own = tempfile.TemporaryDirectory(prefix="ipython-", ignore_cleanup_errors=True)  # goes when Python ends
+WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
+THREADS = str(max(1, (os.cpu_count() or 1) // WORKERS))  # each kernel has its share of the cores
 
 
 def start_on_cpu(file):
     """Start the kernel as the stored outputs were made: on the CPU, and with none of the user's IPython settings."""
-    with mock.patch.dict(
-        os.environ, SEQLEARN_DEVICE="cpu", CUDA_VISIBLE_DEVICES="", TQDM_DISABLE="1", IPYTHONDIR=own.name
-    ):
+    settings = {"SEQLEARN_DEVICE": "cpu", "CUDA_VISIBLE_DEVICES": "", "TQDM_DISABLE": "1", "IPYTHONDIR": own.name}
+    if WORKERS > 1:
+        settings["OMP_NUM_THREADS"] = THREADS
+    with mock.patch.dict(os.environ, settings):
         start(file)
+
+
+def get_kernel_message(file, timeout=None, stream="iopub"):
+    """Wait at least a minute for a message: nbval's 5 seconds can pass on a busy machine."""
+    return receive(file, timeout and max(timeout, 60), stream)
 
 
 def execute_cell_input(kernel, source, allow_stdin=None):
@@ -25,4 +34,5 @@ def execute_cell_input(kernel, source, allow_stdin=None):
 
 
 IPyNbFile.setup = start_on_cpu
+IPyNbFile.get_kernel_message = get_kernel_message
 RunningKernel.execute_cell_input = execute_cell_input

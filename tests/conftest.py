@@ -1,4 +1,4 @@
-"""What all tests share. It is loaded before seqlearn, so that every annotated shape is checked in every call."""
+"""What all tests share. pytest loads this file before seqlearn, so that annotated shapes are checked in every call."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ jaxtyping.install_import_hook("seqlearn", "typechecker.check")
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread():
-    """Tiny models run faster on one thread, and sums come out the same on every machine."""
+    """Use one thread: tiny models run faster on it, and sums are the same on every machine."""
     import torch
 
     torch.set_num_threads(1)
@@ -19,7 +19,7 @@ def one_thread():
 
 @pytest.fixture(autouse=True)
 def seed(one_thread):
-    """Each test starts from the same random numbers, whatever ran before it."""
+    """Start each test from the same random numbers, whatever ran before it."""
     import torch
 
     torch.manual_seed(0)
@@ -27,7 +27,7 @@ def seed(one_thread):
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
-    """The folder with the real corpora, `SEQLEARN_DATA`; a test that asks for it is skipped where there is none."""
+    """The folder with the real corpora, `SEQLEARN_DATA`. Without one, a test that asks for it is skipped."""
     folder = os.environ.get("SEQLEARN_DATA")
     if not folder:
         pytest.skip("SEQLEARN_DATA names no folder")
@@ -36,5 +36,5 @@ def data_folder() -> Path:
 
 @pytest.fixture
 def as_a_user(monkeypatch):
-    """Without the checks of shapes, as learners run it: for tests of the package's own messages about wrong shapes."""
+    """Switch the checks of shapes off, as for learners: for tests of the package's own messages about wrong shapes."""
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)

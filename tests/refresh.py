@@ -1,7 +1,7 @@
 """Run lessons on the CPU and store what they show, in one normal form: `python3 course.py refresh 04`.
 
-The normal form is the same from every machine and every run: text and PNG, cells counted from 1, and nothing of the
-front end, the widgets or the versions. So a diff of a lesson shows what changed for its reader.
+Every machine and every run give the same normal form: text and PNG, cells counted from 1, and nothing that depends on
+the front end, the widgets or the versions. So a diff of a lesson shows what changed for its reader.
 """
 
 import os
@@ -19,7 +19,7 @@ KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": 
 
 
 def normalise(notebook: NotebookNode) -> NotebookNode:
-    """Bring a notebook that was run into the form in which it is stored; it is changed in place, and returned."""
+    """Bring a notebook that was run into the form in which it is stored: changed in place, and returned."""
     language = {"name": "python"} | notebook.metadata.get("language_info", {})
     language.pop("version", None)
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": language})
@@ -35,7 +35,7 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
             before = outputs[-1] if outputs else {}
             if output.output_type == before.get("output_type") == "stream" and output.name == before.name:
                 before.text += output.text
-            elif output.get("data", True):  # an output may have nothing but what was dropped
+            elif output.get("data", True):  # all the data of an output may have been dropped
                 outputs.append(output)
         cell.outputs = outputs
     return notebook
@@ -60,7 +60,9 @@ def refresh(path: Path) -> bool:
     """
     old = path.read_text(encoding="utf-8")
     notebook = nbformat.reads(old, as_version=4)
-    client = NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": path.parent}})
+    client = NotebookClient(
+        notebook, timeout=3600, kernel_name="python3", resources={"metadata": {"path": path.parent}}
+    )
     new = text_of(normalise(client.execute()))
     path.write_text(new, encoding="utf-8", newline="\n")
     return new != old

@@ -1,16 +1,24 @@
 """course.py: its sentences, its repairs, and what it does with a learner's work; nothing here installs a package."""
 
 import ast
+import errno
 import os
+import re
+import shutil
+import signal
 import subprocess
 import sys
-import time
 from collections import namedtuple
 from pathlib import Path
+from types import SimpleNamespace
 
+import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 
 import course
+import order
+from refresh import normalise
 
 ROOT = Path(__file__).parents[1]
 Usage = namedtuple("Usage", "total used free")
@@ -62,7 +70,7 @@ def sentence(capsys) -> str:
     return said
 
 
-def test_it_is_short_and_needs_nothing():
+def test_it_needs_nothing_but_an_old_python_to_be_read():
     source = (ROOT / "course.py").read_text(encoding="utf-8")
     tree = ast.parse(source, feature_version=(3, 8))  # an old Python must read it, to say that it is too old
     modules = {
@@ -70,19 +78,18 @@ def test_it_is_short_and_needs_nothing():
     }
     modules |= {node.module.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert modules <= sys.stdlib_module_names
-    assert sum(bool(line.strip()) for line in source.splitlines()) < 200
 
 
-@pytest.mark.parametrize("version", [(3, 8, 18), (3, 10, 13), (3, 14, 0), (4, 0, 0)])
+@pytest.mark.parametrize("version", [(3, 8, 18), (3, 10, 13), (3, 15, 0), (4, 0, 0)])
 def test_an_unsuitable_python(version, place, steps, monkeypatch, capsys):
     monkeypatch.setattr(course.check_python, "__defaults__", (version,))
     assert course.main(["test"]) == 1
     said = sentence(capsys)
-    assert said.startswith("This is Python " + ".".join(map(str, version))) and "3.11, 3.12 or 3.13" in said
-    assert "python3.13 course.py lab" in said and steps == []
+    assert said.startswith("This is Python " + ".".join(map(str, version))) and "3.11, 3.12, 3.13 or 3.14" in said
+    assert "python3.14 course.py lab" in said and steps == []
 
 
-@pytest.mark.parametrize("version", [(3, 11, 0), (3, 12, 9), (3, 13, 1)])
+@pytest.mark.parametrize("version", [(3, 11, 0), (3, 12, 9), (3, 13, 1), (3, 14, 0)])
 def test_a_suitable_python(version):
     course.check_python(version)
 
@@ -110,6 +117,7 @@ def test_a_path_too_long_for_windows(place, steps, monkeypatch, capsys):
     assert "too long for Windows" in sentence(capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (ROOT / ".venv" / "stamp").exists(), reason="no .venv of course.py's making")
 def test_no_file_is_longer_than_that():
     site = next((ROOT / ".venv").glob("lib/python*/site-packages"), ROOT / ".venv" / "Lib" / "site-packages")
@@ -139,16 +147,15 @@ def test_a_folder_that_cannot_be_written(place, monkeypatch, capsys):
         ("OSError: [WinError 112] There is not enough space on the disk", "disk is full"),
         (
             "urllib3.exceptions.NameResolutionError: [...]\nERROR: No matching distribution found for torch",
-            "No network",
+            "network cannot be reached",
         ),
-        ("Max retries exceeded with url: /simple/torch/", "No network"),
-        ("TimeoutError: The read operation timed out", "No network"),
-        ("ERROR: No matching distribution found for torch==2.13.0", "There is no torch==2.13.0 for this computer"),
+        ("Max retries exceeded with url: /simple/torch/", "network cannot be reached"),
+        ("TimeoutError: The read operation timed out", "network cannot be reached"),
+        ("ERROR: No matching distribution found for torch==2.13.0", "torch==2.13.0 is not available for this computer"),
         ("The virtual environment was not created successfully because ensurepip is not available.", "python3-venv"),
         ("[WinError 206] The filename or extension is too long", "too long for Windows"),
-        ("[WinError 5] Access is denied: 'torch_cpu.dll'", "close every JupyterLab"),
+        ("[WinError 5] Access is denied: 'torch_cpu.dll'", "Close every JupyterLab"),
         ("[Errno 30] Read-only file system: '.venv.lock'", "cannot be written"),
-        ("[Errno 36] Resource deadlock avoided", "Another course.py"),
         ("Successfully installed torch-2.13.0", None),
     ],
 )
@@ -157,6 +164,7 @@ def test_what_pip_says_in_one_sentence(text, word):
     assert found is None if word is None else word in found
 
 
+@pytest.mark.slow
 def test_no_network_for_real(place, monkeypatch, capsys):
     """A real virtual environment, and a real pip whose index is a port of this machine that nobody listens on."""
     for name in [name for name in os.environ if name.startswith("PIP_")]:
@@ -168,7 +176,7 @@ def test_no_network_for_real(place, monkeypatch, capsys):
     assert course.main(["lab"]) == 1
     said = sentence(capsys)
     log = course.VENV / "install.log"
-    assert said.startswith("No network") and said.endswith(f"The log is {log}")
+    assert said.startswith("The network cannot be reached") and said.endswith(f"The log is {log}")
     assert "127.0.0.1" in log.read_text(encoding="utf-8") and not (course.VENV / "stamp").exists()
 
 
@@ -215,22 +223,64 @@ def test_a_deletion_cut_short_does_not_look_whole(steps, started, monkeypatch):
     assert not course.is_whole()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there the second call says so, and ends")
-def test_a_second_call_waits_for_the_first(steps, started):
-    holder = """
-import fcntl, sys, time
-file = open(sys.argv[1], "a")
-fcntl.flock(file, fcntl.LOCK_EX)
-print("held", flush=True)
-time.sleep(0.7)
+HOLDER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import course
+with course.alone(sys.argv[2]):
+    print("held", flush=True)
+    sys.stdin.read()
 """
-    with subprocess.Popen(
-        [sys.executable, "-c", holder, str(course.ROOT / ".venv.lock")], stdout=subprocess.PIPE
-    ) as other:
-        other.stdout.readline()
-        start = time.monotonic()
+
+
+def holder(path: Path) -> subprocess.Popen:
+    """A process that holds the lock file `path` until its standard input is closed, or until it is killed."""
+    command = [sys.executable, "-c", HOLDER, str(ROOT), str(path)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+@pytest.mark.parametrize("end", ["it ends", "it is killed"])
+def test_a_second_call_waits_for_the_first(end, steps, started, monkeypatch, capsys):
+    """When the second call looks for the second time, the first one ends: no test waits for a time."""
+    with holder(course.ROOT / ".venv.lock") as first:
+        waited = []
+
+        def sleep(seconds):
+            waited.append(len(steps))
+            if len(waited) == 2:
+                first.kill() if end == "it is killed" else first.stdin.close()
+
+        monkeypatch.setattr(course.time, "sleep", sleep)
         assert course.main(["lab"]) == 0
-        assert time.monotonic() - start > 0.4 and len(steps) == 4
+    assert len(waited) >= 2 and set(waited) == {0} and len(steps) == 4
+    assert capsys.readouterr().out.count("Waiting for another course.py") == 1
+
+
+def test_a_set_up_that_another_call_has_just_made_is_used(place, steps, started, monkeypatch):
+    whole = iter([False, True])
+    monkeypatch.setattr(course, "is_whole", lambda: next(whole))
+    assert course.main(["lab"]) == 0 and steps == []
+
+
+def test_the_lock_on_windows(tmp_path, monkeypatch, capsys):
+    """A stand-in for msvcrt: taken twice, then free. Any other error of the system is not waited for."""
+    answers = [PermissionError(errno.EACCES, "Permission denied"), OSError(errno.EDEADLK, "deadlock avoided"), None]
+    calls = []
+
+    def locking(file, mode, size):
+        calls.append((mode, size))
+        if answer := answers.pop(0):
+            raise answer
+
+    monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(locking=locking, LK_NBLCK=2))
+    monkeypatch.setattr(course, "WINDOWS", True)
+    with course.alone(tmp_path / "lock"):
+        assert calls == [(2, 1)] * 3 and "Waiting" in capsys.readouterr().out
+    answers.append(OSError(errno.ENOLCK, "No locks available"))
+    with pytest.raises(OSError, match="No locks"), course.alone(tmp_path / "lock"):
+        pass
 
 
 def test_a_step_that_fails_leaves_its_output_in_the_log(place):
@@ -244,6 +294,11 @@ def test_a_step_that_fails_leaves_its_output_in_the_log(place):
     assert "something new" in (course.VENV / "install.log").read_text(encoding="utf-8")
 
 
+def learners() -> list[str]:
+    """What lies in my-lessons/, but for the lock, which JupyterLab does not show."""
+    return sorted(path.name for path in course.MINE.iterdir() if path.name != ".lock")
+
+
 def test_my_lessons_are_never_overwritten(place):
     course.my_lessons()
     assert (course.MINE / "04-scores.ipynb").read_text() == "original 04-scores"
@@ -253,7 +308,7 @@ def test_my_lessons_are_never_overwritten(place):
     course.my_lessons()
     assert (course.MINE / "04-scores.ipynb").read_text() == "my work"
     assert (course.MINE / "06-new.ipynb").read_text() == "a new lesson"
-    assert len(list(course.MINE.iterdir())) == 3
+    assert learners() == ["00-start-here.ipynb", "04-scores.ipynb", "06-new.ipynb"]
 
 
 def test_reset_restores_one_lesson_and_loses_nothing(place, started, monkeypatch, capsys):
@@ -269,6 +324,109 @@ def test_reset_restores_one_lesson_and_loses_nothing(place, started, monkeypatch
     assert (course.MINE / "00-start-here.ipynb").read_text() == "mine"
     assert "04-scores.old2.ipynb" in capsys.readouterr().out
     assert "/lab/tree/my-lessons/04-scores.ipynb" in " ".join(started[-1][0]) and started[-1][0][-1] == "--no-browser"
+
+
+def test_reset_keeps_no_copy_of_what_was_not_changed(place, capsys):
+    course.my_lessons()
+    course.my_lessons(reset=course.NOTEBOOKS / "04-scores.ipynb")
+    assert learners() == ["00-start-here.ipynb", "04-scores.ipynb"] and "kept" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["hard links", "no hard links"])
+def test_a_lesson_that_appears_while_it_is_copied_is_not_overwritten(links, place, monkeypatch):
+    """The learner saves a lesson in JupyterLab just before our copy gets its name."""
+    if not links:
+        monkeypatch.setattr(course.os, "link", lambda *paths: (_ for _ in ()).throw(OSError(errno.EPERM, "no links")))
+    copyfile = course.shutil.copyfile
+
+    def copy(original, part):
+        copyfile(original, part)
+        if original.name == "04-scores.ipynb":
+            (course.MINE / original.name).write_text("my work")
+
+    monkeypatch.setattr(course.shutil, "copyfile", copy)
+    course.my_lessons()
+    assert (course.MINE / "04-scores.ipynb").read_text() == "my work"
+    assert (course.MINE / "00-start-here.ipynb").read_text() == "original 00-start-here"
+    assert learners() == ["00-start-here.ipynb", "04-scores.ipynb"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(errno.ENOSPC, "No space left on device")])
+def test_an_interrupted_copy_leaves_nothing(error, place, monkeypatch):
+    def half(original, part):
+        part.write_text("orig")
+        raise error
+
+    with monkeypatch.context() as context, pytest.raises((KeyboardInterrupt, OSError)):
+        context.setattr(course.shutil, "copyfile", half)
+        course.my_lessons()
+    assert learners() == []
+    course.my_lessons()
+    assert (course.MINE / "04-scores.ipynb").read_text() == "original 04-scores"
+
+
+LEARNER = """
+import os, shutil, signal, sys
+from pathlib import Path
+from types import SimpleNamespace
+sys.path.insert(0, sys.argv[1])
+import course
+course.ROOT = root = Path(sys.argv[2])
+course.NOTEBOOKS, course.MINE = root / "notebooks", root / "my-lessons"
+lesson = course.NOTEBOOKS / "04-scores.ipynb"
+
+def half(original, part):
+    part.write_text("orig")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+if sys.argv[3] == "killed":
+    shutil.copyfile = half
+    course.my_lessons()
+for line in sys.stdin:  # one round for each line, so that two processes start each round together
+    course.my_lessons(lesson if sys.argv[3] == "reset" else None)
+    print("done", flush=True)
+"""
+
+
+def learner(place: Path, does: str) -> subprocess.Popen:
+    """A process of its own that copies the lessons once for each line that it is given."""
+    command = [sys.executable, "-c", LEARNER, str(ROOT), str(place), does]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
+def test_a_copy_that_was_killed_leaves_no_half_lesson_and_the_next_call_cleans_up(place):
+    with learner(place, "killed") as process:
+        pass
+    assert process.returncode == -signal.SIGKILL
+    assert [name[:4] + name[-5:] for name in learners()] == [".00-.part"], "a part, and no lesson"
+    course.my_lessons()
+    assert learners() == ["00-start-here.ipynb", "04-scores.ipynb"]
+    assert (course.MINE / "00-start-here.ipynb").read_text() == "original 00-start-here"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("does", ["copy", "reset"])
+def test_two_calls_at_once_damage_no_lesson_and_lose_no_work(does, place):
+    """200 rounds: two processes are told to start, a learner's work lies there or not."""
+    originals = {path.name: path.read_text() for path in course.NOTEBOOKS.iterdir()}
+    with learner(place, does) as first, learner(place, does) as second:
+        for number in range(200):
+            shutil.rmtree(course.MINE, ignore_errors=True)
+            course.MINE.mkdir()
+            if does == "reset":
+                (course.MINE / "04-scores.ipynb").write_text(f"my work {number}")
+            for process in (first, second):
+                process.stdin.write("go\n")
+                process.stdin.flush()
+            for process in (first, second):
+                assert "done\n" in iter(process.stdout.readline, "")
+            kept = ["04-scores.old1.ipynb"] if does == "reset" else []
+            assert learners() == sorted([*originals, *kept])
+            assert {name: (course.MINE / name).read_text() for name in originals} == originals
+            assert all((course.MINE / name).read_text() == f"my work {number}" for name in kept)
+        first.stdin.close()
+        second.stdin.close()
 
 
 def test_a_lesson_that_is_not_there(place, monkeypatch, capsys):
@@ -291,6 +449,7 @@ def test_what_each_command_runs(place, started, monkeypatch):
     assert "--LabApp.default_url=/lab/tree/notebooks/00-start-here.ipynb" in command
     assert course.main(["test", "-x", "-k", "heads", "--", "--lf", "tests/nn"]) == 0
     command, settings = started.pop()
+    assert "-n" not in command, "-x: stop at the first failure, in one process"
     assert command[1:4] == ["-m", "pytest", "--nbval"] and "--nbval-current-env" in command and settings == {}
     assert command[-5:] == ["-x", "-k", "heads", "--lf", "tests/nn"]
     assert course.main(["test", "--second-cpu"]) == 0
@@ -301,13 +460,108 @@ def test_what_each_command_runs(place, started, monkeypatch):
     assert started.pop()[0][1:] == ["tests/refresh.py", str(place / "notebooks" / "04-scores.ipynb")]
 
 
+def pytest_command(started, *arguments) -> list[str]:
+    """The command that `course.py test` with these arguments would run."""
+    assert course.main(["test", *arguments]) == 0
+    return started.pop()[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "several"),
+    [
+        ("", True),
+        ("-k heads -rs tests/nn", True),
+        ("--no-header --maxfail=2 --durations=9", True),
+        ("--second-cpu", True),
+        ("-x", False),
+        ("-vx", False),
+        ("-s", False),
+        ("--exitfirst", False),
+        ("--pdb", False),
+        ("--capture=no", False),
+        ("--co", False),
+        ("-n 3", False),
+        ("-n0", False),
+        ("--numprocesses=3", False),
+        ("--dist=load -n 2", False),
+        ("-p no:xdist", False),
+    ],
+)
+def test_tests_run_in_several_processes_unless_an_option_needs_one(options, several, place, started, monkeypatch):
+    monkeypatch.setattr(course, "is_whole", lambda: True)
+    monkeypatch.setattr(course, "workers", lambda: 5)
+    command = pytest_command(started, *options.split())
+    ours = " -n 5 --dist loadscope --no-loadscope-reorder"  # loadscope: all cells of a lesson in one process
+    assert (ours in " ".join(command)) == several
+    assert all(option in command for option in options.split() if option != "--second-cpu")
+    monkeypatch.setattr(course, "workers", lambda: 1)
+    assert ours.partition(" --")[2] not in " ".join(pytest_command(started, *options.split()))
+
+
+@pytest.mark.parametrize(
+    ("cores", "gigabytes", "workers"), [(1, 64, 1), (2, 24, 2), (16, 8, 3), (16, 2, 1), (64, 512, 8), (4, None, 3)]
+)
+def test_as_many_workers_as_there_are_cores_and_memory(cores, gigabytes, workers, monkeypatch):
+    def sysconf(name):
+        if gigabytes is None:
+            raise ValueError(name)  # Windows has no such function, others lack a name
+        return {"SC_PAGE_SIZE": 1000, "SC_PHYS_PAGES": gigabytes * 10**6}[name]
+
+    monkeypatch.setattr(course.os, "sched_getaffinity", lambda process: set(range(cores)), raising=False)
+    monkeypatch.setattr(course.os, "sysconf", sysconf, raising=False)
+    assert course.workers() == workers
+
+
+def test_quick_leaves_out_what_is_slow(place, started, monkeypatch, capsys):
+    monkeypatch.setattr(course, "is_whole", lambda: True)
+    assert " -m not slow tests/nn" in " ".join(pytest_command(started, "--quick", "tests/nn"))
+    assert "not slow" not in pytest_command(started)
+    with pytest.raises(SystemExit):
+        course.main(["test", "--quick", "--second-cpu"])
+    assert "not allowed with" in capsys.readouterr().err
+
+
+def test_what_is_slow_is_marked_and_the_longest_starts_first_in_a_worker():
+    names = ["tests/nn/test_x.py::test_a", "tests/browser/test_x.py::test_b", "notebooks/05-a.ipynb::Cell 0"]
+    names += ["notebooks/05-a.ipynb::Cell 1", "notebooks/09-b.ipynb::Cell 0"]
+    items = [SimpleNamespace(nodeid=name, marks=[]) for name in names]
+    for item in items:
+        item.get_closest_marker = lambda name, item=item: name in item.marks
+        item.add_marker = lambda mark, item=item: item.marks.append(mark.name)
+    order.pytest_collection_modifyitems(SimpleNamespace(), items)
+    assert [item.nodeid for item in items] == names
+    assert [item.marks for item in items] == [[], ["slow"], ["slow"], ["slow"], ["slow"]]
+    order.pytest_collection_modifyitems(SimpleNamespace(workerinput={}), items)
+    assert [item.nodeid for item in items] == [names[4], names[2], names[3], names[1], names[0]]
+
+
+@pytest.mark.slow
+def test_all_cells_of_a_lesson_run_in_one_process_and_the_kernels_share_the_cores(tmp_path):
+    """Two lessons in two processes: a cell needs what the cell before it has made."""
+    shutil.copy(ROOT / "notebooks" / "conftest.py", tmp_path)
+    share = max(1, (os.cpu_count() or 1) // 2)
+    for name in ("01-one", "02-two"):
+        cells = [new_code_cell("import os"), new_code_cell("x = 1"), new_code_cell("x += 1")]
+        cells.append(new_code_cell(f"assert x == 2 and os.environ['OMP_NUM_THREADS'] == '{share}'"))
+        nbformat.write(normalise(new_notebook(cells=cells)), tmp_path / f"{name}.ipynb")
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--nbval", "--nbval-current-env"]
+    command += ["-n", "2", *course.DISTRIBUTION]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    ran = re.findall(r"\[gw(\d)\].* PASSED (\S+)::ipynb::Cell (\d)", done.stdout)
+    assert sorted((lesson, cell) for _, lesson, cell in ran) == [
+        (lesson, str(cell)) for lesson in ("01-one", "02-two") for cell in range(4)
+    ], done.stdout
+    assert len({(worker, lesson) for worker, lesson, _ in ran}) == 2 == len({worker for worker, _, _ in ran})
+
+
+@pytest.mark.slow
 def test_run_starts_it_in_the_folder_of_the_course_from_anywhere(tmp_path):
     """The whole way, in a process of its own: --here, another working folder, options, the exit status."""
     command = [sys.executable, str(ROOT / "course.py"), "test", "--here", "--co", "-q", "--", "tests/test_packaging.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and "test_no_pin_is_left_over" in done.stdout, done.stdout + done.stderr
     command[-1] = "no/such/test.py"
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 4
 
 

@@ -1,14 +1,19 @@
-"""How the house is built: which room may use which, how long a module is, what every function says, one style."""
+"""How the house is built: which room may use which, what every function says, types that fit, one style."""
 
 import ast
+import io
+import json
 import os
 import re
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 
 import pytest
 import torch
+
+import order
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "seqlearn"
@@ -16,10 +21,9 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # A room uses rooms before it in this list, never after it. A new room has to be given its place.
 ROOMS = [
-    "devices", "data", "nn", "attention_map", "beams", "fast_step", "forced_decoding", "decoding", "metrics", "reading",
-    "models", "training", "translator", "views", "exercises", "cli", "__main__",
+    "devices", "d2l_compat", "pairs", "grammar", "data", "nn", "attention_map", "beams", "fast_step", "forced_decoding",
+    "decoding", "metrics", "reading", "models", "training", "translator", "views", "exercises", "cli", "__main__",
 ]  # fmt: skip
-MOST_LINES = 350
 
 GENERATED = {".venv", ".git", ".hypothesis", "my-lessons", "_build", "build", "dist", "__pycache__", "node_modules"}
 TEXTS = {".py", ".md", ".toml", ".yml", ".txt", ".cfg", ".ipynb", ".js", ".css", ".svg", ".json", ""}
@@ -46,13 +50,15 @@ def imports(source: str, module: str, is_package: bool = False) -> set[str]:
 
 
 def room(module: str) -> str:
-    """seqlearn.data.text -> data; the front door, seqlearn itself, is no room."""
+    """seqlearn.data.text -> data; the front door, seqlearn itself, has no room."""
     return [*module.split("."), ""][1]
 
 
 def backwards(source: str, module: str, is_package: bool = False) -> list[str]:
     """The imports that run the wrong way, or to a room without a place in ROOMS."""
     here, wrong = room(module), []
+    if not here:
+        return []  # the front door leads to every room
     for target in sorted(imports(source, module, is_package)):
         there = room(target)
         if there not in ROOMS or here not in ROOMS:
@@ -93,15 +99,12 @@ def test_no_two_modules_import_each_other():
             False,
         ),
         ("seqlearn.exercises.lesson06", "from .checking import Wrong\nimport torch", False),
+        ("seqlearn.cli", "from seqlearn import Translator", True),
+        ("seqlearn", "from seqlearn.translator import Translator", False),
     ],
 )
 def test_a_wrong_import_is_found(module, source, wrong):
     assert bool(backwards(source, module)) == wrong
-
-
-@pytest.mark.parametrize("path", MODULES, ids=dotted)
-def test_a_module_is_one_idea(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) < MOST_LINES
 
 
 def undocumented(source: str) -> list[str]:
@@ -137,6 +140,73 @@ def test_a_missing_docstring_is_found():
 def test_one_style(command):
     done = subprocess.run([sys.executable, "-m", "ruff", *command, "."], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def type_errors(*arguments: str) -> list[str]:
+    """What basedpyright finds, with the settings in pyproject.toml; it needs no network."""
+    command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "--outputjson", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stdout + done.stderr  # 2 and more: it could not run
+    found = [fault for fault in json.loads(done.stdout)["generalDiagnostics"] if fault["severity"] == "error"]
+    return [
+        f"{Path(fault['file']).name}:{fault['range']['start']['line'] + 1} {fault['rule']}: {fault['message']}"
+        for fault in found
+    ]
+
+
+def test_types():
+    assert type_errors() == []
+
+
+def test_a_wrong_type_is_found(tmp_path):
+    """And the names in jaxtyping's shapes are none."""
+    (tmp_path / "wrong.py").write_text(
+        "from jaxtyping import Float\nfrom torch import Tensor\n\n\n"
+        'def count(scores: Float[Tensor, "*batch queries keys"]) -> int:\n    return str(scores)\n'
+    )
+    settings = {"extends": str(ROOT / "pyproject.toml"), "include": ["."]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    (error,) = type_errors("--project", str(tmp_path))
+    assert error.startswith('wrong.py:6 reportReturnType: Type "str" is not assignable to return type "int"')
+
+
+IGNORE = re.compile(r"#\s*(?:type:\s*ignore|pyright:|noqa|ruff:|mypy:|fmt:\s*off)")
+EXPLAINED = re.compile(
+    r"#\s*(?:(?:type|pyright):\s*ignore\[[\w-]+(?:,\s*[\w-]+)*\]|noqa:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*)[\s#(]+\S+\s+\w+"
+)
+
+
+def unexplained(source: str) -> list[str]:
+    """The comments that switch a check off without the name of the rule and, in the same line, the reason."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
+    return [text for text in comments if IGNORE.search(text) and not EXPLAINED.search(text)]
+
+
+@pytest.mark.parametrize("path", [*MODULES, ROOT / "course.py"], ids=lambda path: path.stem)
+def test_every_ignore_has_a_rule_and_a_reason(path):
+    assert unexplained(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("comment", "explained"),
+    [
+        ("# type: ignore", False),
+        ("# type: ignore[attr-defined]", False),
+        ("# pyright: ignore[reportCallIssue]", False),
+        ("# pyright: ignore[reportCallIssue]  # torch's stubs lack the overload", True),
+        ("# type: ignore[override, misc]  the base class is wrong", True),
+        ("# pyright: basic", False),
+        ("# noqa", False),
+        ("# noqa: F401", False),
+        ("# noqa: F401  one front door", True),
+        ("# noqa: F401, E501 (one front door)", True),
+        ("# what noise is", True),
+    ],
+)
+def test_an_ignore_without_a_reason_is_found(comment, explained):
+    assert (unexplained(f"x = 1  {comment}\n") == []) == explained
+    assert unexplained(f'x = "{comment}"') == []
 
 
 def files() -> list[Path]:
@@ -190,3 +260,11 @@ def test_a_user_has_no_checks_to_pay_for(as_a_user):
     from seqlearn.nn.masking import padding_mask
 
     assert padding_mask(torch.tensor([5, 0]), pad=0).shape == (2, 1)
+
+
+@pytest.mark.parametrize("name", sorted({*order.SLOW, *order.LONGEST}))
+def test_what_is_slow_is_there(name):
+    """A file that is renamed is renamed in tests/order.py too."""
+    beginning, _, test = name.partition("::")
+    files = [path for path in ROOT.glob(beginning + "*") if path.is_file()]
+    assert (ROOT / beginning).is_dir() or any(test in path.read_text(encoding="utf-8") for path in files)

@@ -1,7 +1,9 @@
-"""The three lists of what the course is made of say the same: pyproject.toml, constraints.txt, environment.yml."""
+"""The three lists of what the course needs agree: pyproject.toml, constraints.txt, environment.yml."""
 
 import ast
+import functools
 import importlib.metadata
+import itertools
 import sys
 import tomllib
 from pathlib import Path
@@ -12,13 +14,18 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+import course
+
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT, TOOLS = SETTINGS["project"], SETTINGS["tool"]
 EXTRAS = PROJECT["optional-dependencies"]
 DECLARED = [Requirement(line) for line in PROJECT["dependencies"] + EXTRAS["test"] + EXTRAS["bench"]]
 LINES = [line.partition("#")[0].strip() for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()]
 PINS = {canonicalize_name(line.split("==")[0]): line.split("==")[1] for line in LINES if line}
+ROOTS = {"": PROJECT["dependencies"], "test": EXTRAS["test"], "bench": EXTRAS["bench"]}  # as declared, not as installed
 INSTALLED = {canonicalize_name(found.metadata["Name"]): found for found in importlib.metadata.distributions()}
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 IMPORTED_AS = {"PyYAML": "yaml", "ipython": "IPython"}
 
 PLATFORMS = {
@@ -29,12 +36,11 @@ PLATFORMS = {
 
 
 def needed(name: str, extra: str, environment: dict[str, str], seen: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """All (package, extra) that `name[extra]` brings in on that platform, but for the CUDA packages of torch."""
+    """All (package, extra) that `name[extra]` installs in that environment, without the CUDA packages of torch."""
     if (name, extra) in seen:
         return seen
     seen.add((name, extra))
-    for line in (INSTALLED[name].requires or []) if name in INSTALLED else []:
-        requirement = Requirement(line)
+    for requirement in required(name, extra):
         marker = requirement.marker
         if marker and not marker.evaluate(environment | {"extra": extra}):
             continue
@@ -46,14 +52,25 @@ def needed(name: str, extra: str, environment: dict[str, str], seen: set[tuple[s
     return seen
 
 
-@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+@functools.cache
+def required(name: str, extra: str) -> list[Requirement]:
+    """What a package says it requires; nothing is known of one that is not installed, such as one for Windows."""
+    lines = ROOTS[extra] if name == "seqlearn" else (INSTALLED[name].requires or []) if name in INSTALLED else []
+    return [Requirement(line) for line in lines]
+
+
+def environment_of(platform: str, python: str) -> dict[str, str]:
+    """What a marker can ask for."""
+    facts = {"platform_system": platform, "python_version": python, "python_full_version": f"{python}.1"}
+    return PLATFORMS[platform] | facts | {"implementation_name": "cpython", "platform_python_implementation": "CPython"}
+
+
+@pytest.mark.parametrize("python", PYTHONS)
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_the_pins_cover_the_whole_tree_on_every_platform(platform, python):
-    environment = PLATFORMS[platform] | {
-        "platform_system": platform, "python_version": python, "python_full_version": python + ".9",
-    }  # fmt: skip
+    environment = environment_of(platform, python)
     seen: set[tuple[str, str]] = set()
-    for extra in ["", "test", "bench"]:
+    for extra in ROOTS:
         needed("seqlearn", extra, environment, seen)
     names = {name for name, _ in seen} - {"seqlearn"}
     assert len(names) > 100
@@ -62,10 +79,8 @@ def test_the_pins_cover_the_whole_tree_on_every_platform(platform, python):
 
 def test_no_pin_is_left_over():
     seen: set[tuple[str, str]] = set()
-    for platform, facts in PLATFORMS.items():
-        facts = facts | {"platform_system": platform}
-        for extra in ["", "test", "bench"]:
-            seen |= needed("seqlearn", extra, facts, set())
+    for platform, python, extra in itertools.product(PLATFORMS, PYTHONS, ROOTS):
+        seen |= needed("seqlearn", extra, environment_of(platform, python), set())
     assert set(PINS) - {name for name, _ in seen} == set()
 
 
@@ -88,7 +103,7 @@ def test_conda_and_binder_get_the_same():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     python, pip, by_pip = environment["dependencies"]
     assert environment["channels"] == ["conda-forge"] and pip == "pip"
-    assert python.removeprefix("python=") + ".0" in SpecifierSet(PROJECT["requires-python"])
+    assert python.removeprefix("python=") in PYTHONS
     # The package itself, so its own requirements, and the same pins: there is no second list that could differ.
     assert by_pip == {"pip": ["-c constraints.txt", "-e .[test]"]}
     assert canonicalize_name(PROJECT["name"]) == "seqlearn" and (ROOT / "seqlearn" / "__init__.py").exists()
@@ -107,5 +122,28 @@ def test_what_the_package_imports_is_declared():
     assert imported - set(sys.stdlib_module_names) - declared - brought - {"seqlearn"} == set()
 
 
-def test_course_py_and_the_package_support_the_same_pythons():
-    assert PROJECT["requires-python"] == ">=3.11,<3.14"  # course.check_python; see test_course.py
+def test_everything_names_the_same_pythons():
+    after_the_newest = f"3.{course.NEWEST[1] + 1}"
+    assert [f"3.{minor}" for minor in range(course.OLDEST[1], course.NEWEST[1] + 1)] == PYTHONS
+    assert PROJECT["requires-python"] == f">={PYTHONS[0]},<{after_the_newest}"
+    assert all(python in course.OLD for python in PYTHONS) and after_the_newest not in course.OLD
+    assert f"Python {PYTHONS[0]} to {PYTHONS[-1]}" in (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    assert TOOLS["basedpyright"]["pythonVersion"] == PYTHONS[0] and TOOLS["ruff"]["target-version"] == "py311"
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_every_pin_admits_the_first_release_of_every_python(python):
+    """Debian and Ubuntu stay with an early release: a pin for 3.11.5 would refuse the 3.11.2 of Debian 12."""
+    pinned = {name: INSTALLED[name] for name in PINS if name in INSTALLED and INSTALLED[name].version == PINS[name]}
+    assert len(pinned) > 100
+    admitted = {name: SpecifierSet(found.metadata["Requires-Python"] or "") for name, found in pinned.items()}
+    assert {name: str(pythons) for name, pythons in admitted.items() if f"{python}.0" not in pythons} == {}
+
+
+def test_the_package_is_typed_and_says_so():
+    data = TOOLS["setuptools"]["package-data"]["seqlearn"]
+    assert "py.typed" in data and (ROOT / "seqlearn" / "py.typed").read_text() == ""
+
+
+def test_no_number_of_lessons_that_could_go_stale():
+    assert not {"twelve", "thirteen", "12", "13"} & set(PROJECT["description"].lower().split())
