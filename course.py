@@ -26,7 +26,7 @@ WINDOWS = os.name == "nt"
 PYTHON = VENV / ("Scripts/python.exe" if WINDOWS else "bin/python")
 LONGEST = 190  # characters below .venv of its longest file: a licence inside torch
 PIP = "-m pip install --no-input --no-user --progress-bar off --disable-pip-version-check -c constraints.txt -e .[test]"
-LAST = "import torch, matplotlib.font_manager, seqlearn.data.d2l_compat as d2l; d2l.at_every_start()"  # make it ready
+LAST = "import torch, matplotlib.font_manager, seqlearn.d2l_compat as d2l; d2l.at_every_start()"  # make it ready
 PYTEST = "-m pytest --nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg --nbval-cell-timeout 900"
 
 AGAIN = ", and call this again."

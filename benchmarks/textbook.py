@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from seqlearn.data.d2l_compat import d2l
+from seqlearn.d2l_compat import d2l
 from seqlearn.nn.positions import PositionalEncoding
 from seqlearn.nn.seq2seq import EncoderDecoder, Seq2SeqAttentionDecoder, Seq2SeqEncoder
 from seqlearn.nn.transformer import TransformerDecoder, TransformerEncoder

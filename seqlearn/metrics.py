@@ -10,7 +10,7 @@ import sacrebleu
 from jaxtyping import Float
 from torch import Tensor
 
-from .data.pairs import Link
+from .pairs import Link
 
 
 class TextScore(NamedTuple):

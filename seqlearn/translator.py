@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 from .data.batches import Batches, pad
 from .data.corpus import Split
-from .data.pairs import Pair
 from .data.text import BOS, EOS, Language, normalize
 from .decoding import Hypothesis, LengthPenalty, beam_search, eval_mode, gnmt, greedy_search, in_batches
 from .devices import best_device
@@ -23,6 +22,7 @@ from .nn.attention import AttentionMap, record_attention
 from .nn.masking import causal_mask
 from .nn.seq2seq import bahdanau, seq2seq
 from .nn.transformer import transformer
+from .pairs import Pair
 from .training.checkpoints import load_weights, save_weights
 from .training.loop import History, fit, mean_loss
 

@@ -6,7 +6,7 @@ import pytest
 import sacrebleu
 import torch
 
-from seqlearn.data.d2l_compat import d2l
+from seqlearn.d2l_compat import d2l
 from seqlearn.metrics import alignment_error_rate, argmax_links, bleu, chrf, perplexity
 
 

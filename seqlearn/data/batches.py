@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from .pairs import Pair
+from ..pairs import Pair
 from .text import Language
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from ..grammar import write_pairs
+from ..pairs import Pair
 from .download import fra_eng_file
 from .files import Chosen, Lines, ParallelPairs, Reversed, TSVPairs, checked
-from .grammar import write_pairs
-from .pairs import Pair
 from .text import WordTokenizer
 
 
@@ -100,7 +100,7 @@ def _share(salt: str, text: str) -> float:
 
 
 def builtin(count: int = 30_000, seed: int = 0, ambiguous: bool = False) -> Corpus:
-    """The corpus that the package writes itself (`seqlearn.data.grammar`), with gold alignments; needs no network."""
+    """The corpus that the package writes itself (`seqlearn.grammar`), with gold alignments; needs no network."""
     return Corpus("builtin", ("en", "fr"), write_pairs(count, seed, ambiguous))
 
 

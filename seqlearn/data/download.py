@@ -39,7 +39,7 @@ def fra_eng_file(folder: str | Path | None, download: bool = True) -> Path | Non
 
 def hub_entry() -> tuple[str, str]:
     """Where d2l keeps the archive, and its sha1."""
-    from .d2l_compat import d2l
+    from ..d2l_compat import d2l
 
     return d2l.DATA_HUB["fra-eng"]
 

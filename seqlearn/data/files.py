@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import overload
 
-from .pairs import Pair
+from ..pairs import Pair
 from .spelling import BLANK
 
 LONGEST = 1 << 24  # bytes in a line; more is no text, and would fill the memory

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from torch import Tensor
 
-from ..data.pairs import Link
 from ..nn.attention import AttentionMap
+from ..pairs import Link
 from .fonts import any_script, drawable, short_label
 
 CMAP = "viridis"  # evenly graded in lightness: readable in grey, and by colour-blind eyes

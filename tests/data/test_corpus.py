@@ -14,7 +14,7 @@ import pytest
 
 from seqlearn.data import download, files
 from seqlearn.data.corpus import Corpus, builtin, distinct_sources, fra_eng, from_files, from_tsv, local_fra_eng
-from seqlearn.data.pairs import Antecedent, Pair
+from seqlearn.pairs import Antecedent, Pair
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,8 @@ from seqlearn.cli import app
 from seqlearn.data import files
 from seqlearn.data.batches import BATCHINGS, Batches, pad
 from seqlearn.data.corpus import from_files, from_tsv
-from seqlearn.data.pairs import Pair
 from seqlearn.data.text import SPECIALS, UNK, Language, WordTokenizer, normalize
+from seqlearn.pairs import Pair
 
 LANGUAGES = ("en", "fr", "")
 robust = settings(deadline=None, derandomize=True, max_examples=300)

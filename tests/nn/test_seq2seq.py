@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from seqlearn.data.d2l_compat import d2l
+from seqlearn.d2l_compat import d2l
 from seqlearn.nn.attention import record_attention
 from seqlearn.nn.recurrence import gru_cell
 from seqlearn.nn.seq2seq import RNNS, SCORES, Seq2SeqEncoder, bahdanau, make_attention, seq2seq

@@ -4,12 +4,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from seqlearn.d2l_compat import d2l
 from seqlearn.data.batches import Batch, Batches
-from seqlearn.data.d2l_compat import d2l
-from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language
 from seqlearn.nn.seq2seq import bahdanau, seq2seq
 from seqlearn.nn.transformer import transformer
+from seqlearn.pairs import Pair
 from seqlearn.training import loop
 from seqlearn.training.loop import _autocast, batch_loss, fit, mean_loss, token_loss
 from seqlearn.training.schedules import constant

@@ -25,7 +25,7 @@ from .clauses import (
 from .draft import Draft, Phrase
 from .lexicon import ADJECTIVES, KINDS, OBJECTS, PREDICATES, VERBS, Noun, Verb
 from .phrases import copula, describe, noun_phrase, pronoun, speaker, verb_group
-from .sentences import LYING, SURFACES
+from .simple_sentences import LYING, SURFACES
 
 _LYING = tuple(noun for noun in LYING if PREDICATES[noun] and "drink" not in noun.kinds)
 _FEELINGS = ("hungry", "thirsty", "afraid", "tired", "sick", "sad", "happy")

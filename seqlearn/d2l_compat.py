@@ -1,7 +1,7 @@
 """Makes `from d2l import torch as d2l` work with today's packages, once this module has been imported.
 
 In the environment that course.py makes it is imported whenever Python starts (`at_every_start`), so the one line is
-enough. Anywhere else, `from seqlearn.data.d2l_compat import d2l` gives the same module, and no tool that sorts imports
+enough. Anywhere else, `from seqlearn.d2l_compat import d2l` gives the same module, and no tool that sorts imports
 can put it in the wrong order.
 
 d2l 0.17.0 is the one release that fits today's numpy and matplotlib. Two things stand in its way: it imports
@@ -99,7 +99,7 @@ def at_every_start(folder: str | None = None) -> Path:
 
 
 def __getattr__(name: str) -> ModuleType:
-    """`from seqlearn.data.d2l_compat import d2l` gives `d2l.torch`; it is imported then, not before."""
+    """`from seqlearn.d2l_compat import d2l` gives `d2l.torch`; it is imported then, not before."""
     if name == "d2l":
         return importlib.import_module("d2l.torch")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

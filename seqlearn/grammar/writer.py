@@ -10,11 +10,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from . import compound, sentences
+from ..pairs import Pair
+from . import compound_sentences, simple_sentences
 from .clauses import SPOKEN, choose_subject, dress, overlap, say_goal, say_place
 from .draft import THIRD, Draft, Phrase
 from .lexicon import ADJECTIVES, KINDS, NAMES, OBJECTS, PREDICATES, VERBS, Noun, Verb
-from .pairs import Pair
 from .phrases import describe, pronoun, speaker, verb_group
 
 MOST = 100_000  # pairs that one call may ask for
@@ -129,7 +129,7 @@ def _object_pronoun(draft: Draft) -> str:
         return _meeting(draft)
     past, alone = draft.chance(0.5), draft.chance(0.75)
     if alone and draft.chance(0.16):
-        compound.say_opinion(draft)
+        compound_sentences.say_opinion(draft)
     doer = "person" if draft.chance(0.5) else "animal"
     other = doer if alone else "person" if draft.chance(0.6) else "animal"
     first, then, noun = draft.pick(_SEQUEL_ROWS[doer, other])
@@ -198,7 +198,7 @@ def _because(draft: Draft) -> str:
     """The goat didn't eat the pear because it was rotten, or because it was tired."""
     roll, past = draft.random(), draft.chance(0.6)
     if draft.chance(0.15):
-        compound.say_opinion(draft)
+        compound_sentences.say_opinion(draft)
     shape = _deed if roll < 0.6 else _gift if roll < 0.85 else _hiding
     one, other, one_whys, other_whys = shape(draft, past)
     meant, whys = (other, other_whys) if draft.chance(0.52) else (one, one_whys)
@@ -259,17 +259,17 @@ def _hiding(draft: Draft, past: bool) -> tuple:
 # ---- The corpus ----
 
 _CONSTRUCTIONS = (  # name, share in percent, who writes it
-    ("simple", 17, sentences.simple),
-    ("question", 9, sentences.question),
+    ("simple", 17, simple_sentences.simple),
+    ("question", 9, simple_sentences.question),
     ("object-pronoun", 20, _object_pronoun),
     ("because", 20, _because),
-    ("mood", 4, compound.mood),
-    ("two-clauses", 7, compound.two_clauses),
-    ("relative", 6, compound.relative),
-    ("there-is", 5, sentences.there_is),
-    ("age", 2, sentences.age),
-    ("comparison", 4, sentences.comparison),
-    ("giving", 6, sentences.giving),
+    ("mood", 4, compound_sentences.mood),
+    ("two-clauses", 7, compound_sentences.two_clauses),
+    ("relative", 6, compound_sentences.relative),
+    ("there-is", 5, simple_sentences.there_is),
+    ("age", 2, simple_sentences.age),
+    ("comparison", 4, simple_sentences.comparison),
+    ("giving", 6, simple_sentences.giving),
 )
 _WHEEL = [(name, write) for name, share, write in _CONSTRUCTIONS for _ in range(share)]
 

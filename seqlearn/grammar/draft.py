@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ..pairs import Antecedent, Pair
 from .lexicon import Noun, Verb, starts_with_vowel
-from .pairs import Antecedent, Pair
 
 FIRST, SECOND, THIRD, WE, FORMAL, THEY = range(6)  # je, tu, elle, nous, vous, elles: the order of the tables of verbs
 

@@ -15,12 +15,11 @@ from itertools import pairwise
 import jaxtyping
 import pytest
 
-from seqlearn.data import grammar, phrases
-from seqlearn.data.clauses import dress
-from seqlearn.data.draft import Draft, elide
-from seqlearn.data.grammar import write_pairs
-from seqlearn.data.lexicon import ADJECTIVES, NAMES, NOUNS, VERBS
 from seqlearn.data.text import WordTokenizer
+from seqlearn.grammar import phrases, write_pairs, writer
+from seqlearn.grammar.clauses import dress
+from seqlearn.grammar.draft import Draft, elide
+from seqlearn.grammar.lexicon import ADJECTIVES, NAMES, NOUNS, VERBS
 
 ENGLISH, FRENCH = WordTokenizer("en"), WordTokenizer("fr")
 
@@ -582,7 +581,7 @@ def test_tokens_are_those_that_were_linked(ambiguous):
     dice = random.Random(5).random
     for _ in range(3000):
         draft = Draft(dice, ambiguous)
-        name, write = draft.pick(grammar._WHEEL)
+        name, write = draft.pick(writer._WHEEL)
         pair = draft.finish(write(draft), name)
         assert ENGLISH.tokenize(pair.source) == [token[0].lower() for token in draft.english]
         assert FRENCH.tokenize(pair.target) == [word.lower() for word in elide([token[0] for token in draft.french])]
@@ -616,7 +615,7 @@ def test_one_source_has_one_target():
     dice, known = random.Random(11).random, {}
     with unchecked():
         for _ in range(40_000):
-            pair = grammar._write(dice)
+            pair = writer._write(dice)
             assert known.setdefault(pair.source, pair) == pair
     assert len(known) < 39_500  # many were met twice
 
@@ -647,16 +646,16 @@ def test_vocabulary_and_lengths(corpus):
         french.update(two)
         lengths.append((len(one), len(two)))
     assert 371 <= len(english) <= 460 and 626 <= len(french) <= 760, (len(english), len(french))
-    assert min(min(pair) for pair in lengths) == 3 and max(max(pair) for pair in lengths) == grammar.LONGEST
+    assert min(min(pair) for pair in lengths) == 3 and max(max(pair) for pair in lengths) == writer.LONGEST
     assert sum(one >= 17 for one, _ in lengths) > 500 and max(one for one, _ in lengths) >= 20
     assert len(NOUNS) >= 47 and len(NAMES) >= 24 and sum(verb.objects != ("-",) for verb in VERBS.values()) >= 14
 
 
 def test_mixture(corpus):
     shares = Counter(pair.construction for pair in corpus)
-    for name, share, _ in grammar._CONSTRUCTIONS:
+    for name, share, _ in writer._CONSTRUCTIONS:
         assert abs(shares[name] / 300 - share) < 1.5, (name, shares[name])
-    assert sum(share for _, share, _ in grammar._CONSTRUCTIONS) == 100
+    assert sum(share for _, share, _ in writer._CONSTRUCTIONS) == 100
 
 
 def test_combinations_name_nouns_and_verbs_of_the_sentence(tokens):
