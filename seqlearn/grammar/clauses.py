@@ -123,7 +123,7 @@ def dress(
     plural = not noun.mass and not single and draft.chance(0.18)
     if "family" in noun.kinds:
         return noun_phrase(draft, noun, own or draft.pick(("my", "his", "her", "our")), plural)
-    determiner, owner, roll = "the", None, draft.random()
+    determiner, owner, roll = "the", None, draft.roll()
     if roll < 0.28 and not definite:
         determiner, plural = ("any", not noun.mass) if negated else ("a", plural)
     elif roll < 0.36:
@@ -148,7 +148,7 @@ def choose_subject(
     definite: bool = False,
 ) -> Phrase:
     """Somebody who acts: a name, two names, a noun, or one of the pronouns ("he" is he or she)."""
-    roll = draft.random()
+    roll = draft.roll()
     if "animal" in doers and roll < 0.3:
         return dress(
             draft, draft.pick(KINDS["animal", ""]), definite=definite or draft.chance(0.8), adjectives=adjectives
@@ -195,9 +195,7 @@ def choose_object(draft: Draft, subject: Phrase, verb: Verb, negated: bool = Fal
         noun = draft.pick(OBJECTS[subject.doer, verb.lemma])
         if "person" in noun.kinds and draft.chance(0.5):
             noun = draft.pick(NAMES)
-    phrase = dress(draft, noun, subject, negated, definite or verb.lemma == "love")
-    draft.combine(verb, phrase)
-    return phrase
+    return dress(draft, noun, subject, negated, definite or verb.lemma == "love")
 
 
 def say_place(draft: Draft, subject: Phrase, beings: bool = True) -> None:
@@ -250,7 +248,6 @@ def say_move(draft: Draft, subject: Phrase, past: bool, negation: str = "", more
     """Append a verb without object and, with `more`, where or when."""
     still = draft.chance(0.55) or (past and not subject.gender)  # je suis allé or allée?
     verb = choose_verb(draft, INTRANSITIVE if still else MOVING, subject, past, negation != "not")
-    draft.combine(verb, subject, subject=True)
     sudden = verb.lemma in ("arrive", "leave", "fall")
     habit = draft.pick(_HABITS) if more and not (past or negation or sudden) and draft.chance(0.15) else None
     verb_group(draft, subject, verb, past, negation, habit=habit)

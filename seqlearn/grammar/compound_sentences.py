@@ -59,7 +59,7 @@ _MOODS = [
 
 def two_clauses(draft: Draft) -> str:
     """Marie sings and Tom dances; when ..., ...; Tom thinks that ...; Anne is sad because Tom left."""
-    roll, past = draft.random(), draft.chance(0.5)
+    roll, past = draft.roll(), draft.chance(0.5)
     if roll < 0.25:
         one = say_clause(draft, past, 0, states=0, more=True)
         draft.say("and", "et")
@@ -115,7 +115,6 @@ def _contrast(draft: Draft, past: bool) -> None:
     else:
         other = thing
         while overlap(other, thing) or one.involves(other.noun):
-            draft.combinations[1:] = []
             other = choose_object(draft, two, verb)
         verb_group(draft, two, verb, past)
         draft.put(other)
@@ -134,8 +133,6 @@ def _news(draft: Draft) -> None:
     verb_group(draft, other, verb, True)
     if OBJECTS["person", verb.lemma]:
         draft.put(choose_object(draft, other, verb))
-    else:
-        draft.combine(verb, other, subject=True)
 
 
 def mood(draft: Draft) -> str:
@@ -152,10 +149,8 @@ def mood(draft: Draft) -> str:
     verb_group(draft, subject, verb, past, negation)
     if thing:
         draft.put(thing)
-    else:
-        draft.combine(verb, subject, subject=True)
-        if verb.lemma == "stay" or (not negation and draft.chance(0.3)):
-            say_place(draft, subject, beings=False)
+    elif verb.lemma == "stay" or (not negation and draft.chance(0.3)):
+        say_place(draft, subject, beings=False)
     draft.say(*(("if", "si") if not past and draft.chance(0.4) else ("because", "parce que")))
     again = pronoun(draft, subject, "subject") if subject.noun else speaker(draft, subject.english[0][0])
     describe(draft, draft.put(again), why, past)
@@ -167,14 +162,13 @@ def mood(draft: Draft) -> str:
 
 def relative(draft: Draft) -> str:
     """The girl who sings is happy; the apple that Tom eats is ripe."""
-    roll, past = draft.random(), draft.chance(0.5)
+    roll, past = draft.roll(), draft.chance(0.5)
     if roll < 0.35:
         head, deed = draft.put(_head(draft, draft.pick((*PEOPLE, *KINDS["animal", ""])))), draft.chance(0.6)
         _who_does(draft, head, past, deed)
         if deed and draft.chance(0.6):
             verb = choose_verb(draft, INTRANSITIVE, head, past)
             verb_group(draft, head, verb, past)
-            draft.combine(verb, head, subject=True)
         else:
             say_state(draft, head, False)
     elif roll < 0.6:
@@ -191,7 +185,6 @@ def relative(draft: Draft) -> str:
             head = _head(draft, draft.pick((*PEOPLE, *KINDS["animal", ""])))
         verb = choose_verb(draft, _WATCHED, subject, past)
         verb_group(draft, subject, verb, past)
-        draft.combine(verb, head)
         _who_does(draft, draft.put(head), past, draft.chance(0.6))
     else:
         subject = draft.put(choose_subject(draft, ("person",), ("he",)))
@@ -223,9 +216,6 @@ def _that_somebody(draft: Draft, past: bool, taker: Verb | None = None) -> Phras
         if "person" not in noun.kinds and noun is not one.noun and PREDICATES[noun] and fits:
             break
     head = draft.put(_head(draft, noun))
-    for each in (verb, taker):
-        if each:
-            draft.combine(each, head)
     draft.say("that", "que")
     verb_group(draft, draft.put(one), verb, past, agreeing=head)
     return head

@@ -256,7 +256,8 @@ def agree(masculine: str, gender: str, plural: bool) -> str:
     return word + "s" if plural and not word.endswith("s") else word
 
 
-def _rows(table: str) -> list[list[tuple[str, ...]]]:
+def rows(table: str) -> list[list[tuple[str, ...]]]:
+    """A table of text as rows of cells; each cell is a tuple of words."""
     return [[tuple(cell.split()) for cell in line.split("|")] for line in table.strip().splitlines()]
 
 
@@ -287,8 +288,8 @@ NAMES = tuple(
     for gender, names in (("m", _MEN), ("f", _WOMEN))
     for name in names.split()
 )
-VERBS = {verb.lemma: verb for verb in (_verb(*row) for row in _rows(_VERBS))}
-ADJECTIVES = {row[0][0]: _adjective(table is _BEFORE, *row) for table in (_BEFORE, _AFTER) for row in _rows(table)}
+VERBS = {verb.lemma: verb for verb in (_verb(*row) for row in rows(_VERBS))}
+ADJECTIVES = {row[0][0]: _adjective(table is _BEFORE, *row) for table in (_BEFORE, _AFTER) for row in rows(table)}
 GRADABLE = tuple(word for word, adjective in ADJECTIVES.items() if adjective.comparative)
 # Nouns by kind and gender: KINDS["fruit", "m"]; KINDS["fruit", ""] has both genders.
 KINDS = {

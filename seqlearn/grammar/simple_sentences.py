@@ -65,7 +65,7 @@ _ASKED = tuple(VERBS[lemma] for lemma in "eat drink see buy sell read write wash
 
 def simple(draft: Draft) -> str:
     """The dog eats the apple. Marie is tired. What a beautiful bird!"""
-    roll, past = draft.random(), draft.chance(0.5)
+    roll, past = draft.roll(), draft.chance(0.5)
     if roll < 0.06:
         noun, adjective = draft.pick(_PRAISED)
         draft.put(noun_phrase(draft, noun, "what", not noun.mass and draft.chance(0.3), [adjective]))
@@ -95,7 +95,7 @@ def _possession(draft: Draft) -> None:
     determiner = "not a" if negative else draft.pick(("a", draft.pick(FEW)))
     adjectives = choose_adjectives(draft, noun) if draft.chance(0.3) and "family" not in noun.kinds else ()
     verb_group(draft, subject, VERBS["have"], negation="not" if negative else "")
-    draft.combine(VERBS["have"], draft.put(noun_phrase(draft, noun, determiner, determiner in NUMBERS, adjectives)))
+    draft.put(noun_phrase(draft, noun, determiner, determiner in NUMBERS, adjectives))
 
 
 # ---- Questions ----
@@ -103,7 +103,7 @@ def _possession(draft: Draft) -> None:
 
 def question(draft: Draft) -> str:
     """Does the dog eat the apple? Where is Tom?"""
-    roll, past = draft.random(), draft.chance(0.4)
+    roll, past = draft.roll(), draft.chance(0.4)
     if roll < 0.3:
         _does(draft, past)
     elif roll < 0.5:
@@ -141,8 +141,6 @@ def _does(draft: Draft, past: bool, short: bool = False) -> None:
     verb_group(draft, subject, verb, past, question=ask(draft, do(subject, past), subject))
     if thing:
         draft.put(thing)
-    else:
-        draft.combine(verb, subject, subject=True)
 
 
 def _what(draft: Draft, past: bool) -> None:
@@ -240,7 +238,6 @@ def giving(draft: Draft) -> str:
     subject = draft.put(choose_subject(draft, ("person",)))
     verb = choose_verb(draft, tuple(_GIFTS), subject, past, not negation)
     thing = dress(draft, draft.pick(KINDS[draft.pick(_GIFTS[verb]), ""]), subject, bool(negation))
-    draft.combine(verb, thing)
     if draft.chance(0.25) and verb.lemma not in ("sell", "read"):
         if subject.noun and draft.chance(0.5):
             receiver = speaker(draft, draft.pick(("I", "you", "we")), as_object=True)

@@ -615,7 +615,7 @@ def test_one_source_has_one_target():
     dice, known = random.Random(11).random, {}
     with unchecked():
         for _ in range(40_000):
-            pair = writer._write(dice)
+            pair = writer.write_pair(Draft(dice))
             assert known.setdefault(pair.source, pair) == pair
     assert len(known) < 39_500  # many were met twice
 
@@ -653,9 +653,9 @@ def test_vocabulary_and_lengths(corpus):
 
 def test_mixture(corpus):
     shares = Counter(pair.construction for pair in corpus)
-    for name, share, _ in writer._CONSTRUCTIONS:
+    for name, share, _ in writer.CONSTRUCTIONS:
         assert abs(shares[name] / 300 - share) < 1.5, (name, shares[name])
-    assert sum(share for _, share, _ in writer._CONSTRUCTIONS) == 100
+    assert sum(share for _, share, _ in writer.CONSTRUCTIONS) == 100
 
 
 def test_combinations_name_nouns_and_verbs_of_the_sentence(tokens):
