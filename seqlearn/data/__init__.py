@@ -2,7 +2,7 @@
 
 | module | holds |
 |---|---|
-| `corpus` | corpora: from the built-in grammar, from Tatoeba (`fra_eng`), from your own files; the split into three parts |
+| `corpus` | corpora: from the built-in grammar, from Tatoeba (`fra_eng`), from your own files; the split in three |
 | `text` | tokenizers, vocabularies, and `Language`, which turns text into ids and ids into text |
 | `spelling` | `normalize`: one spelling for texts that look the same |
 | `batches` | padding, and `Batches`: pairs of sentences as tensors |

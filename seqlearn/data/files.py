@@ -14,7 +14,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, overload
+from typing import overload
 
 from ..pairs import Pair
 from .spelling import BLANK
@@ -38,7 +38,7 @@ class Lines(Sequence[str]):
     def __init__(self, path: str | Path):
         self.path = Path(path)
         self._file = self._open()
-        self._stamp = _size_and_time(self._file)
+        self._stamp = _size_and_time(self._file.fileno())
         self._starts = array("q", [0])  # the byte at which each line begins; the last entry is the end of the file
         self._mark = 0  # bytes of the byte-order mark before the first line
         try:
@@ -77,7 +77,7 @@ class Lines(Sequence[str]):
         if copy:
             copy.flush()
             self._file.close()
-            self._file, self._stamp = copy, _size_and_time(copy)
+            self._file, self._stamp = copy, _size_and_time(copy.fileno())
 
     def _check_line(self, raw: bytes) -> None:
         """Raise a ValueError if the next line is not text. In the first line, note a byte-order mark."""
@@ -106,7 +106,7 @@ class Lines(Sequence[str]):
         if isinstance(index, slice):
             return [self[number] for number in range(*index.indices(len(self)))]
         number = range(len(self))[index]  # counts a negative index from the end, and checks the bounds
-        if _size_and_time(self._file) != self._stamp:
+        if _size_and_time(self._file.fileno()) != self._stamp:
             raise ValueError(f"{self.path} was changed after it was opened: open it again")
         start = self._starts[number] or self._mark
         self._file.seek(start)
@@ -118,9 +118,9 @@ class Lines(Sequence[str]):
             self._file.close()
 
 
-def _size_and_time(file: IO[bytes] | io.BufferedIOBase) -> tuple[int, int]:
+def _size_and_time(descriptor: int) -> tuple[int, int]:
     """What tells whether an open file has changed: its size, and the time of the last write."""
-    status = os.fstat(file.fileno())
+    status = os.fstat(descriptor)
     return status.st_size, status.st_mtime_ns
 
 

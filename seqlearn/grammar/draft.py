@@ -2,14 +2,15 @@
 
 How links come about: whoever adds a word says which concepts the word carries. A concept is a number that stands for
 one unit of meaning, such as this apple, this "the" or this negation. A token is a word with its concepts: in "du chien"
-(of the dog), `("du", 4, 7)` carries the "of" and the "the". When the sentence is finished, an English and a French token
-are linked if they share a concept. So word order, contractions (de + le = du) and negations in two parts (ne ... pas)
-need no further bookkeeping.
+(of the dog), `("du", 4, 7)` carries the "of" and the "the". In the finished sentence, an English token and a French
+token are linked if they share a concept. So word order, contractions (de + le = du) and negations in two parts
+(ne ... pas) need no further bookkeeping.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 from ..pairs import Antecedent, Pair
@@ -186,7 +187,7 @@ def _french_text(words: list[str]) -> str:
 def elide(words: Sequence[str]) -> list[str]:
     """The French words with le, ne, que ... cut before a vowel: l', n', qu'. The word si is cut before il and ils."""
     elided = list(words)
-    for index, (word, following) in enumerate(zip(words, words[1:], strict=False)):
+    for index, (word, following) in enumerate(pairwise(words)):
         if word in _ELIDED and starts_with_vowel(following):
             elided[index] = _ELIDED[word]
         elif word == "si" and following in ("il", "ils"):

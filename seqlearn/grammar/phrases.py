@@ -127,7 +127,11 @@ def speaker(draft: Draft, word: str, as_object: bool = False) -> Phrase:
 
 
 def pronoun(draft: Draft, phrase: Phrase, role: str) -> Phrase:
-    """The pronoun for a phrase, as "subject", "object" or "receiver" (indirect object). The draft notes the antecedent."""
+    """The pronoun for a phrase. The draft notes the phrase as the antecedent of the pronoun.
+
+    Args:
+        role: "subject", "object" or "receiver" (the indirect object).
+    """
     english, french = _THIRD[role]
     feminine = phrase.gender == "f"
     form = 3 if phrase.plural else feminine if "person" in phrase.kinds else 2

@@ -1,8 +1,8 @@
 """Sentences of the built-in corpus whose pronoun has to be understood: what is "it"?
 
-`object_pronoun` and `because` each write one sentence into a draft and return its punctuation mark. A sentence names two
-nouns that "it" might stand for. Dice decide which of the two is meant, and whether their French genders differ. So
-neither the nearest noun nor the gender gives the answer away.
+`object_pronoun` and `because` each write one sentence into a draft and return its punctuation mark. A sentence names
+two nouns that "it" might stand for. Dice decide which noun is meant and whether the French genders differ, so
+that neither the nearest noun nor the gender gives the answer away.
 """
 
 from __future__ import annotations

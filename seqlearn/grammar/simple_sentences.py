@@ -148,7 +148,7 @@ def _does(draft: Draft, past: bool, short: bool = False) -> None:
 
 
 def _what(draft: Draft, past: bool) -> None:
-    """Append: what does she eat. In French: qu'est-ce qu'elle mange, or que mange-t-elle; with a noun que mange Marie."""
+    """Append: what does she eat. In French: qu'est-ce qu'elle mange, or que mange-t-elle, or que mange Marie."""
     subject = choose_subject(draft, pronouns=_NOT_ME, definite=True)
     verb = choose_verb(draft, _ASKED, subject, past, affirmed=False)
     draft.say("what", "que")

@@ -50,13 +50,6 @@ def test_split_refuses_impossible_shares(small):
         small.split(0.5, 0.6)
 
 
-def test_compositional_split(small):
-    seen, held_out = small.split_combinations(0.1)
-    assert len(seen) + len(held_out) == len(small) and 0.02 < len(held_out) / len(small) < 0.4
-    known = {text for pair in seen for text in pair.combinations}
-    assert all(not set(pair.combinations) <= known for pair in held_out)
-
-
 def test_reversed_twice_is_the_same():
     pair = Pair("a b", "x y", ((0, 1), (1, 0)), (Antecedent(1, 0, 0, 1, None, 3, False),))
     back = pair.reversed()
