@@ -30,12 +30,12 @@ class _Words(NamedTuple):
 
 _WORDS = {
     "en": _Words(
-        nouns={form.lower() for noun in (*NOUNS, *NAMES) for form in noun.english},
+        nouns={form.lower() for noun in (*NOUNS, *NAMES) for form in noun.english} - {"-"},
         adjectives=set(ADJECTIVES),
         articles={"some", "any", "a", "an", "'s", "these", "what", *DETERMINERS, *NUMBERS},
     ),
     "fr": _Words(
-        nouns={form.lower() for noun in (*NOUNS, *NAMES) for form in noun.french},
+        nouns={form.lower() for noun in (*NOUNS, *NAMES) for form in noun.french} - {"-"},
         adjectives={form for adjective in ADJECTIVES.values() for form in adjective.french},
         articles={
             *(form for forms in DETERMINERS.values() for form in forms),

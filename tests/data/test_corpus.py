@@ -67,6 +67,20 @@ def test_limited_draws_from_the_whole(small):
     assert small.limited(9999) is small
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_limited_corpus_is_split_like_the_whole(small, seed):
+    """Were the sample drawn by the numbers that split the corpus, all of it would land in one part."""
+    parts = small.limited(1000, seed).split(valid=0.2, test=0.3, seed=seed)
+    assert [len(part) / 1000 for part in parts] == pytest.approx([0.5, 0.2, 0.3], abs=0.05)
+    whole = small.split(valid=0.2, test=0.3, seed=seed)
+    for part, of_whole in zip(parts, whole, strict=True):
+        assert set(part) <= set(of_whole)
+
+
+def test_limited_is_seeded(small):
+    assert small.limited(100, seed=1).pairs == small.limited(100, seed=1).pairs != small.limited(100, seed=2).pairs
+
+
 def test_tsv_with_two_or_three_columns_plain_or_gzip(tmp_path):
     text = "Go.\tVa !\nHi.\tSalut\u202f!\tCC-BY somebody\r\nod\u2028d\tligne\n"
     (tmp_path / "a.tsv").write_text("\ufeff" + text, encoding="utf-8", newline="")
