@@ -23,7 +23,7 @@ these to the English and the French side of the draft. It returns the punctuatio
 tokens, notes the antecedents, writes both texts and returns a `Pair`.
 
 A new construction is a function in one of the three modules of sentences and a line in `writer.CONSTRUCTIONS`. But the
-corpus is frozen: trained models, scores and stored outputs depend on every pair, and a test checks the hash of them all.
+corpus is frozen: trained models, scores and stored outputs depend on every pair, and a test checks the hash of all.
 """
 
 from .noun_phrases import NounPhrase, noun_phrases
