@@ -85,9 +85,9 @@ def normalize(text: str, language: str = "") -> str:
     text = " ".join(text.lower().split())
     if '"' in text:
         text = _QUOTED.sub(r'"\1"', text)
-    for rule in _SPACING.get(language, _SPACING[""]):
-        if any(trigger in text for trigger in rule.triggers):
-            text = rule.pattern.sub(rule.replacement, text)
+    for triggers, pattern, replacement in _SPACING.get(language, _SPACING[""]):
+        if any(trigger in text for trigger in triggers):
+            text = pattern.sub(replacement, text)
     return text
 
 
