@@ -180,7 +180,7 @@ def searched_by_d2l(steps: int) -> tuple[Search, EncoderDecoder]:
     """`predict_seq2seq` with d2l's Transformer; and our model, with the same weights."""
     from textbook import TextbookTransformer, our_transformer
 
-    from seqlearn.data.d2l_compat import d2l
+    from seqlearn.d2l_compat import d2l
 
     size = SIZES["small"]
     shape = (VOCAB, VOCAB), size["num_hiddens"], size["ffn_num_hiddens"], size["num_layers"], 0.0

@@ -26,11 +26,11 @@ from torch import Tensor, nn
 
 from seqlearn.data import corpus
 from seqlearn.data.batches import Batches
-from seqlearn.data.pairs import Pair
 from seqlearn.data.text import WordTokenizer, normalize
 from seqlearn.metrics import bleu
 from seqlearn.nn.attention import MultiHeadAttention
 from seqlearn.nn.transformer import SIZES, make_positions
+from seqlearn.pairs import Pair
 from seqlearn.training import Curriculum, History, Stage, constant, fit, mean_loss, warmup
 from seqlearn.translator import Translator
 

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from seqlearn.data.d2l_compat import d2l
+from seqlearn.d2l_compat import d2l
 from seqlearn.nn.contract import EncoderDecoder
 from seqlearn.nn.positions import PositionalEncoding
 from seqlearn.nn.seq2seq import Seq2SeqAttentionDecoder, Seq2SeqEncoder

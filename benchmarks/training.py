@@ -27,11 +27,11 @@ import torch
 from textbook import TextbookBahdanau, TextbookTransformer, TorchTransformer, our_bahdanau, our_transformer
 from torch import nn
 
+from seqlearn.d2l_compat import d2l
 from seqlearn.data import corpus
 from seqlearn.data.batches import Batch, Batches
-from seqlearn.data.d2l_compat import d2l
-from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language, Vocab
+from seqlearn.pairs import Pair
 from seqlearn.training import batch_loss, token_loss
 
 Update = Callable[[Batch], None]

@@ -1,4 +1,4 @@
-"""Where the tensors live."""
+"""Chooses the device that models and batches live on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import torch
 
 
 def best_device() -> torch.device:
-    """The device that `SEQLEARN_DEVICE` names, else CUDA, else MPS (Apple silicon), else the CPU.
+    """The device that `SEQLEARN_DEVICE` names; without it CUDA, else MPS (Apple silicon), else the CPU.
+
+    A name with an index is returned with its index: `cuda:1` is the second card.
 
     Raises:
         ValueError: `SEQLEARN_DEVICE` names a device that this machine does not have.
@@ -18,7 +20,16 @@ def best_device() -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "mps" if torch.mps.is_available() else "cpu")
     try:
         device = torch.device(wish)
-        torch.empty(0, device=device)
+        torch.zeros(
+            1, device=device
+        ).item()  # a card that is not there fails here; so does "meta", which holds no numbers
     except (RuntimeError, AssertionError):
-        raise ValueError(f"SEQLEARN_DEVICE={wish!r} names no device of this machine; try cpu, cuda or mps") from None
+        known = ", ".join(available_devices())
+        raise ValueError(f"SEQLEARN_DEVICE={wish!r} names no device of this machine, which has {known}") from None
     return device
+
+
+def available_devices() -> list[str]:
+    """The names of this machine's devices, as `SEQLEARN_DEVICE` takes them: cpu, then cuda:0, cuda:1, ... or mps."""
+    cards = [f"cuda:{index}" for index in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
+    return ["cpu", *cards, *(["mps"] if torch.mps.is_available() else [])]

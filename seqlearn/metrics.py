@@ -11,7 +11,7 @@ from jaxtyping import Float
 from sacrebleu.metrics.base import Metric
 from torch import Tensor
 
-from .data.pairs import Link
+from .pairs import Link
 
 
 class TextScore(NamedTuple):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from .attention_map import AttentionMap
-from .data.lexicon import ADJECTIVES, BEFORE_VOWEL, DETERMINERS, NAMES, NOUNS, NUMBERS
-from .data.pairs import Link
 from .metrics import alignment_error_rate, argmax_links
 from .nn.recording import Edit
+from .pairs import Link
 
 T = TypeVar("T")
 
@@ -126,53 +125,6 @@ def _share(hits: list[Bool[Tensor, "layers heads"]]) -> Float[Tensor, "layers he
     if not hits:
         raise ValueError("no row to look at")
     return torch.stack(hits).float().mean(0)
-
-
-# ---- Where the nouns are ----
-
-
-class NounPhrase(NamedTuple):
-    """Where a noun stands, its article (or what stands in its place; None for a name), and the adjectives between."""
-
-    noun: int
-    article: int | None
-    adjectives: tuple[int, ...]
-
-
-_SMALL = ("some", "any", "a", "an", "'s", "these", "what")
-_WORDS = {  # by language: nouns, adjectives, what may stand before them
-    "en": (
-        {form.lower() for noun in (*NOUNS, *NAMES) for form in noun.english},
-        set(ADJECTIVES),
-        {*_SMALL, *DETERMINERS, *NUMBERS},
-    ),
-    "fr": (
-        {form.lower() for noun in (*NOUNS, *NAMES) for form in noun.french},
-        {form for adjective in ADJECTIVES.values() for form in adjective.french},
-        {*(form for forms in DETERMINERS.values() for form in forms), *BEFORE_VOWEL.values(), *NUMBERS.values()}
-        | {"l'", "d'", "de", "du", "des", "au", "aux", "quel", "quelle", "quels", "quelles"},
-    ),
-}
-
-
-def noun_phrases(tokens: Sequence[str], language: str = "en") -> list[NounPhrase]:
-    """The nouns and names in a sentence of the built-in corpus, in reading order.
-
-    An article belongs to the next noun, if nothing but adjectives stands between them. It may be a number, a possessive
-    or the "'s" of an owner, too; of "de la" it is the "la".
-    """
-    if language not in _WORDS:
-        raise ValueError(f"the built-in corpus has {' and '.join(_WORDS)}, not {language!r}")
-    nouns, adjectives, articles = _WORDS[language]
-    phrases = []
-    for place, token in enumerate(tokens):
-        if token in nouns:
-            first = place
-            while first > 0 and tokens[first - 1] in adjectives:
-                first -= 1
-            article = first - 1 if first > 0 and tokens[first - 1] in articles else None
-            phrases.append(NounPhrase(place, article, tuple(range(first, place))))
-    return phrases
 
 
 # ---- Edits, for `edit_attention`: functions of the weights and of what may be attended ----

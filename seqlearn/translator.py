@@ -15,7 +15,6 @@ from torch import Tensor
 from .attention_map import AttentionMap
 from .data.batches import Batches, pad
 from .data.corpus import Split
-from .data.pairs import Pair
 from .data.text import BOS, EOS, Language, normalize
 from .decoding import Hypothesis, LengthPenalty, beam_search, gnmt, greedy_search, in_batches
 from .devices import best_device
@@ -25,6 +24,7 @@ from .models import Value, spec_of
 from .nn.contract import EncoderDecoder
 from .nn.masking import causal_mask
 from .nn.recording import attention_layers
+from .pairs import Pair
 from .training.checkpoints import load_weights, save_weights
 from .training.loop import History, fit, mean_loss
 

@@ -6,11 +6,11 @@ import pytest
 import sacrebleu
 import torch
 
+from seqlearn.d2l_compat import d2l
 from seqlearn.data.corpus import Split
-from seqlearn.data.d2l_compat import d2l
-from seqlearn.data.pairs import Pair
 from seqlearn.data.text import normalize
 from seqlearn.metrics import alignment_error_rate, argmax_links, bleu, chrf, perplexity
+from seqlearn.pairs import Pair
 from seqlearn.translator import Translator
 
 

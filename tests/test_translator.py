@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from seqlearn.data.corpus import Split, builtin
-from seqlearn.data.pairs import Pair
 from seqlearn.nn.recording import record_attention
+from seqlearn.pairs import Pair
 from seqlearn.translator import Translator
 
 WORDS = "red blue one three".split()

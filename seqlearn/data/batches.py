@@ -1,30 +1,32 @@
-"""Sentences of different length, side by side in one tensor."""
+"""Sentences of different lengths, side by side in one tensor: padding and batches."""
 
 from __future__ import annotations
 
-import itertools
 import random
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from .pairs import Pair
+from ..pairs import Pair
 from .text import Language
 
 
 def pad(
     sentences: Sequence[Sequence[int]], pad_id: int, steps: int | None = None
 ) -> tuple[Int[Tensor, "batch steps"], Int[Tensor, "batch"]]:
-    """Sentences as one tensor, filled up on the right with `pad_id`, and their valid lengths.
+    """Sentences as one tensor, filled up on the right with `pad_id`.
 
     Args:
-        sentences: ids; not all empty.
-        steps: the width; longer sentences are cut. Default: the longest sentence.
+        sentences: token ids; at least one sentence.
+        steps: the width of the tensor; longer sentences are cut. Default: the longest sentence.
+
+    Returns:
+        The ids `(batch, steps)`, and the valid length of each sentence `(batch,)`.
     """
     steps = max(map(len, sentences)) if steps is None else steps
     rows = [[*sentence[:steps], *[pad_id] * (steps - len(sentence))] for sentence in sentences]
@@ -41,16 +43,16 @@ class Batch(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """How many tokens the model has to predict: all real target tokens but <bos>."""
+        """The number of tokens that a model has to predict: all target tokens but <bos> and padding."""
         return int(self.target_lens.sum()) - len(self.target_lens)
 
     def to(self, device: torch.device | str) -> Batch:
-        """The batch on a device; the lengths of the sources stay where packing needs them, on the CPU."""
+        """The batch on a device. The source lengths stay on the CPU, where `pack_padded_sequence` needs them."""
         return Batch(self.source.to(device), self.source_lens, self.target.to(device), self.target_lens)
 
 
 class Sentences(Sequence[Sequence[int]]):
-    """Ids of many sentences, end to end in one array: four bytes for an id, and eight for a sentence."""
+    """The ids of many sentences, end to end in one array: four bytes for an id, and eight for a sentence."""
 
     def __init__(self, sentences: Iterable[Sequence[int]] = ()):
         self._ids = array("i")
@@ -66,13 +68,19 @@ class Sentences(Sequence[Sequence[int]]):
     def __len__(self) -> int:
         return len(self._ends) - 1
 
-    def __getitem__(self, index: int) -> Sequence[int]:
-        place = range(len(self))[index]
-        return self._ids[self._ends[place] : self._ends[place + 1]]
+    @overload
+    def __getitem__(self, index: int) -> Sequence[int]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Sequence[int]]: ...
+    def __getitem__(self, index: int | slice) -> Sequence[int] | list[Sequence[int]]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        number = range(len(self))[index]  # counts a negative index from the end, and checks the bounds
+        return self._ids[self._ends[number] : self._ends[number + 1]]
 
     @property
     def lengths(self) -> np.ndarray:
-        """How many ids each sentence has."""
+        """The number of ids of each sentence."""
         return np.diff(np.frombuffer(self._ends, dtype=np.int64))
 
 
@@ -83,16 +91,21 @@ class Batches:
     """Pairs in batches. Their order is a pure function of (seed, epoch).
 
     Args:
-        pairs, source, target: the text, and the languages that turn it into ids.
-        batch_size: pairs in a batch; the last one may be smaller.
-        seed: of the order.
-        batching: "bucketed": pairs of similar length share a batch; "dynamic": any pairs do, and each batch is as wide
-            as its longest sentence; "fixed": any pairs do, and all batches are `steps` wide.
-        steps: the width of "fixed" batches; longer sentences are cut, and lose their <eos>. Default: the longest.
-        max_length: pairs with more tokens on a side, <bos> and <eos> not counted, are left out; `left_out` counts them.
+        pairs: the sentences.
+        source, target: the languages that turn the sentences into ids.
+        batch_size: pairs in a batch; the last batch may be smaller.
+        seed: the seed of the order.
+        batching: which pairs share a batch. "bucketed": pairs of similar length. "dynamic": any pairs; each batch is as
+            wide as its longest sentence. "fixed": any pairs; all batches are `steps` wide.
+        steps: the width of "fixed" batches. Longer sentences are cut and lose their <eos>. Default: the longest.
+        max_length: leave out pairs that have more tokens on a side (not counting <bos> and <eos>). `left_out` says how
+            many were left out.
+
+    Raises:
+        ValueError: an option is out of range, or there are no pairs.
     """
 
-    POOL = 100  # batches that are sorted by length together: more waste less padding, fewer mix more
+    POOL = 100  # batches that are sorted by length together: a larger pool has less padding, a smaller one mixes better
 
     def __init__(
         self,
@@ -128,16 +141,17 @@ class Batches:
         if not self.sources:
             left_out = f": all {self.left_out} are longer than {max_length} tokens" if self.left_out else ""
             raise ValueError(f"no pairs to make batches of{left_out}")
-        self._lengths = np.stack([self.sources.lengths, self.targets.lengths])  # side, pair
-        self._steps = (None, None)
+        self._lengths = np.stack([self.sources.lengths, self.targets.lengths])  # 2 (source, target), pairs
+        self._widths: tuple[int | None, int | None] = (None, None)  # of source and target; None: the longest in a batch
         if batching == "fixed":
-            self._steps = tuple(int(longest) if steps is None else steps for longest in self._lengths.max(1))
+            longest_source, longest_target = self._lengths.max(1).tolist()
+            self._widths = (longest_source, longest_target) if steps is None else (steps, steps)
 
     def __len__(self) -> int:
         return -(-len(self.sources) // self.batch_size)
 
     def __iter__(self) -> Iterator[Batch]:
-        """All pairs once, shortest first: for validation, where order means nothing and padding costs time."""
+        """All pairs once, shortest first: for validation, where the order does not matter and padding costs time."""
         return map(self._batch, self._groups(self._by_length(np.arange(len(self.sources)))))
 
     def epoch(self, number: int) -> Iterator[Batch]:
@@ -145,24 +159,27 @@ class Batches:
         return map(self._batch, self._plan(number))
 
     def padding(self, epoch: int = 0) -> float:
-        """The share of an epoch's places, on both sides, that hold padding and not a token."""
-        real = places = 0
+        """The share of padding among all positions of an epoch's batches, sources and targets together."""
+        tokens = positions = 0
         for group in self._plan(epoch):
-            for lengths, steps in zip(self._lengths[:, group], self._steps, strict=True):
-                width = int(lengths.max()) if steps is None else steps
-                real += int(lengths.clip(max=width).sum())
-                places += width * len(group)
-        return 1 - real / places
+            for lengths, fixed in zip(self._lengths[:, group], self._widths, strict=True):
+                width = int(lengths.max()) if fixed is None else fixed
+                tokens += int(lengths.clip(max=width).sum())
+                positions += width * len(group)
+        return 1 - tokens / positions
 
     @property
     def cut(self) -> int:
-        """How many pairs "fixed" batches cut on at least one side."""
+        """The number of pairs that "fixed" batches cut on at least one side."""
         if self.batching != "fixed":
             return 0
-        return int((self._lengths > np.array(self._steps)[:, None]).any(0).sum())
+        return int((self._lengths > np.array(self._widths)[:, None]).any(0).sum())
 
     def _plan(self, epoch: int) -> list[np.ndarray]:
-        """The pairs of each batch. Bucketed: shuffled, sorted by length within a pool, and the batches shuffled."""
+        """The pairs of each batch, by their numbers.
+
+        Bucketed: shuffle the pairs, sort each pool of them by length, cut the pools into batches, shuffle the batches.
+        """
         rng = random.Random(f"{self.seed} {epoch}")
         order = _shuffled(len(self.sources), rng)
         if self.batching != "bucketed":
@@ -177,16 +194,20 @@ class Batches:
         return [order[start : start + self.batch_size] for start in range(0, len(order), self.batch_size)]
 
     def _by_length(self, pairs: np.ndarray) -> np.ndarray:
-        """By target, then by source: up and down in turn, so that neighbours are alike where the next target begins."""
+        """Sort by target length, then by source length.
+
+        Source lengths rise and fall in turn, so that neighbours stay similar where the target length changes.
+        """
         source, target = self._lengths[:, pairs]
         return pairs[np.lexsort((np.where(target % 2, -source, source), target))]
 
     def _batch(self, group: np.ndarray) -> Batch:
-        sides = zip((self.sources, self.targets), (self.source_pad, self.pad), self._steps, strict=True)
-        padded = (pad([side[pair] for pair in group.tolist()], fill, steps) for side, fill, steps in sides)
-        return Batch(*itertools.chain(*padded))
+        pairs, (source_width, target_width) = group.tolist(), self._widths
+        source, source_lens = pad([self.sources[pair] for pair in pairs], self.source_pad, source_width)
+        target, target_lens = pad([self.targets[pair] for pair in pairs], self.pad, target_width)
+        return Batch(source, source_lens, target, target_lens)
 
 
 def _shuffled(count: int, rng: random.Random) -> np.ndarray:
-    # Sorting by random() rather than shuffle(): Python promises the sequence of random() alone.
+    """The numbers below `count` in random order. Of all methods of `Random`, Python keeps only random() as it is."""
     return np.argsort(np.fromiter((rng.random() for _ in range(count)), float, count), kind="stable")

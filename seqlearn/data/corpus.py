@@ -1,24 +1,25 @@
-"""Corpora: pairs with a name, from the built-in grammar, from Tatoeba, or from your own files."""
+"""Corpora: named pairs of sentences, from the built-in grammar, from Tatoeba, or from your own files."""
 
 from __future__ import annotations
 
 import hashlib
 import heapq
+import itertools
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from .download import fra_eng_file
-from .files import Chosen, Lines, ParallelPairs, Reversed, TSVPairs, checked
-from .grammar import write_pairs
-from .pairs import Pair
+from ..grammar import write_pairs
+from ..pairs import Pair
+from .download import fra_eng_file, local_fra_eng_file
+from .files import ChosenPairs, Lines, ParallelPairs, ReversedPairs, TSVPairs, checked
 from .text import WordTokenizer
 
 
 class Split(NamedTuple):
-    """Three disjoint parts: learn from `train`, choose with `valid`, score once with `test`."""
+    """Three disjoint parts of a corpus: learn from `train`, choose with `valid`, score once with `test`."""
 
     train: Sequence[Pair]
     valid: Sequence[Pair]
@@ -29,8 +30,8 @@ class Split(NamedTuple):
 class Corpus:
     """Pairs of sentences, and the languages ("en", "fr", ...) of their two sides.
 
-    Pairs of a file stay in their file: each is read when it is asked for. A corpus of a million lines takes 8 MB, and
-    16 more when it is split (`benchmarks/memory.py`).
+    The pairs of a file stay in the file; each is read when somebody asks for it. A corpus of a million lines takes 8 MB
+    of memory, and another 16 MB when it is split (`benchmarks/memory.py`).
     """
 
     name: str
@@ -49,58 +50,62 @@ class Corpus:
     def reversed(self) -> Corpus:
         """The corpus in the other direction."""
         listed = isinstance(self.pairs, list)
-        pairs = [pair.reversed() for pair in self.pairs] if listed else Reversed(self.pairs)
+        pairs = [pair.reversed() for pair in self.pairs] if listed else ReversedPairs(self.pairs)
         return replace(self, languages=self.languages[::-1], pairs=pairs)
 
     def limited(self, count: int, seed: int = 0) -> Corpus:
-        """At most `count` pairs, drawn at random (seeded), in their old order."""
+        """At most `count` pairs, drawn at random (seeded). They keep their order.
+
+        The draw has nothing to do with `split`: the pairs drawn come from all parts of a split alike.
+        """
         if count >= len(self.pairs):
             return self
-        drawn = heapq.nsmallest(count, ((share, place) for place, share in enumerate(self._shares(f"limit {seed}"))))
-        return replace(self, pairs=self._choose(array("q", sorted(place for _, place in drawn))))
+        drawn = heapq.nsmallest(count, zip(self._draws(f"limit {seed}"), itertools.count()))
+        return replace(self, pairs=self._choose(array("q", sorted(index for _, index in drawn))))
 
     def split(self, valid: float = 1 / 30, test: float = 1 / 30, seed: int = 0) -> Split:
-        """Train, valid and test, by distinct source sentence: all translations of a sentence land in the same part.
+        """Split by distinct source sentence: all translations of a sentence go to the same part.
 
-        Where a sentence goes depends on its tokens and the seed alone. A corpus that grows or is sorted anew never
-        moves a sentence from held out to trained on.
+        Which part that is depends only on the tokens of the sentence and on the seed. So a sentence that was held out
+        stays held out when the corpus grows or is sorted in another order.
 
         Args:
             valid, test: the shares of the source sentences to hold out.
+
+        Raises:
+            ValueError: a share is negative, or nothing is left to train on.
         """
         if min(valid, test) < 0 or valid + test >= 1:
             raise ValueError(f"valid and test are shares that leave something to train on, not {valid} and {test}")
-        parts = Split(array("q"), array("q"), array("q"))
-        for place, share in enumerate(self._shares(f"split {seed}")):
-            (parts.test if share < test else parts.valid if share < test + valid else parts.train).append(place)
-        return Split(*map(self._choose, parts))
+        to_train, to_valid, to_test = array("q"), array("q"), array("q")
+        for index, draw in enumerate(self._draws(f"split {seed}")):
+            part = to_test if draw < test else to_valid if draw < test + valid else to_train
+            part.append(index)
+        return Split(self._choose(to_train), self._choose(to_valid), self._choose(to_test))
 
-    def split_combinations(self, share: float = 0.05, seed: int = 0) -> tuple[list[Pair], list[Pair]]:
-        """The pairs without and with the held-out noun-verb combinations (built-in corpus): a test of composition."""
-        seen, held_out = [], []
-        for pair in self.pairs:
-            unseen = any(_share(f"combination {seed}", text) < share for text in pair.combinations)
-            (held_out if unseen else seen).append(pair)
-        return seen, held_out
-
-    def _choose(self, places: Sequence[int]) -> Sequence[Pair]:
+    def _choose(self, indices: Sequence[int]) -> Sequence[Pair]:
         if isinstance(self.pairs, list):
-            return [self.pairs[place] for place in places]
-        return Chosen(self.pairs, places)
+            return [self.pairs[index] for index in indices]
+        return ChosenPairs(self.pairs, indices)
 
-    def _shares(self, salt: str) -> Iterator[float]:
+    def _draws(self, salt: str) -> Iterator[float]:
+        """For each pair a number in [0, 1), evenly spread. It depends only on the salt and the source's tokens."""
         tokenizer = WordTokenizer(self.languages[0])
-        return (_share(salt, " ".join(tokenizer.tokenize(pair.source))) for pair in self.pairs)
+        return (_draw(salt, " ".join(tokenizer.tokenize(pair.source))) for pair in self.pairs)
 
 
-def _share(salt: str, text: str) -> float:
-    """A number in [0, 1) that depends on the text alone: evenly spread, the same on every machine."""
+def _draw(salt: str, text: str) -> float:
+    """A number in [0, 1) made from the bytes of salt and text, so that every machine draws the same."""
     digest = hashlib.blake2b(f"{salt}\t{text}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") / 2**64
 
 
 def builtin(count: int = 30_000, seed: int = 0, ambiguous: bool = False) -> Corpus:
-    """The corpus that the package writes itself (`seqlearn.data.grammar`), with gold alignments; needs no network."""
+    """The corpus that `seqlearn.grammar` writes, with gold alignments. It needs no network.
+
+    Args:
+        count, seed, ambiguous: see `seqlearn.grammar.write_pairs`.
+    """
     return Corpus("builtin", ("en", "fr"), write_pairs(count, seed, ambiguous))
 
 
@@ -110,30 +115,38 @@ def fra_eng(folder: str | Path | None = None) -> Corpus:
     Attribution: manythings.org/anki and tatoeba.org.
 
     Args:
-        folder: holds `fra-eng/fra.txt` (or `fra.txt`). Default: the folder that `SEQLEARN_DATA` names, then the cache
-            of an earlier download, then a download.
+        folder: a folder that holds `fra-eng/fra.txt` or `fra.txt`. Default: the folder that `SEQLEARN_DATA` names, then
+            the cache of an earlier download, then a download.
 
     Raises:
         FileNotFoundError: `folder` is given and holds no such file.
         ConnectionError: the download fails.
     """
-    return replace(from_tsv(fra_eng_file(folder), ("en", "fr")), name="fra-eng")
+    return _fra_eng(fra_eng_file(folder))
 
 
 def local_fra_eng() -> Corpus | None:
-    """`fra_eng` where it is on this machine already (`SEQLEARN_DATA` or an earlier download), else None."""
-    path = fra_eng_file(None, download=False)
-    return None if path is None else replace(from_tsv(path, ("en", "fr")), name="fra-eng")
+    """`fra_eng` if its file is on this machine already (`SEQLEARN_DATA` or an earlier download), else None."""
+    path = local_fra_eng_file()
+    return None if path is None else _fra_eng(path)
+
+
+def _fra_eng(path: Path) -> Corpus:
+    return replace(from_tsv(path, ("en", "fr")), name="fra-eng")
 
 
 def from_tsv(path: str | Path, languages: tuple[str, str] = ("", ""), skip_malformed: bool = False) -> Corpus:
-    """A file with `source<TAB>target` on each line; a third column (attribution) may follow. UTF-8, plain or gzip.
+    """A corpus from a file with `source<TAB>target` on each line. A third column (attribution) may follow.
 
     Args:
+        path: a UTF-8 file, plain or gzip.
+        languages: of the two columns; they choose the rules for spelling and tokens.
         skip_malformed: leave malformed lines out, with a warning that names the first and counts them.
 
     Raises:
-        ValueError: a line is malformed (and may not be skipped), or the file is no such file; it names file and line.
+        ValueError: the file is not such a file, or a line is malformed (and may not be skipped). The message names the
+            file and the line.
+        FileNotFoundError: there is no such file.
     """
     path = Path(path)
     return Corpus(path.name, languages, checked(TSVPairs(Lines(path)), skip_malformed))
@@ -142,13 +155,16 @@ def from_tsv(path: str | Path, languages: tuple[str, str] = ("", ""), skip_malfo
 def from_files(
     source: str | Path, target: str | Path, languages: tuple[str, str] = ("", ""), skip_malformed: bool = False
 ) -> Corpus:
-    """Two parallel files, one sentence a line: line n of one translates line n of the other. UTF-8, plain or gzip.
+    """A corpus from two parallel files, one sentence a line: line n of one file translates line n of the other.
 
     Args:
+        source, target: UTF-8 files, plain or gzip.
+        languages: of the two files; they choose the rules for spelling and tokens.
         skip_malformed: leave out pairs with an empty or malformed side, with a warning that counts them.
 
     Raises:
         ValueError: the files differ in length, or a line is empty or malformed (and may not be skipped).
+        FileNotFoundError: there is no such file.
     """
     sources, targets = Lines(source), Lines(target)
     if len(sources) != len(targets):
@@ -159,6 +175,6 @@ def from_files(
 
 
 def distinct_sources(pairs: Iterable[Pair], language: str = "") -> set[str]:
-    """The source sentences, as their tokens: what must not be shared between training and held-out data."""
+    """The distinct source sentences, as tokens joined by spaces. Training and held-out data must not share any."""
     tokenizer = WordTokenizer(language)
     return {" ".join(tokenizer.tokenize(pair.source)) for pair in pairs}

@@ -1,4 +1,4 @@
-"""Fetch the fra-eng corpus: into a cache, checked, in one step; what is refused leaves nothing behind."""
+"""Finds the fra-eng corpus on this machine, or downloads it into a cache. A refused download leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -12,40 +12,45 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 MEMBER = "fra-eng/fra.txt"
 
 
-def fra_eng_file(folder: str | Path | None, download: bool = True) -> Path | None:
-    """The file with the pairs: in `folder`, in the folder `SEQLEARN_DATA`, in the cache, or downloaded.
-
-    None where it is not on this machine and may not be downloaded.
+def fra_eng_file(folder: str | Path | None = None) -> Path:
+    """The file with the pairs: in `folder` if that is given, else on this machine, else downloaded.
 
     Raises:
         FileNotFoundError: `folder` is given and holds no such file.
-        ConnectionError: the download fails, or brings something else.
+        ConnectionError: the download fails, or delivers something else.
     """
-    if folder is not None:
-        places = [Path(folder) / MEMBER, Path(folder) / "fra.txt"]
-        found = next((place for place in places if place.is_file()), None)
-        if found is None:
-            raise FileNotFoundError(f"{folder} holds neither {MEMBER} nor fra.txt")
-        return found
+    if folder is None:
+        return local_fra_eng_file() or _download(_cache())
+    for path in (Path(folder) / MEMBER, Path(folder) / "fra.txt"):
+        if path.is_file():
+            return path
+    raise FileNotFoundError(f"{folder} holds neither {MEMBER} nor fra.txt")
+
+
+def local_fra_eng_file() -> Path | None:
+    """The file with the pairs in the folder `SEQLEARN_DATA` or in the cache; None if it is in neither."""
+    named = os.environ.get("SEQLEARN_DATA")
+    for folder in [*([Path(named)] if named else []), _cache()]:
+        if (folder / MEMBER).is_file():
+            return folder / MEMBER
+    return None
+
+
+def _cache() -> Path:
     from platformdirs import user_cache_path
 
-    cache = user_cache_path("seqlearn")
-    folders = [Path(os.environ["SEQLEARN_DATA"])] if os.environ.get("SEQLEARN_DATA") else []
-    for place in [*folders, cache]:
-        if (place / MEMBER).is_file():
-            return place / MEMBER
-    return _download(cache) if download else None
+    return user_cache_path("seqlearn")
 
 
 def hub_entry() -> tuple[str, str]:
-    """Where d2l keeps the archive, and its sha1."""
-    from .d2l_compat import d2l
+    """The address at which d2l keeps the archive, and the archive's sha1."""
+    from ..d2l_compat import d2l
 
     return d2l.DATA_HUB["fra-eng"]
 
 
 def _download(cache: Path) -> Path:
-    """Fetch d2l's archive, check it, unpack the one file, and put it in place in a single step."""
+    """Fetch d2l's archive, check it, unpack its one file, and move the file into the cache in a single step."""
     url, sha1 = hub_entry()
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
@@ -78,7 +83,7 @@ def _leaves_its_folder(name: str) -> bool:
 
 
 def _fetch(url: str, path: Path) -> str:
-    """Download to a file, with a progress bar; returns the sha1."""
+    """Download to a file, with a progress bar. Returns the sha1."""
     import requests
     from tqdm import tqdm
 

@@ -1,4 +1,4 @@
-"""Text files as sequences. What is asked for is read from the disk; memory holds only where each line begins."""
+"""Text files as sequences of lines and of pairs. Memory holds only where each line begins; the text stays on disk."""
 
 from __future__ import annotations
 
@@ -8,35 +8,39 @@ import os
 import tempfile
 import warnings
 import zlib
+from abc import ABC, abstractmethod
 from array import array
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import overload
 
-from .pairs import Pair
+from ..pairs import Pair
 from .spelling import BLANK
 
-LONGEST = 1 << 24  # bytes in a line; more is no text, and would fill the memory
-GZIP, UTF16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
+LONGEST = 1 << 24  # bytes in a line: a file with a longer line is no text file, and would fill the memory
+GZIP, UTF16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")  # the first two bytes of such files
 
 
 class Lines(Sequence[str]):
-    """The lines of a UTF-8 file, plain or gzip. Only a line feed ends a line, with or without a carriage return.
+    """The lines of a UTF-8 file, plain or gzip. A line ends with a line feed; carriage returns before it are dropped.
 
-    The whole file is read once, and checked, before the first line is given out.
+    The whole file is read and checked once, when the object is made. Later each line is read from the disk when it is
+    asked for.
 
     Raises:
-        ValueError: the file is empty, a folder, not UTF-8, not a whole gzip file, or was changed later.
-        FileNotFoundError: there is none.
+        ValueError: the path is a folder; the file is empty, not UTF-8 or a damaged gzip file; or the file has changed
+            since it was checked.
+        FileNotFoundError: there is no such file.
     """
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
         self._file = self._open()
-        self._stamp = self._state(self._file)
-        self._starts = array("q", [0])
-        self._first = 0  # bytes of a byte-order mark
+        self._stamp = _size_and_time(self._file.fileno())
+        self._starts = array("q", [0])  # the byte at which each line begins; the last entry is the end of the file
+        self._mark = 0  # bytes of the byte-order mark before the first line
         try:
             self._check()
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -49,7 +53,7 @@ class Lines(Sequence[str]):
             raise FileNotFoundError(f"there is no file {self.path}")
         file = self.path.open("rb")
         if not self.path.is_file():
-            return file  # a pipe: it can be neither peeked into nor read twice, and is copied
+            return file  # a pipe: nobody can look ahead in it or read it twice, so _check copies it
         packed = file.read(2) == GZIP or self.path.suffix == ".gz"
         file.seek(0)
         if not packed:
@@ -57,13 +61,8 @@ class Lines(Sequence[str]):
         file.close()
         return gzip.open(self.path)
 
-    @staticmethod
-    def _state(file) -> tuple[int, int]:
-        found = os.fstat(file.fileno())
-        return found.st_size, found.st_mtime_ns
-
     def _check(self) -> None:
-        """Read all, note where lines begin, and copy to a temporary file what cannot be read at any place."""
+        """Read the whole file and note where lines begin. Copy a gzip file or a pipe, unpacked, to a temporary file."""
         plain = self.path.is_file() and not isinstance(self._file, gzip.GzipFile)
         with ExitStack() as on_error:
             copy = None if plain else on_error.enter_context(tempfile.TemporaryFile())
@@ -72,16 +71,16 @@ class Lines(Sequence[str]):
                 self._starts.append(self._starts[-1] + len(raw))
                 if copy:
                     copy.write(raw)
-            if self._starts[-1] == self._first:
+            if self._starts[-1] == self._mark:
                 raise ValueError(f"{self.path} is empty")
-            on_error.pop_all()  # the copy lives as long as the lines
+            on_error.pop_all()  # no error: the copy stays open as long as this object lives
         if copy:
             copy.flush()
             self._file.close()
-            self._file, self._stamp = copy, self._state(copy)
+            self._file, self._stamp = copy, _size_and_time(copy.fileno())
 
     def _check_line(self, raw: bytes) -> None:
-        """Raise a ValueError if the next line is no text; note a byte-order mark in the first."""
+        """Raise a ValueError if the next line is not text. In the first line, note a byte-order mark."""
         number = len(self._starts)
         if len(raw) > LONGEST:
             raise ValueError(f"{self.path}, line {number}: longer than {LONGEST:,} bytes; is this a text file?")
@@ -90,7 +89,7 @@ class Lines(Sequence[str]):
                 raise ValueError(f"{self.path} is gzip through a pipe: unpack it first")
             if raw.startswith(UTF16):
                 raise ValueError(f"{self.path}, line 1: not UTF-8, but UTF-16; save the file as UTF-8")
-            self._first = 3 * raw.startswith(b"\xef\xbb\xbf")
+            self._mark = len(BOM_UTF8) if raw.startswith(BOM_UTF8) else 0
         try:
             raw.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -103,14 +102,15 @@ class Lines(Sequence[str]):
     def __getitem__(self, index: int) -> str: ...
     @overload
     def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index):
+    def __getitem__(self, index: int | slice) -> str | list[str]:
         if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
-        place = range(len(self))[index]
-        if self._state(self._file) != self._stamp:
+            return [self[number] for number in range(*index.indices(len(self)))]
+        number = range(len(self))[index]  # counts a negative index from the end, and checks the bounds
+        if _size_and_time(self._file.fileno()) != self._stamp:
             raise ValueError(f"{self.path} was changed after it was opened: open it again")
-        self._file.seek(self._starts[place] or self._first)
-        raw = self._file.read(self._starts[place + 1] - self._file.tell())
+        start = self._starts[number] or self._mark
+        self._file.seek(start)
+        raw = self._file.read(self._starts[number + 1] - start)
         return raw.decode("utf-8").removesuffix("\n").rstrip("\r")
 
     def __del__(self):
@@ -118,27 +118,45 @@ class Lines(Sequence[str]):
             self._file.close()
 
 
-class PairView(Sequence):
-    """Pairs that are made when they are asked for. Subclasses say how many there are, and make one."""
+def _size_and_time(descriptor: int) -> tuple[int, int]:
+    """What tells whether an open file has changed: its size, and the time of the last write."""
+    status = os.fstat(descriptor)
+    return status.st_size, status.st_mtime_ns
+
+
+class PairView(Sequence[Pair], ABC):
+    """Pairs that are made when somebody asks for them. A subclass says how many there are, and makes one of them."""
 
     @overload
     def __getitem__(self, index: int) -> Pair: ...
     @overload
     def __getitem__(self, index: slice) -> list[Pair]: ...
-    def __getitem__(self, index):
+    def __getitem__(self, index: int | slice) -> Pair | list[Pair]:
         if isinstance(index, slice):
-            return [self.make(place) for place in range(*index.indices(len(self)))]
+            return [self.make(number) for number in range(*index.indices(len(self)))]
         return self.make(range(len(self))[index])
 
     def __iter__(self) -> Iterator[Pair]:
         return map(self.make, range(len(self)))
 
-    def make(self, place: int) -> Pair:
-        """The pair at a place from 0 to the length."""
-        raise NotImplementedError
+    @abstractmethod
+    def make(self, index: int) -> Pair:
+        """The pair at an index from 0 to the length."""
 
 
-class TSVPairs(PairView):
+class FilePairs(PairView):
+    """Pairs of a file, one for each line. A line may be malformed: `fault` tells."""
+
+    @abstractmethod
+    def fault(self, index: int) -> str:
+        """What is wrong with line `index + 1`; an empty string if nothing is."""
+
+    @abstractmethod
+    def where(self, index: int) -> str:
+        """The file and the number of the line, for messages."""
+
+
+class TSVPairs(FilePairs):
     """The pairs of a file with `source<TAB>target` on each line."""
 
     def __init__(self, lines: Lines):
@@ -147,25 +165,29 @@ class TSVPairs(PairView):
     def __len__(self) -> int:
         return len(self.lines)
 
-    def make(self, place: int) -> Pair:
-        """The pair on line `place + 1`."""
-        return Pair(*[*self.lines[place].split("\t"), ""][:2])  # a malformed line too: type checkers look at some
+    def make(self, index: int) -> Pair:
+        """The pair on line `index + 1`.
 
-    def fault(self, place: int) -> str:
-        """What is wrong with a line; nothing where it is a pair."""
-        line = self.lines[place]
+        Also yields a Pair for malformed lines, because runtime type checkers index into sequences.
+        """
+        source, target, *_ = [*self.lines[index].split("\t"), ""]
+        return Pair(source, target)
+
+    def fault(self, index: int) -> str:
+        """What is wrong with line `index + 1`; an empty string if nothing is."""
+        line = self.lines[index]
         columns = line.split("\t")
         if len(columns) not in (2, 3):
             return f"{len(columns)} column{'s' * (len(columns) > 1)} instead of source<TAB>target (a third may follow)"
         return _fault("line", line) or _fault("source", columns[0]) or _fault("target", columns[1])
 
-    def where(self, place: int) -> str:
-        """File and line, for messages."""
-        return f"{self.lines.path}, line {place + 1}"
+    def where(self, index: int) -> str:
+        """The file and the number of the line, for messages."""
+        return f"{self.lines.path}, line {index + 1}"
 
 
-class ParallelPairs(PairView):
-    """The pairs of two files: line n of one translates line n of the other."""
+class ParallelPairs(FilePairs):
+    """The pairs of two files: line n of one file translates line n of the other."""
 
     def __init__(self, sources: Lines, targets: Lines):
         self.sources, self.targets = sources, targets
@@ -173,22 +195,22 @@ class ParallelPairs(PairView):
     def __len__(self) -> int:
         return len(self.sources)
 
-    def make(self, place: int) -> Pair:
-        """The pair on line `place + 1` of both files."""
-        return Pair(self.sources[place], self.targets[place])
+    def make(self, index: int) -> Pair:
+        """The pair on line `index + 1` of both files."""
+        return Pair(self.sources[index], self.targets[index])
 
-    def fault(self, place: int) -> str:
-        """What is wrong with a line; nothing where it is a pair."""
-        return _fault("source", self.sources[place]) or _fault("target", self.targets[place])
+    def fault(self, index: int) -> str:
+        """What is wrong with line `index + 1` of either file; an empty string if nothing is."""
+        return _fault("source", self.sources[index]) or _fault("target", self.targets[index])
 
-    def where(self, place: int) -> str:
-        """File and line, for messages."""
-        bad = self.targets if not _fault("source", self.sources[place]) else self.sources
-        return f"{bad.path}, line {place + 1}"
+    def where(self, index: int) -> str:
+        """The file at fault and the number of the line, for messages."""
+        bad = self.sources if _fault("source", self.sources[index]) else self.targets
+        return f"{bad.path}, line {index + 1}"
 
 
 def _fault(side: str, text: str) -> str:
-    """What makes a text unfit to be one side of a pair; nothing if it is fit."""
+    """What makes a text unfit for one side of a pair; an empty string if the text is fit."""
     if not text.strip(BLANK):
         return f"the {side} is empty"
     for character, name in (("\0", "NUL character"), ("\r", "carriage return")):
@@ -197,21 +219,21 @@ def _fault(side: str, text: str) -> str:
     return ""
 
 
-class Chosen(PairView):
-    """Some pairs of a sequence, by their places."""
+class ChosenPairs(PairView):
+    """Some pairs of a sequence, chosen by their indices."""
 
-    def __init__(self, pairs: Sequence[Pair], places: Sequence[int]):
-        self.pairs, self.places = pairs, places
+    def __init__(self, pairs: Sequence[Pair], indices: Sequence[int]):
+        self.pairs, self.indices = pairs, indices
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.indices)
 
-    def make(self, place: int) -> Pair:
-        """The pair at the chosen place."""
-        return self.pairs[self.places[place]]
+    def make(self, index: int) -> Pair:
+        """The pair at an index among those chosen."""
+        return self.pairs[self.indices[index]]
 
 
-class Reversed(PairView):
+class ReversedPairs(PairView):
     """The pairs of a sequence in the other direction."""
 
     def __init__(self, pairs: Sequence[Pair]):
@@ -220,25 +242,29 @@ class Reversed(PairView):
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def make(self, place: int) -> Pair:
-        """The reversed pair."""
-        return self.pairs[place].reversed()
+    def make(self, index: int) -> Pair:
+        """The pair at an index, reversed."""
+        return self.pairs[index].reversed()
 
 
-def checked(pairs: TSVPairs | ParallelPairs, skip_malformed: bool) -> PairView:
-    """The pairs, if no line is malformed; with `skip_malformed` those that are not, and a warning that counts the rest.
+def checked(pairs: FilePairs, skip_malformed: bool) -> PairView:
+    """The well-formed pairs of a file.
+
+    Args:
+        skip_malformed: leave malformed lines out, with a warning that counts them. Without it they are an error.
 
     Raises:
-        ValueError: names file and line of the first malformed line and counts them all.
+        ValueError: there are malformed lines (and may not be skipped), or no others. The message names the file and
+            the first malformed line, and counts them all.
     """
-    bad = array("q", (place for place in range(len(pairs)) if pairs.fault(place)))
+    bad = array("q", (index for index in range(len(pairs)) if pairs.fault(index)))
     if not bad:
         return pairs
-    numbers = ", ".join(str(place + 1) for place in bad[:5]) + (", ..." if len(bad) > 5 else "")
-    found = f"{pairs.where(bad[0])}: {pairs.fault(bad[0])}"
+    numbers = ", ".join(str(index + 1) for index in bad[:5]) + (", ..." if len(bad) > 5 else "")
+    first = f"{pairs.where(bad[0])}: {pairs.fault(bad[0])}"
     counted = "the only malformed line" if len(bad) == 1 else f"{len(bad):,} malformed lines in all ({numbers})"
     if not skip_malformed or len(bad) == len(pairs):
-        raise ValueError(f"{found}; {counted}")
-    warnings.warn(f"{found}; {counted}; left out, {len(pairs) - len(bad):,} pairs remain", stacklevel=3)
+        raise ValueError(f"{first}; {counted}")
+    warnings.warn(f"{first}; {counted}; left out, {len(pairs) - len(bad):,} pairs remain", stacklevel=3)
     left_out = set(bad)
-    return Chosen(pairs, array("q", (place for place in range(len(pairs)) if place not in left_out)))
+    return ChosenPairs(pairs, array("q", (index for index in range(len(pairs)) if index not in left_out)))

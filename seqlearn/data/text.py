@@ -1,4 +1,4 @@
-"""Text to tokens to ids, and back."""
+"""Text to tokens to ids, and back: two tokenizers, the vocabulary, and `Language`, which joins the two."""
 
 from __future__ import annotations
 
@@ -6,42 +6,61 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import regex
 
 from .spelling import CLOSE_UP, ELISION, OPENING, STAND_OFF, normalize
 
+if TYPE_CHECKING:
+    import tokenizers
+
+__all__ = [
+    "BOS",
+    "EOS",
+    "PAD",
+    "SPECIALS",
+    "TOKENS",
+    "UNK",
+    "BPETokenizer",
+    "Language",
+    "Vocab",
+    "WordTokenizer",
+    "normalize",
+]
+
 PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
 SPECIALS = (PAD, BOS, EOS, UNK)
-TOKENS = ("word", "bpe")
+TOKENS = ("word", "bpe")  # the kinds of tokens that `Language.learn` knows
 
 # A word starts with a letter; digits and accents may follow (mp3). A number may end in letters (19th, 12-year).
 _WORD = r"\p{L}[\p{L}\p{M}\p{N}\u200c\u200d]*"
 _NUMBER = r"\p{N}+(?:[.,:]\p{N}+)*[\p{L}\p{M}\p{N}]*(?:-[\p{L}\p{N}]+)*"
 _ABBREVIATION = r"(?:\p{L}\.){2,}"
 _PRONOUN = r"(?:je|tu|ils?|elles?|on|nous|vous|ce|moi|toi|les?|la|lui|leur|y|en|ci|là)\b"
-# donne-le-moi, but not sur-le-champ. At most two more may follow: looking on to the end of le-le-le-... takes hours.
+# donne-le-moi, but not sur-le-champ. The pattern looks at no more than two further pronouns, because looking to the end
+# of a long le-le-le-... would take hours (quadratic time).
 _CLITIC = rf"(?<=[\p{{L}}\p{{M}}])-(?:t-)?{_PRONOUN}(?=(?:-{_PRONOUN}){{0,2}}(?!-\p{{L}}))"
 _ENDING = r"'(?:s|ll|re|ve|d|m)\b"
 _OTHERS = rf"{_NUMBER}|\S"
 
-_TOKENS = {
-    # dog's -> dog 's; don't stays whole: its two halves are no words of their own.
+_PATTERNS = {
+    # dog's -> dog 's. But don't stays whole, because do + n't are not two words.
     "en": rf"{_ENDING}|{_ABBREVIATION}|{_WORD}(?:(?:(?!{_ENDING})'|-){_WORD})*|{_OTHERS}",
     # l'homme -> l' homme; mange-t-il -> mange -t-il; grand-mère and aujourd'hui stay whole.
     "fr": rf"{ELISION}(?=\p{{L}})|{_CLITIC}|{_ABBREVIATION}|{_WORD}(?:(?:'|(?!{_CLITIC})-){_WORD})*|{_OTHERS}",
     "": rf"{_ABBREVIATION}|{_WORD}(?:['-]{_WORD})*|{_OTHERS}",
 }
-_TOKENS = {language: regex.compile(pattern) for language, pattern in _TOKENS.items()}
+_COMPILED = {language: regex.compile(pattern) for language, pattern in _PATTERNS.items()}
 
 
 class WordTokenizer:
     """Words and punctuation marks as tokens.
 
     Args:
-        language: "en" splits off 's, 'll and the like; "fr" splits elided words (l', d', qu') and inverted pronouns
-            (-t-il, -ce); any other language keeps what letters, hyphens and apostrophes join. A language that is
-            written without spaces (Chinese, Thai) needs `BPETokenizer`.
+        language: "en" splits off 's, 'll and the like. "fr" splits elided words (l', d', qu') and inverted pronouns
+            (-t-il, -ce). In any other language, letters joined by hyphens and apostrophes are one word. A language
+            that is written without spaces (Chinese, Thai) needs `BPETokenizer`.
 
     >>> WordTokenizer("fr").tokenize("L'homme mange-t-il ?")
     ["l'", 'homme', 'mange', '-t-il', '?']
@@ -51,7 +70,7 @@ class WordTokenizer:
 
     def __init__(self, language: str = ""):
         self.language = language
-        self._pattern = _TOKENS.get(language, _TOKENS[""])
+        self._pattern = _COMPILED.get(language, _COMPILED[""])
         self._close_up = set(CLOSE_UP.get(language, CLOSE_UP[""]))
         self._stand_off = set(STAND_OFF.get(language, ""))
         self._opening = set(OPENING.get(language, "("))
@@ -61,8 +80,11 @@ class WordTokenizer:
         return self._pattern.findall(normalize(text, self.language))
 
     def detokenize(self, tokens: Iterable[str]) -> str:
-        """The text of the tokens, spaced as the language is written. Special tokens other than <unk> are left out."""
-        text, glue, open_quote, last = "", True, False, ""
+        """The text of the tokens, with spaces where the language has them.
+
+        Special tokens are left out, except <unk>.
+        """
+        text, glue, open_quote, last = "", True, False, ""  # glue: no space before the next token
         for token in tokens:
             if token in (PAD, BOS, EOS):
                 continue
@@ -76,6 +98,7 @@ class WordTokenizer:
         return text
 
     def _joins_left(self, token: str, last: str) -> bool:
+        """Whether no space stands between a token and the token before it, because of the later one."""
         if token in self._close_up or (token in self._stand_off and last in self._stand_off):
             return True
         if self.language == "en":
@@ -83,38 +106,40 @@ class WordTokenizer:
         return self.language == "fr" and len(token) > 1 and token[0] == "-"
 
     def _joins_right(self, token: str) -> bool:
+        """Whether no space follows a token."""
         return token in self._opening or (self.language == "fr" and len(token) > 1 and token.endswith("'"))
 
     def state(self) -> dict:
-        """What a file has to hold to make this tokenizer again."""
+        """What has to be stored to make an equal tokenizer later. It fits into JSON."""
         return {"tokens": self.kind, "language": self.language}
 
 
 class BPETokenizer:
-    """Pieces of words as tokens, so that every word of any script has some: byte-pair encoding.
+    """Byte-pair encoding: pieces of words as tokens, so that every word of every script can be written.
 
-    It starts from single characters and joins, again and again, the pair of neighbours that is most frequent in the
-    training text (Sennrich, Haddow and Birch 2016, section 3.2; the work is done by Hugging Face `tokenizers`). A
-    piece that begins a word begins with "▁". Pieces joined give the normalized text back, space for space.
+    Training starts from single characters. Again and again it merges the two neighbouring pieces that are most frequent
+    in the training text (Sennrich, Haddow and Birch 2016, section 3.2; Hugging Face `tokenizers` does the work). "▁" at
+    the beginning of a piece stands for a space. The pieces of a text, joined, give the normalized text back, space for
+    space.
 
     Make one with `learn`.
     """
 
     kind = "bpe"
 
-    def __init__(self, backend, language: str = ""):
+    def __init__(self, backend: tokenizers.Tokenizer, language: str = ""):
         self.language = language
         self._backend = backend
 
     @classmethod
     def learn(cls, lines: Iterable[str], size: int = 8000, language: str = "") -> BPETokenizer:
-        """Learn pieces from (training) lines. A character that they lack will be <unk>.
+        """Learn pieces from lines of training text. A character that is not in these lines will become <unk>.
 
         Args:
             size: the most tokens that the vocabulary may have, special tokens included.
 
         Raises:
-            ValueError: there is not even room for the characters.
+            ValueError: the size is too small even for the single characters.
         """
         from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
@@ -129,12 +154,12 @@ class BPETokenizer:
             show_progress=False,
         )
         backend.train_from_iterator((normalize(line, language) for line in lines), trainer)
-        characters = backend.get_vocab_size() - 1  # but for <unk>
+        characters = backend.get_vocab_size() - 1  # without <unk>
         if characters + len(SPECIALS) > size:
             raise ValueError(
                 f"a vocabulary of {size} is too small for {characters} characters and {len(SPECIALS)} special tokens"
             )
-        # As a special token, <unk> would be found in the text of a user who types it. The model needs it, no more.
+        # The model needs <unk>. But as an added token it would also be found in the text of a user who types "<unk>".
         stored = json.loads(backend.to_str()) | {"added_tokens": []}
         return cls(Tokenizer.from_str(json.dumps(stored)), language)
 
@@ -145,35 +170,35 @@ class BPETokenizer:
         return sorted(ids.keys() - {UNK}, key=ids.__getitem__)
 
     def tokenize(self, text: str) -> list[str]:
-        """The pieces of a text, lower-cased (see `normalize`); a character never seen is a piece by itself."""
+        """The pieces of a text, lower-cased (see `normalize`). An unknown character is a piece by itself."""
         text = normalize(text, self.language)
-        found = self._backend.encode(text)
-        pieces = zip(found.tokens, found.offsets, strict=True)
-        return [text[slice(*place)] if token == UNK else token for token, place in pieces]
+        encoding = self._backend.encode(text)
+        pieces = zip(encoding.tokens, encoding.offsets, strict=True)
+        return [text[start:end] if token == UNK else token for token, (start, end) in pieces]
 
     def detokenize(self, tokens: Iterable[str]) -> str:
-        """The text of the pieces. Special tokens other than <unk> are left out."""
+        """The text of the pieces. Special tokens are left out, except <unk>."""
         text = "".join(token for token in tokens if token not in (PAD, BOS, EOS))
         return text.replace("▁", " ").removeprefix(" ")
 
     def state(self) -> dict:
-        """What a file has to hold to make this tokenizer again."""
+        """What has to be stored to make an equal tokenizer later. It fits into JSON."""
         return {"tokens": self.kind, "language": self.language, "backend": json.loads(self._backend.to_str())}
 
     @classmethod
     def from_state(cls, state: dict) -> BPETokenizer:
-        """The tokenizer that `state` describes."""
+        """The tokenizer whose `state` was stored."""
         from tokenizers import Tokenizer
 
         return cls(Tokenizer.from_str(json.dumps(state["backend"])), state["language"])
 
 
 class Vocab:
-    """Tokens to ids and back. Ids 0 to 3 are <pad>, <bos>, <eos>, <unk>; the rest go by frequency, then by token.
+    """Tokens to ids and back. Ids 0 to 3 are <pad>, <bos>, <eos>, <unk>; the others go by frequency, then by token.
 
     Args:
-        sentences: token lists, of the training data only: a vocabulary that has seen held-out text leaks it.
-        min_freq: tokens seen less often become <unk>.
+        sentences: lists of tokens, from the training data only. A vocabulary made of held-out text leaks that text.
+        min_freq: tokens that occur less often become <unk>.
     """
 
     def __init__(self, sentences: Iterable[Sequence[str]] = (), min_freq: int = 1):
@@ -195,7 +220,7 @@ class Vocab:
         return token in self.ids
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
-        """The ids of the tokens; <unk> for those that the vocabulary lacks."""
+        """The ids of the tokens; <unk> for tokens that are not in the vocabulary."""
         return [self.ids.get(token, self.unk) for token in tokens]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
@@ -211,11 +236,13 @@ class Vocab:
 
 
 class Language:
-    """One side of a translator: how its text becomes ids, and ids become text.
+    """The text codec of one language: a tokenizer with a vocabulary. It encodes text as ids and decodes ids as text.
+
+    A translator has two: one for the source language and one for the target language.
 
     Args:
-        tokenizer: how text is split, and put together again.
-        vocab: the ids of its tokens.
+        tokenizer: splits text into tokens, and joins tokens into text.
+        vocab: gives each token its id.
     """
 
     def __init__(self, tokenizer: WordTokenizer | BPETokenizer, vocab: Vocab):
@@ -226,12 +253,17 @@ class Language:
     def learn(
         cls, language: str, lines: Iterable[str], min_freq: int = 1, tokens: str = "word", size: int = 8000
     ) -> Language:
-        """Tokens and vocabulary of these (training) lines.
+        """Make the codec of a language from lines of training text.
 
         Args:
-            min_freq: rarer words become <unk> (tokens "word").
-            tokens: "word" or "bpe".
-            size: of the vocabulary, at most (tokens "bpe").
+            language: "en", "fr", ...: it chooses the rules for spelling and words. "" has general rules.
+            lines: training text only: a vocabulary made of held-out text leaks that text.
+            min_freq: for words: those that occur less often become <unk>.
+            tokens: "word" or "bpe" (see `WordTokenizer`, `BPETokenizer`).
+            size: for "bpe": the most tokens that the vocabulary may have.
+
+        Raises:
+            ValueError: `tokens` is neither, or `size` is too small.
         """
         if tokens == "bpe":
             pieces = BPETokenizer.learn(lines, size, language)
@@ -242,7 +274,7 @@ class Language:
         return cls(words, Vocab((words.tokenize(line) for line in lines), min_freq))
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, <eos> at the end, so that even an empty text has one token."""
+        """The ids of a text, with <eos> at the end, so that even an empty text has one token."""
         return [*self.vocab.encode(self.tokenizer.tokenize(text)), self.vocab.eos]
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -250,17 +282,18 @@ class Language:
         return self.tokenizer.detokenize(self.vocab.decode(ids))
 
     def save(self, path: str | Path) -> None:
-        """Write tokenizer and vocabulary to a JSON file."""
+        """Write the tokenizer and the vocabulary to a JSON file."""
         stored = self.tokenizer.state() | {"vocab": self.vocab.tokens[len(SPECIALS) :]}
         text = json.dumps(stored, ensure_ascii=False, indent=0)
         Path(path).write_text(text + "\n", encoding="utf-8", newline="\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Language:
-        """Read what `save` wrote.
+        """Read a file that `save` wrote.
 
         Raises:
             ValueError: the file is damaged.
+            OSError: the file cannot be read.
         """
         try:
             stored = json.loads(Path(path).read_text(encoding="utf-8"))

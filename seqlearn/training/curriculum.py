@@ -11,8 +11,8 @@ from itertools import accumulate, chain, islice
 from typing import NamedTuple
 
 from ..data.batches import Batch, Batches
-from ..data.pairs import Pair
 from ..data.text import Language
+from ..pairs import Pair
 
 
 class Stage(NamedTuple):

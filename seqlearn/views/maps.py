@@ -17,7 +17,7 @@ from matplotlib.patches import Patch
 from torch import Tensor
 
 from ..attention_map import AttentionMap
-from ..data.pairs import Link
+from ..pairs import Link
 from .fonts import any_script, drawable, short_label
 
 CMAP = "viridis"  # evenly graded in lightness: readable in grey, and by colour-blind eyes

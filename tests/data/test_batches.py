@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqlearn.data.batches import BATCHINGS, Batches, Sentences, pad
-from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language
+from seqlearn.pairs import Pair
 
 
 def make(count=100, batch_size=8, seed=0, **options):

@@ -14,7 +14,7 @@ import pytest
 
 from seqlearn.data import download, files
 from seqlearn.data.corpus import Corpus, builtin, distinct_sources, fra_eng, from_files, from_tsv, local_fra_eng
-from seqlearn.data.pairs import Antecedent, Pair
+from seqlearn.pairs import Antecedent, Pair
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +50,6 @@ def test_split_refuses_impossible_shares(small):
         small.split(0.5, 0.6)
 
 
-def test_compositional_split(small):
-    seen, held_out = small.split_combinations(0.1)
-    assert len(seen) + len(held_out) == len(small) and 0.02 < len(held_out) / len(small) < 0.4
-    known = {text for pair in seen for text in pair.combinations}
-    assert all(not set(pair.combinations) <= known for pair in held_out)
-
-
 def test_reversed_twice_is_the_same():
     pair = Pair("a b", "x y", ((0, 1), (1, 0)), (Antecedent(1, 0, 0, 1, None, 3, False),))
     back = pair.reversed()
@@ -72,6 +65,20 @@ def test_limited_draws_from_the_whole(small):
     positions = [small.pairs.index(pair) for pair in few.pairs]
     assert len(few) == 300 and positions == sorted(positions) and positions[0] < 300 and positions[-1] > 2700
     assert small.limited(9999) is small
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_limited_corpus_is_split_like_the_whole(small, seed):
+    """Were the sample drawn by the numbers that split the corpus, all of it would land in one part."""
+    parts = small.limited(1000, seed).split(valid=0.2, test=0.3, seed=seed)
+    assert [len(part) / 1000 for part in parts] == pytest.approx([0.5, 0.2, 0.3], abs=0.05)
+    whole = small.split(valid=0.2, test=0.3, seed=seed)
+    for part, of_whole in zip(parts, whole, strict=True):
+        assert set(part) <= set(of_whole)
+
+
+def test_limited_is_seeded(small):
+    assert small.limited(100, seed=1).pairs == small.limited(100, seed=1).pairs != small.limited(100, seed=2).pairs
 
 
 def test_tsv_with_two_or_three_columns_plain_or_gzip(tmp_path):

@@ -3,14 +3,16 @@
 import gzip
 import io
 import itertools
+import os
 import random
+import subprocess
 import sys
-import time
 import unicodedata
 import warnings
 import zipfile
 import zlib
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import torch
@@ -22,8 +24,8 @@ from seqlearn.cli import app
 from seqlearn.data import files
 from seqlearn.data.batches import BATCHINGS, Batches, pad
 from seqlearn.data.corpus import from_files, from_tsv
-from seqlearn.data.pairs import Pair
 from seqlearn.data.text import SPECIALS, UNK, Language, WordTokenizer, normalize
+from seqlearn.pairs import Pair
 
 LANGUAGES = ("en", "fr", "")
 robust = settings(deadline=None, derandomize=True, max_examples=300)
@@ -368,37 +370,21 @@ def test_ids_of_any_text(language, text):
         assert (made.vocab.unk in ids) == bool(set(clean) - known)
 
 
-UNITS = [
-    *"a a- - ' ? ! . , ; : ( ) % … 1 1. 1, 1- 1a a. a' 's l' l'l 'll s' é é- é' le- -il -t-il- a-le- qu'".split(),
-    *('"', '"a', '" ', ' "', "« ", " ?", "? ", "? !", "( ", " )", " .", ". ", "l' ", "' ", " '", "1 %", "<unk>", "▁"),
-    *(" ", "\t", "\0", "\r", "\x1c", "\u00a0", "\u2028", "\u1680", "\u202e", "\u200b", "\ufeff", "\ud800"),
-    *("\u0301", "\u0315\u0300", "\u0f73", "\u0344\u0315", "\u0345", "e\u0301", "\u1100\u1161\u11a8", "한"),
-    *("中\u200d", "👩\u200d", "İ", "Σ", "ﷺ", "中"),
-]
+@pytest.mark.parametrize("kind", ["en", "fr", "general", "bpe"])
+def test_no_long_line_hangs(kind):
+    """Linear time for lines of 100,000 and of a million characters. See `long_lines.py` on the guard against hanging.
 
-
-def seconds(function, *args):
-    start = time.perf_counter()
-    function(*args)
-    return time.perf_counter() - start
-
-
-@pytest.mark.parametrize("kind", ["en", "fr", "", "bpe"])
-def test_no_long_line_takes_long(kind):
-    """Linear time: 40,000 characters of each kind in a blink, and only then a megabyte. Quadratic ones take hours."""
-    if kind == "bpe":
-        read = Language.learn("", LINES, tokens="bpe", size=300).encode
-    else:
-        read = WordTokenizer(kind).tokenize
-    for unit, before in itertools.product(UNITS, ["", "é"] if kind == "fr" else [""]):
-        text = before + unit * (40_000 // len(unit))
-        taken = seconds(read, text[:2000])
-        assert taken < 0.2, f"{unit!r}: 2,000 characters in {taken:.2f} s"  # 40,000 could take minutes
-        taken = seconds(read, text)
-        assert taken < 0.5, f"{unit!r}: 40,000 characters in {taken:.2f} s"
-    for text in ("Où est l'été ? " * 70_000, "x" * 1_000_000, "\u0315\u0300" * 250_000, "le-" * 330_000):
-        taken = seconds(read, text)
-        assert taken < 10, f"1 MB of {text[:20]!r} took {taken:.1f} s"
+    Nothing here depends on how fast the machine is: a line that takes about a second may take 30 seconds of processor
+    time, and in quadratic time it would take minutes or hours. The ten minutes are for systems without such limits.
+    """
+    script = Path(__file__).with_name("long_lines.py")
+    paths = os.pathsep.join([str(script.parents[2]), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, str(script), kind],
+        capture_output=True, text=True, timeout=600, env=os.environ | {"PYTHONPATH": paths},
+    )  # fmt: skip
+    last = done.stdout.splitlines()[-1:]
+    assert done.returncode == 0 and last == ["done"], f"exit {done.returncode} at {last}: {done.stderr[-2000:]}"
 
 
 # ---------------------------------------------------------------- batches

@@ -161,6 +161,27 @@ def test_bpe_shows_what_it_does_not_know():
     assert language.decode(language.encode("b é")) == f"b {UNK}"
 
 
+@pytest.mark.parametrize(
+    ("text", "pieces", "shown"),
+    [
+        ("é ab", ["▁", "é", "▁ab"], "<unk> ab"),
+        ("ab é", ["▁ab", "▁", "é"], "ab <unk>"),
+        ("ab é ab", ["▁ab", "▁", "é", "▁ab"], "ab <unk> ab"),
+        ("aé éa", ["▁", "a", "é", "▁", "é", "a"], "a<unk> <unk>a"),
+        ("ab éü ù ab", ["▁ab", "▁", "é", "ü", "▁", "ù", "▁ab"], "ab <unk><unk> <unk> ab"),
+        ("ab é! ab", ["▁ab", "▁", "é", "!", "▁ab"], "ab <unk>! ab"),
+        ("ab (é) ab", ["▁ab", "▁", "(", "é", ")", "▁ab"], "ab <unk><unk><unk> ab"),
+    ],
+)
+def test_bpe_keeps_the_spaces_around_what_it_does_not_know(text, pieces, shown):
+    tokenizer = BPETokenizer.learn(["ab ab !"], size=20)
+    assert tokenizer.tokenize(text) == pieces and tokenizer.detokenize(pieces) == text
+    language = Language(tokenizer, Vocab.of(tokenizer.tokens))
+    ids = language.encode(text)
+    assert language.vocab.decode(ids[:-1]) == [piece if piece in tokenizer.tokens else UNK for piece in pieces]
+    assert language.decode(ids) == shown
+
+
 @pytest.mark.parametrize("text", [*SPECIALS, "a <pad> b", "▁"])
 def test_bpe_takes_no_text_for_a_special_token(text):
     language = Language.learn("", ["a b <pad> <unk> <bos> <eos> _"], tokens="bpe", size=60)

@@ -9,10 +9,10 @@ import torch
 from answers import said_by
 from seqlearn.data import corpus
 from seqlearn.data.batches import pad
-from seqlearn.data.grammar import write_pairs
 from seqlearn.exercises import lesson11
+from seqlearn.grammar import noun_phrases, write_pairs
 from seqlearn.nn.recording import edit_attention
-from seqlearn.reading import ablate, choice_accuracy, hit_rate, in_heads, noun_phrases, rollout, uniform
+from seqlearn.reading import ablate, choice_accuracy, hit_rate, in_heads, rollout, uniform
 from seqlearn.translator import Translator
 
 # ---- 11.1 ----

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqlearn.attention_map import AttentionMap
-from seqlearn.data.d2l_compat import d2l
+from seqlearn.d2l_compat import d2l
 from seqlearn.nn.attention import (
     AdditiveAttention,
     BilinearAttention,

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from seqlearn.data.d2l_compat import d2l
+from seqlearn.d2l_compat import d2l
 from seqlearn.nn.attention import MultiHeadAttention
 from seqlearn.nn.masking import causal_mask
 from seqlearn.nn.positions import RotaryPositions

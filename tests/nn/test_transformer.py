@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from seqlearn.data.d2l_compat import d2l
+from seqlearn.d2l_compat import d2l
 from seqlearn.nn.cache import Past
 from seqlearn.nn.positions import sinusoids
 from seqlearn.nn.recording import record_attention

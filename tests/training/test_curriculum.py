@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from seqlearn.data.batches import Batches
-from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language
 from seqlearn.nn.seq2seq import bahdanau
+from seqlearn.pairs import Pair
 from seqlearn.training.curriculum import Curriculum, Stage
 from seqlearn.training.loop import fit
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from seqlearn.cli import app
 from seqlearn.data.batches import Batches
 from seqlearn.data.corpus import Split, from_tsv
-from seqlearn.data.pairs import Pair
+from seqlearn.pairs import Pair
 from seqlearn.translator import Translator
 
 LINES = [f"{a} {b} {c}" for a in "red green blue one".split() for b in "two three four".split() for c in "xyz"]

@@ -4,9 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from seqlearn.d2l_compat import d2l
 from seqlearn.data.batches import Batch, Batches
-from seqlearn.data.d2l_compat import d2l
-from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language
 from seqlearn.nn.seq2seq import bahdanau, seq2seq
 from seqlearn.nn.transformer import transformer

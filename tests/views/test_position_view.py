@@ -9,7 +9,7 @@ import pytest
 import torch
 import traitlets
 
-from seqlearn.data.d2l_compat import d2l
+from seqlearn.d2l_compat import d2l
 from seqlearn.nn.positions import rotation, sinusoids
 from seqlearn.views.base import unpack
 from seqlearn.views.position_view import PositionView

@@ -1,10 +1,13 @@
-"""Phrases of the built-in corpus, in both languages at once: nouns, pronouns, verbs, and all that clings to them."""
+"""The grammar of both languages: builds noun phrases, pronouns and verb groups of the built-in corpus.
+
+Nothing here is left to chance; `clauses` and the modules of sentences choose what to build.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .draft import FIRST, FORMAL, SECOND, THEY, THIRD, WE, Draft, Phrase, contract
+from .draft import FIRST, FORMAL, SECOND, THEY, THIRD, WE, Draft, Phrase, Token, contract
 from .lexicon import (
     ADJECTIVES,
     BEFORE_VOWEL,
@@ -21,6 +24,9 @@ from .lexicon import (
     starts_with_vowel,
 )
 
+# The concept of the English helper that has been said, and the pronoun that inversion attaches to the French verb.
+Question = tuple[int, Token | None]
+
 _DO = ("do", "do", "does", "do", "do", "do")
 _BE = (("am", "are", "is", "are", "are", "are"), ("was", "were", "was", "were", "were", "were"))
 _SPEAKERS = {"I": (FIRST, "je", "me"), "you": (SECOND, "tu", "te"), "we": (WE, "nous", "nous")}
@@ -34,7 +40,7 @@ _THIRD = {  # English he, she, it, they; French masculine, feminine, and both in
 
 
 def _determiner(name: str, noun: Noun, plural: bool, english: str, french: str) -> tuple[str, str]:
-    """The determiner in both languages, for a noun phrase that goes on with the words `english` and `french`."""
+    """The determiner in both languages; `english` and `french` are the words that follow it."""
     if name in NUMBERS:
         return name, NUMBERS[name]
     if name == "any":
@@ -57,7 +63,7 @@ def _determiner(name: str, noun: Noun, plural: bool, english: str, french: str) 
 
 
 def inflect(adjective: Adjective, gender: str, plural: bool, following: str = "") -> str:
-    """The form of an adjective; `following` is the French word that it stands before: bel arbre, vieil homme."""
+    """The French form of an adjective. `following` is the word after it, if it stands before one: bel arbre."""
     if following and gender == "m" and not plural and len(adjective.french) == 5 and starts_with_vowel(following):
         return adjective.french[4]
     return adjective.french[2 * plural + (gender == "f")]
@@ -71,7 +77,7 @@ def noun_phrase(
     adjectives: Sequence[Adjective] = (),
     owner: Phrase | None = None,
 ) -> Phrase:
-    """A noun and what stands around it; an owner takes the place of the determiner: the dog's bone, l'os du chien."""
+    """A noun with its determiner and adjectives. An owner replaces the determiner: the dog's bone, l'os du chien."""
     head = draft.concept()
     draft.heads.append(head)
     person = THEY if plural else THIRD
@@ -79,24 +85,25 @@ def noun_phrase(
         token = ((noun.english[0], head),)
         return Phrase(token, token, person, noun.gender, noun, head)
     article = draft.concept()
-    english, french = [(noun.english[plural], head)], [(noun.french[plural], head)]
+    english: list[Token] = [(noun.english[plural], head)]
+    french: list[Token] = [(noun.french[plural], head)]
     for adjective in reversed(adjectives):
-        mark = draft.concept()
-        english.insert(0, (adjective.english, mark))
+        concept = draft.concept()
+        english.insert(0, (adjective.english, concept))
         form = inflect(adjective, noun.gender, plural, french[0][0] if adjective.before else "")
-        french.insert(0 if adjective.before else len(french), (form, mark))
-    word, words = _determiner(determiner, noun, plural, english[0][0], french[0][0])
-    french[:0] = [(part, article) for part in words.split()]
+        french.insert(0 if adjective.before else len(french), (form, concept))
+    english_words, french_words = _determiner(determiner, noun, plural, english[0][0], french[0][0])
+    french[:0] = [(word, article) for word in french_words.split()]
     if owner:
         english[:0] = [*owner.english, ("'s", article)]
         french += contract("de", article, owner.french)
     else:
-        english[:0] = [(part, article) for part in word.split()]
+        english[:0] = [(word, article) for word in english_words.split()]
     return Phrase(english, french, person, noun.gender, noun, head, article, owner.noun if owner else None)
 
 
 def couple(one: Phrase, two: Phrase, conjunction: int) -> Phrase:
-    """Two people as one plural phrase: Tom and Marie; masculine as soon as one of them is."""
+    """Two people as one plural phrase: Tom and Marie. It is masculine unless both are feminine."""
     gender = "f" if one.gender == two.gender == "f" else "m"
     return Phrase(
         [*one.english, ("and", conjunction), *two.english],
@@ -110,7 +117,7 @@ def couple(one: Phrase, two: Phrase, conjunction: int) -> Phrase:
 
 
 def speaker(draft: Draft, word: str, as_object: bool = False) -> Phrase:
-    """I, you or we (me, you, us), where French does not show their gender."""
+    """The pronoun I, you or we, or as an object me, you or us. Its gender is unknown."""
     person, subject, other = _SPEAKERS[word]
     if person == SECOND and draft.formal:
         person, subject, other = FORMAL, "vous", "vous"
@@ -120,20 +127,25 @@ def speaker(draft: Draft, word: str, as_object: bool = False) -> Phrase:
 
 
 def pronoun(draft: Draft, phrase: Phrase, role: str) -> Phrase:
-    """The pronoun for a phrase as "subject", "object" or "receiver"; its antecedent is noted if it was said."""
+    """The pronoun for a phrase. The draft notes the phrase as the antecedent of the pronoun.
+
+    Args:
+        role: "subject", "object" or "receiver" (the indirect object).
+    """
     english, french = _THIRD[role]
     feminine = phrase.gender == "f"
-    sort = 3 if phrase.plural else feminine if "person" in phrase.noun.kinds else 2
+    form = 3 if phrase.plural else feminine if "person" in phrase.kinds else 2
     concept = draft.concept()
     draft.pronouns.append((concept, phrase))
     target = french[2 * phrase.plural + feminine]
-    return Phrase(((english[sort], concept),), ((target, concept),), phrase.person, phrase.gender, phrase.noun, concept)
+    return Phrase(((english[form], concept),), ((target, concept),), phrase.person, phrase.gender, phrase.noun, concept)
 
 
-def ask(draft: Draft, helper: str, subject: Phrase) -> tuple[int, tuple | None]:
-    """Append the English helper, est-ce que or nothing, and the subject.
+def ask(draft: Draft, helper: str, subject: Phrase) -> Question:
+    """Append the beginning of a question: the English helper, est-ce que unless French inverts, and the subject.
 
-    Returns the concept of the helper, and the token that inversion hangs on the French verb: (-elle) of mange-t-elle.
+    Returns what the verb has to know: the concept of the helper, and the pronoun that inversion attaches to the French
+    verb (elle in mange-t-elle), or None.
     """
     asked = draft.concept()
     draft.add([(helper, asked), *subject.english], ())
@@ -146,7 +158,8 @@ def ask(draft: Draft, helper: str, subject: Phrase) -> tuple[int, tuple | None]:
     return asked, (_THIRD["subject"][1][2 * subject.plural + (subject.gender == "f")], asked)
 
 
-def _finite(form: str, concept: int, clitic: tuple | None) -> list[tuple]:
+def _finite(form: str, concept: int, clitic: Token | None) -> list[Token]:
+    """A conjugated French verb, with the pronoun that inversion attaches to it: a, a-t-il."""
     if clitic is None:
         return [(form, concept)]
     word, *concepts = clitic
@@ -168,20 +181,20 @@ def verb_group(
     pronoun: Phrase | None = None,
     agreeing: Phrase | None = None,
     habit: tuple[str, str] | None = None,
-    question: tuple[int, tuple | None] | None = None,
+    question: Question | None = None,
 ) -> None:
-    """Append a verb and all that clings to it: auxiliary, ne ... pas, object pronoun, adverb.
+    """Append a verb with its auxiliary, negation, object pronoun and adverb.
 
     Args:
         negation: "", "not" or "never".
-        pronoun: an object as a pronoun: after the verb in English, before it in French.
-        agreeing: the object, where it stands before a French participle, which then agrees with it.
-        habit: an adverb in both languages: before the verb in English, after it in French.
-        question: what `ask` returned, if the English helper already stands before the subject.
+        pronoun: an object pronoun. It follows the verb in English and precedes it in French.
+        agreeing: the object, if it precedes a French participle: then the participle agrees with it.
+        habit: an adverb in both languages. It precedes the verb in English and follows it in French.
+        question: what `ask` returned, if `ask` has begun a question.
     """
     core, no, person = draft.concept(), draft.concept(), subject.person
-    base, third, before = verb.english
-    english = [(before if past else third if person == THIRD else base, core)]
+    base, third, past_form = verb.english
+    english: list[Token] = [(past_form if past else third if person == THIRD else base, core)]
     helper, clitic = question or (core, None)
     if negation == "not":
         helper, english = no, [(do(subject, past) + "n't", no), (base, core)]
@@ -217,18 +230,19 @@ def copula(
     past: bool = False,
     negative: bool = False,
     auxiliary: str = "être",
-    question: tuple[int, tuple | None] | None = None,
+    question: Question | None = None,
     there: int | None = None,
 ) -> None:
-    """Append be and être, or avoir where French has what English is.
+    """Append a form of be, and of être, or of avoir: English is hungry, French has hunger.
 
     Args:
-        question: what `ask` returned, if the English verb already stands before the subject.
-        there: the concept of "there" in "there is", il y a, where French does not agree with what is there.
+        auxiliary: "être" or "avoir".
+        question: what `ask` returned, if `ask` has begun a question (with the English verb).
+        there: the concept of "there" in "there is". The French il y a does not agree with the noun.
     """
     concept, clitic = question or (draft.concept(), None)
     french = _finite((IMPERFECT if past else PRESENT)[auxiliary][THIRD if there else subject.person], concept, clitic)
-    english = [] if question else [(be(subject, past), concept)]
+    english: list[Token] = [] if question else [(be(subject, past), concept)]
     if there:
         french.insert(0, ("y", there))
     if negative:
@@ -245,9 +259,9 @@ def describe(
     past: bool = False,
     negative: bool = False,
     degree: tuple[str, str] | None = None,
-    question: tuple[int, tuple | None] | None = None,
+    question: Question | None = None,
 ) -> None:
-    """Append be and an adjective: is tired, est fatiguée; or a state that French has: is hungry, a faim."""
+    """Append be and an adjective: is tired, est fatiguée. Or a state: is hungry, in French a faim (has hunger)."""
     state = STATES.get(trait)
     copula(draft, subject, past, negative, "avoir" if state else "être", question)
     if degree:
@@ -256,9 +270,10 @@ def describe(
 
 
 def compare(draft: Draft, subject: Phrase, adjective: Adjective, manner: str, other: Phrase) -> None:
-    """Append a comparison after a copula; `manner` is "more", "less" or "as".
+    """Append a comparison, after a form of be: taller than Tom, plus grande que Tom.
 
-    taller than Tom, plus grande que Tom; better, meilleur; as tall as, aussi grand que.
+    Args:
+        manner: "more", "less" or "as" (as tall as, aussi grand que).
     """
     form = inflect(adjective, subject.gender, subject.plural)
     if manner == "as":

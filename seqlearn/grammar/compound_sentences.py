@@ -1,6 +1,6 @@
 """Sentences of the built-in corpus with two clauses: and, but, when, because, if, that, who.
 
-Each function writes one sentence into a draft and returns its punctuation mark.
+Each public function writes one sentence into a draft and returns its punctuation mark; `say_opinion` only begins one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .clauses import (
 from .draft import Draft, Phrase
 from .lexicon import ADJECTIVES, KINDS, OBJECTS, PREDICATES, VERBS, Noun, Verb
 from .phrases import copula, describe, noun_phrase, pronoun, speaker, verb_group
-from .sentences import LYING, SURFACES
+from .simple_sentences import LYING, WHERE_LYING
 
 _LYING = tuple(noun for noun in LYING if PREDICATES[noun] and "drink" not in noun.kinds)
 _FEELINGS = ("hungry", "thirsty", "afraid", "tired", "sick", "sad", "happy")
@@ -58,8 +58,8 @@ _MOODS = [
 
 
 def two_clauses(draft: Draft) -> str:
-    """Marie sings and Tom dances; when ..., ...; Tom thinks that ...; Anne is sad because Tom left."""
-    roll, past = draft.random(), draft.chance(0.5)
+    """Marie sings and Tom dances. When ..., ... Tom thinks that ... Anne is sad because Tom left."""
+    roll, past = draft.roll(), draft.chance(0.5)
     if roll < 0.25:
         one = say_clause(draft, past, 0, states=0, more=True)
         draft.say("and", "et")
@@ -84,7 +84,7 @@ def two_clauses(draft: Draft) -> str:
 
 
 def say_opinion(draft: Draft) -> Phrase:
-    """Append Tom thinks that, and return who thinks."""
+    """Append: Tom thinks that. Return who thinks."""
     subject = draft.put(choose_subject(draft, ("person",), ("he",)))
     verb_group(draft, subject, VERBS[draft.pick(("say", "think"))])
     draft.say("that", "que")
@@ -92,37 +92,38 @@ def say_opinion(draft: Draft) -> Phrase:
 
 
 def _contrast(draft: Draft, past: bool) -> None:
-    """Append Tom is tired, but Marie isn't tired; Tom washes the cup, but Marie washes the plate."""
+    """Append: Tom is tired, but Marie isn't tired. Or: Tom washes the cup, but Marie washes the plate."""
     one = two = choose_subject(draft, ("person",), (), "none", True)
     while overlap(one, two):
         two = choose_subject(draft, ("person",), (), "none", True)
-    traits = [word for word in PREDICATES[one.noun] if word in PREDICATES[two.noun]]
+    traits = [trait for trait in PREDICATES[one.known_noun] if trait in PREDICATES[two.known_noun]]
     first = draft.chance(0.5)
     trait = draft.pick(traits).english if draft.chance(0.5) else None
     verb = choose_verb(draft, [verb for verb in TRANSITIVE if verb.english[0] != "read"], one, past)
-    draft.put(one)
     if trait:
-        describe(draft, one, trait, past, first)
-    else:
-        thing = choose_object(draft, one, verb)
-        verb_group(draft, one, verb, past)
-        draft.put(thing)
+        describe(draft, draft.put(one), trait, past, first)
+        _say_but(draft)
+        describe(draft, draft.put(two), trait, past, not first)
+        return
+    draft.put(one)
+    thing = other = choose_object(draft, one, verb)
+    verb_group(draft, one, verb, past)
+    draft.put(thing)
+    _say_but(draft)
+    draft.put(two)
+    while overlap(other, thing) or one.involves(other.noun):
+        other = choose_object(draft, two, verb)
+    verb_group(draft, two, verb, past)
+    draft.put(other)
+
+
+def _say_but(draft: Draft) -> None:
     draft.say(",", ",")
     draft.say("but", "mais")
-    draft.put(two)
-    if trait:
-        describe(draft, two, trait, past, not first)
-    else:
-        other = thing
-        while overlap(other, thing) or one.involves(other.noun):
-            draft.combinations[1:] = []
-            other = choose_object(draft, two, verb)
-        verb_group(draft, two, verb, past)
-        draft.put(other)
 
 
 def _news(draft: Draft) -> None:
-    """Append Anne is sad because Tom left."""
+    """Append: Anne is sad because Tom left."""
     subject, (feeling, verbs) = draft.put(choose_subject(draft, ("person",), (), "none", True)), draft.pick(_NEWS)
     describe(draft, subject, feeling)
     draft.say("because", "parce que")
@@ -134,8 +135,6 @@ def _news(draft: Draft) -> None:
     verb_group(draft, other, verb, True)
     if OBJECTS["person", verb.lemma]:
         draft.put(choose_object(draft, other, verb))
-    else:
-        draft.combine(verb, other, subject=True)
 
 
 def mood(draft: Draft) -> str:
@@ -144,18 +143,16 @@ def mood(draft: Draft) -> str:
     while True:
         verb, negation, why = draft.pick(_MOODS)
         forms = ADJECTIVES[why].french if why in ADJECTIVES else ("", "")
-        said = subject.gender or (forms[0] == forms[1] and verb.lemma in SPOKEN)
-        pointed = subject.doer == "animal" and OBJECTS["animal", verb.lemma]  # "because" has these
-        if said and subject.doer in verb.doers and not pointed:
+        agrees = subject.gender or (forms[0] == forms[1] and verb.lemma in SPOKEN)
+        ambiguous = subject.doer == "animal" and OBJECTS["animal", verb.lemma]  # which "it"? `because` writes these
+        if agrees and subject.doer in verb.doers and not ambiguous:
             break
     thing = choose_object(draft, subject, verb) if OBJECTS[subject.doer, verb.lemma] else None
     verb_group(draft, subject, verb, past, negation)
     if thing:
         draft.put(thing)
-    else:
-        draft.combine(verb, subject, subject=True)
-        if verb.lemma == "stay" or (not negation and draft.chance(0.3)):
-            say_place(draft, subject, beings=False)
+    elif verb.lemma == "stay" or (not negation and draft.chance(0.3)):
+        say_place(draft, subject, beings=False)
     draft.say(*(("if", "si") if not past and draft.chance(0.4) else ("because", "parce que")))
     again = pronoun(draft, subject, "subject") if subject.noun else speaker(draft, subject.english[0][0])
     describe(draft, draft.put(again), why, past)
@@ -166,15 +163,14 @@ def mood(draft: Draft) -> str:
 
 
 def relative(draft: Draft) -> str:
-    """The girl who sings is happy; the apple that Tom eats is ripe."""
-    roll, past = draft.random(), draft.chance(0.5)
+    """The girl who sings is happy. The apple that Tom eats is ripe."""
+    roll, past = draft.roll(), draft.chance(0.5)
     if roll < 0.35:
         head, deed = draft.put(_head(draft, draft.pick((*PEOPLE, *KINDS["animal", ""])))), draft.chance(0.6)
         _who_does(draft, head, past, deed)
         if deed and draft.chance(0.6):
             verb = choose_verb(draft, INTRANSITIVE, head, past)
             verb_group(draft, head, verb, past)
-            draft.combine(verb, head, subject=True)
         else:
             say_state(draft, head, False)
     elif roll < 0.6:
@@ -183,7 +179,7 @@ def relative(draft: Draft) -> str:
         head = draft.put(_head(draft, draft.pick(_LYING)))
         draft.say("that", "qui")
         copula(draft, head)
-        draft.join(*draft.pick(SURFACES), dress(draft, draft.pick(KINDS["surface", ""]), definite=True))
+        draft.join(*draft.pick(WHERE_LYING), dress(draft, draft.pick(KINDS["surface", ""]), definite=True))
         say_state(draft, head, False)
     elif roll < 0.9:
         subject, head = draft.put(choose_subject(draft)), None
@@ -191,7 +187,6 @@ def relative(draft: Draft) -> str:
             head = _head(draft, draft.pick((*PEOPLE, *KINDS["animal", ""])))
         verb = choose_verb(draft, _WATCHED, subject, past)
         verb_group(draft, subject, verb, past)
-        draft.combine(verb, head)
         _who_does(draft, draft.put(head), past, draft.chance(0.6))
     else:
         subject = draft.put(choose_subject(draft, ("person",), ("he",)))
@@ -202,19 +197,24 @@ def relative(draft: Draft) -> str:
 
 
 def _head(draft: Draft, noun: Noun) -> Phrase:
-    """A noun that a relative clause may follow: the or this, seldom an adjective."""
+    """A noun phrase that a relative clause may follow: with the or this, rarely with an adjective."""
     plural = not noun.mass and draft.chance(0.2)
     adjectives = choose_adjectives(draft, noun, neutral=True) if draft.chance(0.15) else ()
     return noun_phrase(draft, noun, draft.pick(("the", "the", "the", "this")), plural, adjectives)
 
 
 def _who_does(draft: Draft, head: Phrase, past: bool, deed: bool) -> None:
+    """Append a relative clause whose subject is the head: who eats the apple, or who sings."""
     draft.say("who" if head.doer == "person" else "that", "qui")
     (say_deed if deed else say_move)(draft, head, past)
 
 
 def _that_somebody(draft: Draft, past: bool, taker: Verb | None = None) -> Phrase:
-    """Append the apple that Tom eats; the participle agrees: la pomme que Tom a mangée."""
+    """Append: the apple that Tom eats. The participle agrees with the object: la pomme que Tom a mangée.
+
+    Args:
+        taker: a verb that the object has to fit, too.
+    """
     one = choose_subject(draft, definite=True)
     while True:
         verb = choose_verb(draft, TRANSITIVE, one, past)
@@ -223,9 +223,6 @@ def _that_somebody(draft: Draft, past: bool, taker: Verb | None = None) -> Phras
         if "person" not in noun.kinds and noun is not one.noun and PREDICATES[noun] and fits:
             break
     head = draft.put(_head(draft, noun))
-    for each in (verb, taker):
-        if each:
-            draft.combine(each, head)
     draft.say("that", "que")
     verb_group(draft, draft.put(one), verb, past, agreeing=head)
     return head

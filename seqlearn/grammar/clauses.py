@@ -1,4 +1,8 @@
-"""Who does what, where and when: the clauses of the built-in corpus, drawn by dice from words that fit each other."""
+"""Chooses who does what, where and when: builds clauses of the built-in corpus from words that fit each other.
+
+A function called `choose_...` returns what the dice chose; one called `say_...` appends it to the draft. All choices
+are made by the dice of the draft, in the order of the code: a roll more or less changes every sentence after it.
+"""
 
 from __future__ import annotations
 
@@ -30,16 +34,18 @@ FEW = tuple(NUMBERS)[:5]
 
 _DOG, _BONE = (next(noun for noun in NOUNS if noun.english[0] == word) for word in ("dog", "bone"))
 _BELONGINGS = {"handy", "thing", "pet", "vehicle"}
-# What I, you and we do: each verb has three more forms to learn, and "je suis" (follow, am) is not among them.
+# The verbs that follow I, you and we. They are few, because each needs three more forms, and without suivre, because
+# "je suis" means both "I follow" and "I am".
 SPOKEN = "eat drink see look-for find buy read write wash take hide watch love sleep run sing dance work go give bring"
 SPOKEN = tuple(lemma.replace("-", " ") for lemma in SPOKEN.split())
 _COLOURS = "red white black green blue grey yellow".split()
 _NEUTRAL = ("big", "small", "old", "young", *_COLOURS)
+# What may be "very" so, or "too" much so.
 _VERY = (*GRADABLE, *"tired sick sad kind dirty hot cold sour ripe fresh long".split())
 _TOO = "big small old young hot cold heavy expensive long sweet sour tired fragile".split()
 _HABITS = (("often", "souvent"), ("always", "toujours"))
 _WILD = KINDS["wild", ""]  # Animals do not go to school.
-_PLACES = {
+_PLACES = {  # by who is there: (English preposition, French preposition, nouns)
     doer: (
         ("in", "dans", inside),
         ("in", "dans", inside),
@@ -61,7 +67,7 @@ _GOALS = {"person": KINDS["goal", ""], "animal": tuple(noun for noun in KINDS["g
 
 
 def _own(subject: Phrase | None, noun: Noun) -> str:
-    """The possessive of the subject where it may own the noun: her, our ...; animals own food and bones."""
+    """The possessive (her, our, ...) if the subject may own the noun, else "". Animals own only food and bones."""
     kinds = noun.kinds
     if subject is None or "place" in kinds or ("person" in kinds and "family" not in kinds):
         return ""
@@ -74,6 +80,7 @@ def _own(subject: Phrase | None, noun: Noun) -> str:
 
 
 def _owner(draft: Draft, noun: Noun, subject: Phrase | None) -> Phrase:
+    """Somebody other than the subject who may own the noun."""
     if noun is _BONE:
         return noun_phrase(draft, _DOG)
     owner = draft.pick(NAMES if draft.chance(0.5) else KINDS["person", ""])
@@ -83,11 +90,11 @@ def _owner(draft: Draft, noun: Noun, subject: Phrase | None) -> Phrase:
 
 
 def choose_adjectives(draft: Draft, noun: Noun, before: bool = True, neutral: bool = False) -> list[Adjective]:
-    """An adjective that fits the noun, or two around it in French: small red, petite ... rouge.
+    """An adjective that fits the noun. Or two, around the noun in French: small red car, petite voiture rouge.
 
     Args:
-        before: whether adjectives that stand before the noun in French are welcome.
-        neutral: only size, age and colour, which explain nothing.
+        before: whether adjectives may be chosen that precede the noun in French.
+        neutral: choose only size, age or colour: they give no reason for anything.
     """
     fitting = [adjective for adjective in ATTRIBUTES[noun] if before or not adjective.before]
     if neutral:
@@ -108,14 +115,14 @@ def dress(
     adjectives: str = "any",
     single: bool = False,
 ) -> Phrase:
-    """A noun phrase around a noun: dice draw its number, determiner, adjectives and owner.
+    """A noun phrase around a noun. Dice choose its number, determiner, adjectives and owner.
 
     Args:
-        subject: who does it, for "her own" possessives.
-        negated: an indefinite object becomes "any": any apples, pas de pommes.
-        definite: no a, some or number.
-        adjectives: "any", "neutral" (they explain nothing) or "none".
-        single: no plural.
+        subject: the subject of the clause, who may own the noun (her apple).
+        negated: whether an indefinite object needs "any": any apples, pas de pommes.
+        definite: choose neither a, nor some, nor a number.
+        adjectives: "any", "neutral" (see `choose_adjectives`) or "none".
+        single: choose no plural.
     """
     if "name" in noun.kinds:
         return noun_phrase(draft, noun)
@@ -123,7 +130,7 @@ def dress(
     plural = not noun.mass and not single and draft.chance(0.18)
     if "family" in noun.kinds:
         return noun_phrase(draft, noun, own or draft.pick(("my", "his", "her", "our")), plural)
-    determiner, owner, roll = "the", None, draft.random()
+    determiner, owner, roll = "the", None, draft.roll()
     if roll < 0.28 and not definite:
         determiner, plural = ("any", not noun.mass) if negated else ("a", plural)
     elif roll < 0.36:
@@ -147,8 +154,8 @@ def choose_subject(
     adjectives: str = "any",
     definite: bool = False,
 ) -> Phrase:
-    """Somebody who acts: a name, two names, a noun, or one of the pronouns ("he" is he or she)."""
-    roll = draft.random()
+    """A subject: a name, two names, a noun, or one of the pronouns. Here "he" means he or she."""
+    roll = draft.roll()
     if "animal" in doers and roll < 0.3:
         return dress(
             draft, draft.pick(KINDS["animal", ""]), definite=definite or draft.chance(0.8), adjectives=adjectives
@@ -168,19 +175,19 @@ def choose_subject(
 
 
 def choose_verb(draft: Draft, verbs: Sequence[Verb], subject: Phrase, past: bool, affirmed: bool = True) -> Verb:
-    """A verb that the subject can do, in a form that says one thing only."""
+    """A verb that fits the subject, in a form with one meaning only."""
     kinds = (*subject.noun.kinds, *subject.noun.english) if subject.noun else ("person",)
     while True:
         verb = draft.pick(verbs)
-        base, _, before = verb.english
-        unclear = base == before and affirmed and subject.person != THIRD  # they read: now or then?
+        base, _, past_form = verb.english
+        unclear = base == past_form and affirmed and subject.person != THIRD  # they read: present or past?
         rare = subject.noun is None and subject.person != THIRD and verb.lemma not in SPOKEN
-        if not (unclear or rare or (past and before == "-")) and any(kind in verb.doers for kind in kinds):
+        if not (unclear or rare or (past and past_form == "-")) and any(kind in verb.doers for kind in kinds):
             return verb
 
 
 def overlap(one: Phrase, two: Phrase) -> bool:
-    """Whether two phrases share a noun or a name, or are both I, both you ..."""
+    """Whether two phrases share a noun or a name, or are the same pronoun."""
     return (
         one.involves(two.noun)
         or one.involves(two.partner)
@@ -189,19 +196,17 @@ def overlap(one: Phrase, two: Phrase) -> bool:
 
 
 def choose_object(draft: Draft, subject: Phrase, verb: Verb, negated: bool = False, definite: bool = False) -> Phrase:
-    """Something that the subject can do this to, other than itself; the pair is noted."""
+    """An object that fits the subject and the verb, other than the subject itself."""
     noun = None
     while noun is None or subject.involves(noun):
         noun = draft.pick(OBJECTS[subject.doer, verb.lemma])
         if "person" in noun.kinds and draft.chance(0.5):
             noun = draft.pick(NAMES)
-    phrase = dress(draft, noun, subject, negated, definite or verb.lemma == "love")
-    draft.combine(verb, phrase)
-    return phrase
+    return dress(draft, noun, subject, negated, definite or verb.lemma == "love")
 
 
 def say_place(draft: Draft, subject: Phrase, beings: bool = True) -> None:
-    """Append where: in the garden, près du jardin; with `beings`, sometimes near somebody else: près des chevaux."""
+    """Append a place: near the garden, près du jardin. With `beings`, sometimes near somebody: près des chevaux."""
     english, french, nouns = draft.pick(_PLACES[subject.doer])
     if beings and draft.chance(0.12):
         english, french, nouns = "near", "près de", _BEINGS
@@ -212,7 +217,7 @@ def say_place(draft: Draft, subject: Phrase, beings: bool = True) -> None:
 
 
 def say_goal(draft: Draft, noun: Noun, english: str, french: str) -> Phrase:
-    """Append where to or from: to the market, au marché; "à ce parc" would be no good French."""
+    """Append where to or from: to the market, au marché. Never "this", as "à ce parc" is not good French."""
     adjectives = choose_adjectives(draft, noun, neutral=True) if draft.chance(0.2) else ()
     goal = noun_phrase(draft, noun, adjectives=adjectives)
     draft.join(english, french, goal)
@@ -220,6 +225,7 @@ def say_goal(draft: Draft, noun: Noun, english: str, french: str) -> Phrase:
 
 
 def _say_time(draft: Draft, past: bool, repeated: bool) -> None:
+    """Append yesterday, this morning, today, or every day if the deed can be repeated."""
     if past and draft.chance(0.5):
         draft.say("yesterday", "hier")
     elif past:
@@ -233,10 +239,10 @@ def _say_time(draft: Draft, past: bool, repeated: bool) -> None:
 
 
 def say_deed(draft: Draft, subject: Phrase, past: bool, negation: str = "", more: bool = False) -> None:
-    """Append a verb and its object; with `more`, sometimes an adverb, a place or a time."""
+    """Append a verb and its object. With `more`, sometimes append an adverb, a place or a time, too."""
     verb = choose_verb(draft, TRANSITIVE, subject, past, negation != "not")
     thing = choose_object(draft, subject, verb, bool(negation))
-    again = thing.english[0][0] in ("a", "an", "some") or not {"person", "animal"}.isdisjoint(thing.noun.kinds)
+    again = thing.english[0][0] in ("a", "an", "some") or not {"person", "animal"}.isdisjoint(thing.kinds)
     habit = draft.pick(_HABITS) if more and again and not (past or negation) and draft.chance(0.15) else None
     verb_group(draft, subject, verb, past, negation, habit=habit)
     draft.put(thing)
@@ -247,10 +253,10 @@ def say_deed(draft: Draft, subject: Phrase, past: bool, negation: str = "", more
 
 
 def say_move(draft: Draft, subject: Phrase, past: bool, negation: str = "", more: bool = True) -> None:
-    """Append a verb without object and, with `more`, where or when."""
-    still = draft.chance(0.55) or (past and not subject.gender)  # je suis allé or allée?
+    """Append a verb without object. With `more`, sometimes append an adverb, a place or a time, too."""
+    # A verb with être shows the gender of the subject in the past, and that of I is unknown: je suis allé, or allée?
+    still = draft.chance(0.55) or (past and not subject.gender)
     verb = choose_verb(draft, INTRANSITIVE if still else MOVING, subject, past, negation != "not")
-    draft.combine(verb, subject, subject=True)
     sudden = verb.lemma in ("arrive", "leave", "fall")
     habit = draft.pick(_HABITS) if more and not (past or negation or sudden) and draft.chance(0.15) else None
     verb_group(draft, subject, verb, past, negation, habit=habit)
@@ -271,7 +277,7 @@ def choose_trait(draft: Draft, noun: Noun) -> str:
 
 def say_state(draft: Draft, subject: Phrase, past: bool, negative: bool = False) -> None:
     """Append what the subject is like: is very tired."""
-    trait, degree = choose_trait(draft, subject.noun), None
+    trait, degree = choose_trait(draft, subject.known_noun), None
     if draft.chance(0.3):
         degree = (
             ("too", "trop") if trait in _TOO and draft.chance(0.4) else ("very", "très") if trait in _VERY else None
@@ -288,20 +294,23 @@ def say_clause(
     states: float = 0.15,
     besides: Phrase | None = None,
 ) -> Phrase:
-    """Append a whole clause, who does or is what, and return its subject.
+    """Append a whole clause, and return its subject.
 
     Args:
-        negative, states: how often it is negated, how often it says what somebody is like.
-        more: whether adverbs, places and times are welcome.
-        pronouns: those that may be the subject.
-        besides: a subject already used.
+        negative: the share of clauses that are negated.
+        more: whether adverbs, places and times may be added.
+        pronouns: the pronouns that may be the subject.
+        states: the share of clauses that say what somebody is like, rather than what somebody does.
+        besides: the subject of an earlier clause, which may not return here.
     """
     negation = "not" if draft.chance(negative) else ""
-    state, subject = draft.chance(states), besides
-    while subject is besides or (besides and overlap(subject, besides)):
+    state = draft.chance(states)
+    while True:
         subject = choose_subject(
             draft, pronouns=() if state else pronouns, adjectives="none" if state else "any", definite=state
         )
+        if besides is None or not overlap(subject, besides):
+            break
     draft.put(subject)
     if state:
         say_state(draft, subject, past, bool(negation))

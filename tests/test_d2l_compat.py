@@ -29,7 +29,7 @@ def test_d2l_works_and_leaves_nothing_behind():
     assert "2 3\nFalse\nTrue\n" in python("""
 import IPython.display, torch
 before = set(dir(IPython.display))
-import seqlearn.data.d2l_compat
+import seqlearn.d2l_compat
 from d2l import torch as d2l
 attention = d2l.AdditiveAttention(key_size=2, query_size=4, num_hiddens=8, dropout=0.0).eval()
 out = attention(torch.ones(2, 1, 4), torch.ones(2, 5, 2), torch.ones(2, 5, 3), torch.tensor([2, 5]))
@@ -44,7 +44,7 @@ print(set(dir(IPython.display)) == before)
 
 def test_importing_it_costs_nothing_until_d2l_is_wanted():
     assert (
-        python("import seqlearn.data.d2l_compat\nprint({'torch', 'numpy', 'd2l', 'IPython'} & set(sys.modules))")
+        python("import seqlearn.d2l_compat\nprint({'torch', 'numpy', 'd2l', 'IPython'} & set(sys.modules))")
         == "set()\n"
     )
 
@@ -57,8 +57,8 @@ try:
     from d2l import torch as d2l
 except ImportError as error:
     print("torchvision" in str(error))
-import seqlearn.data.d2l_compat
-import seqlearn.data.d2l_compat as again
+import seqlearn.d2l_compat
+import seqlearn.d2l_compat as again
 from d2l import torch as d2l
 print(d2l.MultiHeadAttention.__name__, again.d2l is d2l, sum("d2l_compat" in type(f).__module__ for f in sys.meta_path))
 """)
@@ -69,7 +69,7 @@ print(d2l.MultiHeadAttention.__name__, again.d2l is d2l, sum("d2l_compat" in typ
 def test_what_needs_torchvision_says_so():
     assert "needs torchvision" in python("""
 sys.modules["torchvision"] = None
-from seqlearn.data.d2l_compat import d2l
+from seqlearn.d2l_compat import d2l
 try:
     d2l.load_data_fashion_mnist(1)
 except AttributeError as error:
@@ -91,7 +91,7 @@ def test_a_torchvision_that_works_is_left_alone(tmp_path):
     assert (
         python(
             """
-from seqlearn.data.d2l_compat import d2l
+from seqlearn.d2l_compat import d2l
 print(d2l.torchvision.real, d2l.transforms.real, sys.modules["torchvision"] is d2l.torchvision)
 """,
             path,
@@ -108,7 +108,7 @@ def test_a_torchvision_for_another_torch_does_no_harm(tmp_path, error):
     assert (
         python(
             """
-from seqlearn.data.d2l_compat import d2l
+from seqlearn.d2l_compat import d2l
 print(d2l.AddNorm.__name__, [name for name in sys.modules if "torchvision" in name])
 """,
             path,
@@ -118,9 +118,9 @@ print(d2l.AddNorm.__name__, [name for name in sys.modules if "torchvision" in na
 
 
 def test_the_one_line_is_enough_where_course_py_has_set_up(tmp_path):
-    from seqlearn.data.d2l_compat import at_every_start
+    from seqlearn.d2l_compat import at_every_start
 
-    assert at_every_start(str(tmp_path)).read_text() == "import seqlearn.data.d2l_compat\n"
+    assert at_every_start(str(tmp_path)).read_text() == "import seqlearn.d2l_compat\n"
     assert (
         python(f"""
 import site

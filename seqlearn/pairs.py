@@ -1,18 +1,19 @@
-"""A sentence, its translation, and what is known about them."""
+"""A sentence, its translation, and what is known about them. The grammar writes pairs, `data` reads them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-Link = tuple[int, int]
+Link = tuple[int, int]  # (source token, target token): positions, counted from 0
 
 
 @dataclass(frozen=True, slots=True)
 class Antecedent:
-    """A pronoun on both sides and the noun that it stands for. All numbers are token positions.
+    """A pronoun on both sides of a pair, and the noun that it stands for. All numbers are token positions.
 
-    `nearest` tells whether the noun is also the nearest noun before the pronoun (on the source side):
-    the baseline that a head which finds pronouns has to beat.
+    `source` and `target` are the pronoun, `source_noun` and `target_noun` its antecedent. `nearest` tells whether the
+    antecedent is also the nearest noun before the pronoun (on the source side): the baseline that a head which finds
+    antecedents has to beat.
     """
 
     source: int
@@ -24,7 +25,7 @@ class Antecedent:
     nearest: bool = True
 
     def reversed(self) -> Antecedent:
-        """The same fact seen from the other language."""
+        """The same fact for the pair in the other direction."""
         return Antecedent(
             self.target,
             self.target_noun,
@@ -40,9 +41,8 @@ class Antecedent:
 class Pair:
     """One sentence in two languages.
 
-    `alignment` holds gold links `(source token, target token)`, positions of `WordTokenizer` tokens; it is empty where
-    nobody wrote them down. `construction` names the pattern that made the sentence and `combinations` its noun-verb
-    pairs ("eat apple"): both only for the built-in corpus.
+    `alignment` holds the gold links between the tokens of `WordTokenizer`, and `antecedents` the pronouns whose noun is
+    known; `construction` names the kind of sentence ("question"). Only the built-in corpus fills these three.
     """
 
     source: str
@@ -50,7 +50,6 @@ class Pair:
     alignment: tuple[Link, ...] = ()
     antecedents: tuple[Antecedent, ...] = ()
     construction: str = ""
-    combinations: tuple[str, ...] = ()
 
     def reversed(self) -> Pair:
         """The pair in the other direction, links and antecedents too."""
@@ -59,5 +58,5 @@ class Pair:
             source=self.target,
             target=self.source,
             alignment=tuple(sorted((target, source) for source, target in self.alignment)),
-            antecedents=tuple(fact.reversed() for fact in self.antecedents),
+            antecedents=tuple(antecedent.reversed() for antecedent in self.antecedents),
         )

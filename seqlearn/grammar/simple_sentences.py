@@ -1,6 +1,6 @@
-"""Kinds of sentence of the built-in corpus that need no pronoun to point back.
+"""Sentences of the built-in corpus with one clause: statements, questions, comparisons, gifts.
 
-Each function writes one sentence into a draft and returns its punctuation mark.
+Each public function writes one sentence into a draft and returns its punctuation mark.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .draft import THIRD, Draft, Phrase
 from .lexicon import ATTRIBUTES, GRADABLE, KINDS, NAMES, NOUNS, NUMBERS, PREDICATES, VERBS
 from .phrases import ask, be, compare, copula, describe, do, noun_phrase, pronoun, speaker, verb_group
 
-_NOT_ME = ("you", "we", "he", "he")
+_NOT_ME = ("you", "we", "he", "he")  # whom one asks about; "he" is he or she
 _PRAISE = ("beautiful", "good", "big", "long", "small")
 _PRAISED = tuple((noun, one) for noun, fitting in ATTRIBUTES.items() for one in fitting if one.english in _PRAISE)
 _DESCRIBED = tuple(noun for noun in NOUNS if PREDICATES[noun])
@@ -37,15 +37,15 @@ _OWNED = tuple(
     for noun in KINDS[kind, ""]
     if "elder" not in noun.kinds
 )
-SURFACES = (("on", "sur"), ("on", "sur"), ("under", "sous"), ("near", "près de"))
-_AGES = {
+WHERE_LYING = (("on", "sur"), ("on", "sur"), ("under", "sous"), ("near", "près de"))
+_AGES = {  # the numbers that fit the age of a kind of noun
     "child": tuple(NUMBERS)[2:15],
     "pet": tuple(NUMBERS)[:14],
     "grown": tuple(NUMBERS)[15:],
     "any": tuple(NUMBERS),
     "grandmother": tuple(NUMBERS)[-2:],
 }
-_COMPARED = (
+_COMPARED = (  # nouns of one group are compared with each other
     NAMES,
     NAMES + KINDS["family", ""],
     *(
@@ -53,7 +53,7 @@ _COMPARED = (
         for kind in ("grown", "little", "strong", "fruit", "worn", "vessel", "building", "load", "readable")
     ),
 )
-_GIFTS = {
+_GIFTS = {  # a verb, and the kinds of nouns that are given with it
     VERBS["give"]: ("food", "thing", "given", "pet"),
     VERBS["show"]: ("thing", "given", "animal", "vehicle"),
     VERBS["bring"]: ("food", "drink", "thing", "given"),
@@ -65,7 +65,7 @@ _ASKED = tuple(VERBS[lemma] for lemma in "eat drink see buy sell read write wash
 
 def simple(draft: Draft) -> str:
     """The dog eats the apple. Marie is tired. What a beautiful bird!"""
-    roll, past = draft.random(), draft.chance(0.5)
+    roll, past = draft.roll(), draft.chance(0.5)
     if roll < 0.06:
         noun, adjective = draft.pick(_PRAISED)
         draft.put(noun_phrase(draft, noun, "what", not noun.mass and draft.chance(0.3), [adjective]))
@@ -90,12 +90,12 @@ def simple(draft: Draft) -> str:
 
 
 def _possession(draft: Draft) -> None:
-    """Append Marie has two cats; Tom doesn't have a car."""
+    """Append: Marie has two cats. Or: Tom doesn't have a car."""
     subject, negative, noun = draft.put(choose_subject(draft, ("person",))), draft.chance(0.3), draft.pick(_OWNED)
     determiner = "not a" if negative else draft.pick(("a", draft.pick(FEW)))
     adjectives = choose_adjectives(draft, noun) if draft.chance(0.3) and "family" not in noun.kinds else ()
     verb_group(draft, subject, VERBS["have"], negation="not" if negative else "")
-    draft.combine(VERBS["have"], draft.put(noun_phrase(draft, noun, determiner, determiner in NUMBERS, adjectives)))
+    draft.put(noun_phrase(draft, noun, determiner, determiner in NUMBERS, adjectives))
 
 
 # ---- Questions ----
@@ -103,7 +103,7 @@ def _possession(draft: Draft) -> None:
 
 def question(draft: Draft) -> str:
     """Does the dog eat the apple? Where is Tom?"""
-    roll, past = draft.random(), draft.chance(0.4)
+    roll, past = draft.roll(), draft.chance(0.4)
     if roll < 0.3:
         _does(draft, past)
     elif roll < 0.5:
@@ -118,7 +118,11 @@ def question(draft: Draft) -> str:
     elif roll < 0.84:
         subject = dress(draft, draft.pick((*_DESCRIBED, *NAMES)), definite=True, adjectives="none")
         describe(
-            draft, subject, choose_trait(draft, subject.noun), past, question=ask(draft, be(subject, past), subject)
+            draft,
+            subject,
+            choose_trait(draft, subject.known_noun),
+            past,
+            question=ask(draft, be(subject, past), subject),
         )
     elif roll < 0.92:
         subject = dress(draft, draft.pick((*LYING, *KINDS["animal", ""], *PEOPLE, *NAMES)), definite=True)
@@ -133,7 +137,7 @@ def question(draft: Draft) -> str:
 
 
 def _does(draft: Draft, past: bool, short: bool = False) -> None:
-    """Append does she eat the apple; with `short`, the object may be missing."""
+    """Append: does she eat the apple. With `short`, the object may be missing."""
     subject = choose_subject(draft, pronouns=_NOT_ME, definite=True)
     acts = not short or draft.chance(0.4)
     verb = choose_verb(draft, (*TRANSITIVE, VERBS["love"]) if acts else INTRANSITIVE, subject, past, affirmed=False)
@@ -141,18 +145,16 @@ def _does(draft: Draft, past: bool, short: bool = False) -> None:
     verb_group(draft, subject, verb, past, question=ask(draft, do(subject, past), subject))
     if thing:
         draft.put(thing)
-    else:
-        draft.combine(verb, subject, subject=True)
 
 
 def _what(draft: Draft, past: bool) -> None:
-    """Append what does she eat: qu'est-ce qu'elle mange, que mange-t-elle; a noun follows: que mange Marie."""
+    """Append: what does she eat. In French: qu'est-ce qu'elle mange, or que mange-t-elle, or que mange Marie."""
     subject = choose_subject(draft, pronouns=_NOT_ME, definite=True)
     verb = choose_verb(draft, _ASKED, subject, past, affirmed=False)
     draft.say("what", "que")
     start = len(draft.french)
     asked, clitic = ask(draft, do(subject, past), subject)
-    moved = draft.french[start:] if clitic else []
+    moved = draft.french[start:] if clitic else []  # in an inverted question a noun moves behind the verb
     if moved:
         del draft.french[start:]
         clitic = None
@@ -162,17 +164,18 @@ def _what(draft: Draft, past: bool) -> None:
 
 def _how_old(draft: Draft) -> None:
     subject = dress(draft, draft.pick((*NAMES, *KINDS["person", ""], *KINDS["pet", ""])), definite=True)
+    """Append: how old is Tom. In French: quel âge a Tom."""
     how, old = draft.concept(), draft.concept()
     draft.add([("how", how), ("old", old)], [("quel", how), ("âge", old)])
     copula(draft, subject, auxiliary="avoir")
     draft.put(subject)
 
 
-# ---- Being ----
+# ---- Age, existence, comparison ----
 
 
 def age(draft: Draft) -> str:
-    """Marie is eight years old: Marie a huit ans."""
+    """Marie is eight years old. In French: Marie a huit ans."""
     kind = draft.pick(("name", "name", "child", "grown", "pet", "family"))
     noun = draft.pick(NAMES if kind == "name" else KINDS[kind, ""])
     subject = draft.put(dress(draft, noun, definite=True))
@@ -185,7 +188,7 @@ def age(draft: Draft) -> str:
 
 
 def there_is(draft: Draft, asked: bool = False) -> str:
-    """There is a cat in the garden: il y a un chat, il n'y a pas de chat."""
+    """There is a cat in the garden. In French: il y a un chat, or il n'y a pas de chat."""
     noun = draft.pick((*LYING, *KINDS["animal", ""], *PEOPLE))
     past, negative = draft.chance(0.3), not asked and draft.chance(0.3)
     determiner, plural = "a", False
@@ -207,7 +210,7 @@ def there_is(draft: Draft, asked: bool = False) -> str:
         say_place(draft, phrase)
         return "."
     lying = draft.chance(0.5) or "warm" in noun.kinds
-    english, french = draft.pick(SURFACES) if lying else ("in", "dans")
+    english, french = draft.pick(WHERE_LYING) if lying else ("in", "dans")
     kind = "surface" if lying else "container"
     if "drink" in noun.kinds:
         english, french, kind = "in", "dans", "vessel"
@@ -216,7 +219,7 @@ def there_is(draft: Draft, asked: bool = False) -> str:
 
 
 def comparison(draft: Draft) -> str:
-    """Marie is taller than Tom; the cheese is better than the bread."""
+    """Marie is taller than Tom. The cheese is better than the bread."""
     nouns = draft.pick(_COMPARED)
     one, two = draft.pick(nouns), draft.pick(nouns)
     shared = [word for word in PREDICATES[one] if word in PREDICATES[two] and word.english in GRADABLE]
@@ -235,12 +238,11 @@ def comparison(draft: Draft) -> str:
 
 
 def giving(draft: Draft) -> str:
-    """Marie gives an apple to the boy; Tom shows her the flower."""
+    """Marie gives an apple to the boy. Tom shows her the flower."""
     past, negation = draft.chance(0.5), "not" if draft.chance(0.15) else ""
     subject = draft.put(choose_subject(draft, ("person",)))
     verb = choose_verb(draft, tuple(_GIFTS), subject, past, not negation)
     thing = dress(draft, draft.pick(KINDS[draft.pick(_GIFTS[verb]), ""]), subject, bool(negation))
-    draft.combine(verb, thing)
     if draft.chance(0.25) and verb.lemma not in ("sell", "read"):
         if subject.noun and draft.chance(0.5):
             receiver = speaker(draft, draft.pick(("I", "you", "we")), as_object=True)
@@ -251,7 +253,7 @@ def giving(draft: Draft) -> str:
         return "."
     verb_group(draft, subject, verb, past, negation)
     draft.put(thing)
-    kinds = ("person", "pet") if "food" in thing.noun.kinds else ("person",)
+    kinds = ("person", "pet") if "food" in thing.kinds else ("person",)
     noun = None
     while noun is None or subject.involves(noun):
         noun = draft.pick(NAMES if draft.chance(0.25) else KINDS[draft.pick(kinds), ""])

@@ -1,24 +1,19 @@
-"""The built-in corpus: a grammar that writes English sentences together with their French translations.
+"""Sentences of the built-in corpus whose pronoun has to be understood: what is "it"?
 
-`lexicon` has the words, `draft` the sentence while it grows, `phrases` the rules of both languages, `clauses` who does
-what, `sentences` and `compound` the plain kinds of sentence. Here are those whose "it" has to be understood, and
-`write_pairs`.
+`object_pronoun` and `because` each write one sentence into a draft and return its punctuation mark. A sentence names
+two nouns that "it" might stand for. Dice decide which noun is meant and whether the French genders differ, so
+that neither the nearest noun nor the gender gives the answer away.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
+from typing import NamedTuple
 
-from . import compound, sentences
 from .clauses import SPOKEN, choose_subject, dress, overlap, say_goal, say_place
+from .compound_sentences import say_opinion
 from .draft import THIRD, Draft, Phrase
-from .lexicon import ADJECTIVES, KINDS, NAMES, OBJECTS, PREDICATES, VERBS, Noun, Verb
-from .pairs import Pair
+from .lexicon import ADJECTIVES, KINDS, NAMES, OBJECTS, PREDICATES, VERBS, Noun, Verb, rows
 from .phrases import describe, pronoun, speaker, verb_group
-
-MOST = 100_000  # pairs that one call may ask for
-LONGEST = 24  # tokens of a sentence, on either side
 
 # first verb | what may follow: "finds the apple and eats it"
 _SEQUELS = """
@@ -37,7 +32,8 @@ watch | follow
 carry | sell break open
 """
 
-# doer | verb | negated or not | object or place | why the doer | why the other: "The goat eats the pear because it ..."
+# Who does what to what, and why. "The goat eats the pear because it is hungry" (the goat) or "is ripe" (the pear):
+# kind of doer | verb | + or - (negated) | kind of object or place | reasons of the doer | reasons in the object
 _REASONS = """
 animal | eat | + | fruit | hungry | ripe sweet delicious
 animal | eat | - | fruit | tired sick afraid not-hungry | rotten sour not-ripe
@@ -55,57 +51,74 @@ pet | go | - | gate | tired sick afraid | closed
 """
 
 
-def _rows(table: str) -> list[list[tuple[str, ...]]]:
-    """The cells of a table as words; look-for is one verb."""
-    return [
-        [tuple(word.replace("look-", "look ") for word in cell.split()) for cell in line.split(" | ")]
-        for line in table.strip().splitlines()
-    ]
+class _Reason(NamedTuple):
+    """A row of `_REASONS` for one noun. Only reasons that may be said of this noun are left."""
+
+    doer: str
+    verb: Verb
+    negation: str
+    noun: Noun
+    doer_whys: tuple[str, ...]
+    noun_whys: tuple[str, ...]
 
 
-def _reasons() -> list[tuple[str, Verb, str, Noun, tuple[str, ...], tuple[str, ...]]]:
-    found = []
-    for (doer,), (verb,), (sign,), (kind,), doer_whys, other_whys in _rows(_REASONS):
+class _Rivals(NamedTuple):
+    """Two phrases that "it" may stand for, and the reasons that fit each of them."""
+
+    one: Phrase
+    other: Phrase
+    one_whys: tuple[str, ...]
+    other_whys: tuple[str, ...]
+
+
+def _verb(word: str) -> Verb:
+    return VERBS[word.replace("-", " ")]
+
+
+def _reasons() -> list[_Reason]:
+    reasons = []
+    for (doer,), (verb,), (sign,), (kind,), doer_whys, noun_whys in rows(_REASONS):
         for noun in KINDS[kind, ""]:
             said = [adjective.english for adjective in PREDICATES[noun]]
-            whys = tuple(why for why in other_whys if why.removeprefix("not-") in said)
+            whys = tuple(why for why in noun_whys if why.removeprefix("not-") in said)
             if whys:
-                found.append((doer, VERBS[verb], _NEGATION[sign], noun, doer_whys, whys))
-    return found
+                reasons.append(_Reason(doer, _verb(verb), "not" if sign == "-" else "", noun, doer_whys, whys))
+    return reasons
 
 
-_NEGATION = {"+": "", "-": "not"}
-_REASON_ROWS = _reasons()  # (kind of doer, verb, negation, noun, why the doer, why the noun)
+_REASON_ROWS = _reasons()
+# Why an animal is given food or drink, or not: (negation, noun, reasons of the animal, reasons in the food).
 _GIFT_WHYS = ("hungry", "thirsty", "not-hungry", "not-thirsty", "sick")
 _GIFT_ROWS = [
-    (negation, noun, tuple(why for why in whys if why in _GIFT_WHYS), other_whys)
-    for _, verb, negation, noun, whys, other_whys in _REASON_ROWS
-    if verb.lemma in ("eat", "drink")
+    (row.negation, row.noun, tuple(why for why in row.doer_whys if why in _GIFT_WHYS), row.noun_whys)
+    for row in _REASON_ROWS
+    if row.verb.lemma in ("eat", "drink")
 ]
+# What is hidden in a box, and the reasons in it.
 _HIDING_WHYS = [ADJECTIVES[why] for why in ("ripe", "sweet", "delicious", "rotten", "interesting")]
 _HIDING_ROWS = [
-    (noun, [one.english for one in PREDICATES[noun] if one in _HIDING_WHYS])
+    (noun, tuple(one.english for one in PREDICATES[noun] if one in _HIDING_WHYS))
     for noun in OBJECTS["person", "hide"]
     if not set(_HIDING_WHYS).isdisjoint(PREDICATES[noun])
 ]
-# (first verb, second verb, noun) by who does the first and who the second.
+# (first verb, second verb, noun) for (who does the first, who does the second).
 _SEQUEL_ROWS = {
-    (one, two): [
-        (VERBS[first], VERBS[then], noun)
-        for (first,), thens in _rows(_SEQUELS)
+    (one, other): [
+        (_verb(first), _verb(then), noun)
+        for (first,), thens in rows(_SEQUELS)
         for then in thens
-        for noun in OBJECTS[one, first]
-        if noun in OBJECTS[two, then]
+        for noun in OBJECTS[one, _verb(first).lemma]
+        if noun in OBJECTS[other, _verb(then).lemma]
     ]
     for one in ("person", "animal")
-    for two in ("person", "animal")
+    for other in ("person", "animal")
 }
-_REFUSED = ("eat", "drink", "read", "take", "find", "open", "buy", "wash")  # what one may well not do next
+_REFUSED = ("eat", "drink", "read", "take", "find", "open", "buy", "wash")  # verbs that sound natural when negated
 _MEETINGS = [("see", "follow"), ("see", "watch"), ("watch", "follow"), ("wait for", "see"), ("follow", "watch")]
 
 
 def _rival(draft: Draft, kind: str, noun: Noun) -> Noun:
-    """Another noun that "it" might stand for; in half of the cases its French gender differs from that of `noun`."""
+    """Another noun that "it" might stand for. In half of the cases its French gender differs from that of `noun`."""
     other = noun
     while other is noun:
         gender = noun.gender if draft.chance(0.5) else "mf".replace(noun.gender, "")
@@ -114,7 +127,7 @@ def _rival(draft: Draft, kind: str, noun: Noun) -> Noun:
 
 
 def _rival_place(draft: Draft, doer: str, noun: Noun) -> None:
-    """Append a place that "it" might stand for too."""
+    """Append a place that "it" might stand for, too."""
     inside = ("in", "dans", "wild" if doer == "animal" else "inside")
     english, french, kind = draft.pick((inside, inside, ("near", "près de", "place")))
     draft.join(english, french, dress(draft, _rival(draft, kind, noun), definite=True))
@@ -123,17 +136,17 @@ def _rival_place(draft: Draft, doer: str, noun: Noun) -> None:
 # ---- Him, her, it, them ----
 
 
-def _object_pronoun(draft: Draft) -> str:
+def object_pronoun(draft: Draft) -> str:
     """The dog finds the apple and eats it. Marie buys the cake but Tom doesn't eat it."""
     if draft.chance(0.12):
         return _meeting(draft)
     past, alone = draft.chance(0.5), draft.chance(0.75)
     if alone and draft.chance(0.16):
-        compound.say_opinion(draft)
+        say_opinion(draft)
     doer = "person" if draft.chance(0.5) else "animal"
     other = doer if alone else "person" if draft.chance(0.6) else "animal"
     first, then, noun = draft.pick(_SEQUEL_ROWS[doer, other])
-    subject = draft.put(_finder(draft, doer, noun, (first, then) if alone else (first,), ("he",)))
+    one = subject = draft.put(_finder(draft, doer, noun, (first, then) if alone else (first,), ("he",)))
     past = past and (subject.person == THIRD or "read" not in (first.lemma, then.lemma))
     verb_group(draft, subject, first, past)
     thing = draft.put(dress(draft, noun, subject))
@@ -144,7 +157,6 @@ def _object_pronoun(draft: Draft) -> str:
     if negation and not alone:
         draft.say(",", ",")
     draft.say(*(("but", "mais") if negation else ("and", "et")))
-    one = subject
     while not alone and (subject is one or overlap(one, subject) or subject.involves(noun)):
         subject = _finder(draft, other, noun, (then,))
     if not alone:
@@ -152,8 +164,6 @@ def _object_pronoun(draft: Draft) -> str:
     elif subject.noun is None:
         subject = draft.put(speaker(draft, subject.english[0][0]))
     it = pronoun(draft, thing, "object")
-    draft.combine(first, thing)
-    draft.combine(then, thing)
     verb_group(draft, subject, then, past, negation, it, agreeing=it)
     if not placed and then.lemma not in ("take", "carry") and draft.chance(0.2):
         say_place(draft, subject, beings=False)
@@ -161,7 +171,7 @@ def _object_pronoun(draft: Draft) -> str:
 
 
 def _finder(draft: Draft, doer: str, noun: Noun, verbs: tuple[Verb, ...], he: tuple[str, ...] = ()) -> Phrase:
-    """Who does it; an animal may be taken for "it", so its gender is balanced against that of the noun."""
+    """Somebody who can do all these verbs. "It" might stand for an animal too, so the animal is chosen as a rival."""
     if doer == "person":
         spoken = all(verb.lemma in SPOKEN for verb in verbs)
         return choose_subject(draft, ("person",), (("I", "you", "we") if spoken else ()) + he)
@@ -178,30 +188,28 @@ def _meeting(draft: Draft) -> str:
     while noun is None or subject.involves(noun):
         noun = draft.pick(OBJECTS["person", "wait for"] if draft.chance(0.5) else NAMES)
     someone = draft.put(dress(draft, noun, subject))
-    draft.combine(first, someone)
     draft.say("and", "et")
     if subject.doer == "person" and draft.chance(0.4):
         verb = VERBS[draft.pick(("give", "show"))]
         verb_group(draft, subject, verb, past, "", pronoun(draft, someone, "receiver"))
-        draft.combine(verb, draft.put(dress(draft, draft.pick(KINDS["thing", ""]), subject)))
+        draft.put(dress(draft, draft.pick(KINDS["thing", ""]), subject))
     else:
         them = pronoun(draft, someone, "object")
-        draft.combine(then, someone)
         verb_group(draft, subject, then, past, "", them, agreeing=them)
     return "."
 
 
-# ---- It was ripe, it was tired ----
+# ---- It was ripe, or it was tired ----
 
 
-def _because(draft: Draft) -> str:
+def because(draft: Draft) -> str:
     """The goat didn't eat the pear because it was rotten, or because it was tired."""
-    roll, past = draft.random(), draft.chance(0.6)
+    roll, past = draft.roll(), draft.chance(0.6)
     if draft.chance(0.15):
-        compound.say_opinion(draft)
+        say_opinion(draft)
     shape = _deed if roll < 0.6 else _gift if roll < 0.85 else _hiding
-    one, other, one_whys, other_whys = shape(draft, past)
-    meant, whys = (other, other_whys) if draft.chance(0.52) else (one, one_whys)
+    rivals = shape(draft, past)
+    meant, whys = (rivals.other, rivals.other_whys) if draft.chance(0.52) else (rivals.one, rivals.one_whys)
     draft.say("because", "parce que")
     why = draft.pick(whys)
     very = why in ("tired", "sick", "heavy", "light", "ripe", "sweet", "fragile") and draft.chance(0.25)
@@ -210,96 +218,43 @@ def _because(draft: Draft) -> str:
     return "."
 
 
-def _deed(draft: Draft, past: bool) -> tuple:
-    """Append the goat eats the pear: who, what, and why either."""
+def _deed(draft: Draft, past: bool) -> _Rivals:
+    """Append: the goat eats the pear. Either may be the reason."""
     kind, verb, negation, noun, doer_whys, thing_whys = draft.pick(_REASON_ROWS)
     doer = draft.put(dress(draft, _rival(draft, kind, noun), definite=True, adjectives="neutral"))
     verb_group(draft, doer, verb, past, negation)
     if verb.lemma == "go":
-        draft.combine(verb, doer, subject=True)
         thing = say_goal(draft, noun, "to", "à")
     elif verb.lemma == "sleep":
-        draft.combine(verb, doer, subject=True)
         thing = dress(draft, noun, definite=True, adjectives="neutral", single=True)
         draft.join("in", "dans", thing)
     else:
         definite = bool(negation) or draft.chance(0.6)
         thing = dress(draft, noun, doer, definite=definite, adjectives="neutral")
-        draft.combine(verb, draft.put(thing))
+        draft.put(thing)
         if draft.chance(0.08) and verb.lemma in ("eat", "drink", "break"):
             _rival_place(draft, "animal", noun)
-    return doer, thing, doer_whys, thing_whys
+    return _Rivals(doer, thing, doer_whys, thing_whys)
 
 
-def _gift(draft: Draft, past: bool) -> tuple:
-    """Append Marie gives the apple to the goat."""
+def _gift(draft: Draft, past: bool) -> _Rivals:
+    """Append: Marie gives the apple to the goat."""
     negation, noun, animal_whys, thing_whys = draft.pick(_GIFT_ROWS)
     subject, verb = draft.put(choose_subject(draft, ("person",))), VERBS[draft.pick(("give", "give", "bring"))]
     verb_group(draft, subject, verb, past, negation)
     definite = bool(negation) or draft.chance(0.6)
     thing = draft.put(dress(draft, noun, subject, definite=definite, adjectives="neutral"))
-    draft.combine(verb, thing)
     animal = dress(draft, _rival(draft, "animal", noun), subject, definite=True, adjectives="neutral")
     draft.join("to", "à", animal)
-    return animal, thing, animal_whys, thing_whys
+    return _Rivals(animal, thing, animal_whys, thing_whys)
 
 
-def _hiding(draft: Draft, past: bool) -> tuple:
-    """Append Tom hides the letter in the box."""
+def _hiding(draft: Draft, past: bool) -> _Rivals:
+    """Append: Tom hides the letter in the box."""
     noun, thing_whys = draft.pick(_HIDING_ROWS)
     subject, verb = draft.put(choose_subject(draft, ("person",))), VERBS["hide"]
     verb_group(draft, subject, verb, past)
     thing = draft.put(dress(draft, noun, subject, definite=draft.chance(0.7), adjectives="neutral"))
-    draft.combine(verb, thing)
     box = dress(draft, _rival(draft, "container", noun), definite=True, adjectives="neutral", single=True)
     draft.join("in", "dans", box)
-    return box, thing, ("empty",), thing_whys
-
-
-# ---- The corpus ----
-
-_CONSTRUCTIONS = (  # name, share in percent, who writes it
-    ("simple", 17, sentences.simple),
-    ("question", 9, sentences.question),
-    ("object-pronoun", 20, _object_pronoun),
-    ("because", 20, _because),
-    ("mood", 4, compound.mood),
-    ("two-clauses", 7, compound.two_clauses),
-    ("relative", 6, compound.relative),
-    ("there-is", 5, sentences.there_is),
-    ("age", 2, sentences.age),
-    ("comparison", 4, sentences.comparison),
-    ("giving", 6, sentences.giving),
-)
-_WHEEL = [(name, write) for name, share, write in _CONSTRUCTIONS for _ in range(share)]
-
-
-def _write(dice: Callable[[], float], ambiguous: bool = False) -> Pair:
-    draft = Draft(dice, ambiguous)
-    name, write = draft.pick(_WHEEL)
-    return draft.finish(write(draft), name)
-
-
-def write_pairs(count: int = 30_000, seed: int = 0, ambiguous: bool = False) -> list[Pair]:
-    """Write English-French pairs, all different, with gold links and the antecedents of their pronouns.
-
-    The same arguments give the same pairs on every platform and every Python.
-
-    Args:
-        count: how many, 1 to 100,000.
-        seed: another seed writes other pairs.
-        ambiguous: leave choices that English does not settle, so that one source may come with several targets: "you"
-            is tu or vous (60 : 40), a question uses est-ce que or inversion (60 : 40). Without it sources differ too.
-
-    Raises:
-        ValueError: if `count` is out of range.
-    """
-    if not 1 <= count <= MOST:
-        raise ValueError(f"count must be between 1 and {MOST}, not {count}")
-    dice = random.Random(seed).random
-    pairs: dict[tuple[str, str], Pair] = {}
-    while len(pairs) < count:
-        pair = _write(dice, ambiguous)
-        if max(pair.alignment[-1]) < LONGEST:  # The last link is that of the punctuation mark.
-            pairs.setdefault((pair.source, pair.target if ambiguous else ""), pair)
-    return list(pairs.values())
+    return _Rivals(box, thing, ("empty",), thing_whys)

@@ -1,7 +1,7 @@
 """The words of the built-in corpus: how they inflect, and which of them go together.
 
-The tables are data to read. A cell that says `-` is empty. Kinds ("fruit", "person") say which words fit each other; a
-noun may stand for itself in a list of kinds.
+The tables are written to be read. The line above a table names its columns; a cell that says `-` is empty. A noun has
+kinds ("fruit", "person"), and verbs and adjectives list the kinds that they fit. Such a list may also name a single noun.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Noun(NamedTuple):
-    """A noun or a name, singular and plural; what has no plural here says "-"."""
+    """A noun or a name: its singular and plural in both languages ("-" if it has no plural here), gender and kinds."""
 
     english: tuple[str, str]
     french: tuple[str, str]
@@ -24,7 +24,12 @@ class Noun(NamedTuple):
 
 
 class Verb(NamedTuple):
-    """A verb. `english`: base, third person, past; `particle`: "for" of "look for"; `present`: je ... ils."""
+    """A verb.
+
+    `english` holds the base form, the third person and the past. `particle` is the "for" of "look for". `present` has
+    the six French forms, je to ils; `participle` and `auxiliary` (avoir or être) make the French past. `doers` are the
+    kinds of nouns that do it, `objects` those that it is done to.
+    """
 
     english: tuple[str, str, str]
     particle: str
@@ -41,9 +46,12 @@ class Verb(NamedTuple):
 
 
 class Adjective(NamedTuple):
-    """An adjective. `french`: masculine, feminine, their plurals, and the masculine before a vowel if it has its own.
+    """An adjective.
 
-    `before` tells its place in French; it may stand beside the first kinds, and be said of the second.
+    `comparative` is "more" for "more fragile", and empty if there is none. `french` holds the masculine, the feminine,
+    their plurals and, if there is one, the masculine before a vowel. `before` tells whether the adjective precedes the
+    noun in French. `attribute_of` are the kinds of nouns that it may accompany (the red apple), `predicate_of` those of
+    which it may be said (the apple is red).
     """
 
     english: str
@@ -163,8 +171,9 @@ leave leaves left | - | pars pars part partons partez partent parti | être | pe
 fall falls fell | - | tomb- | être | person animal | -
 """
 
-# English and its comparative ("more": more fragile) | French forms, or the masculine of a regular one
-# | may stand beside these | may be said of these. The first table stands before the noun in French, the second after.
+# English and its comparative ("more": more fragile) | French forms, or only the masculine of a regular adjective
+# | kinds that it may accompany | kinds of which it may be said.
+# The adjectives of the first table precede the noun in French, those of the second table follow the noun.
 _BEFORE = """
 big bigger | grand | strong bird owl goose thing place vehicle | strong bird owl goose place vehicle container
 small smaller | petit | child animal thing fruit place vehicle | animal fruit place vehicle container
@@ -213,6 +222,7 @@ intelligent more | intelligent | child man woman dog | person pet
 famous more | célèbre | man woman king queen hero | grown hero name hotel
 """
 
+# English | French masculine, feminine, plural
 DETERMINERS = {
     "the": ("le", "la", "les"),
     "a": ("un", "une", "des"),
@@ -226,7 +236,8 @@ DETERMINERS = {
     "our": ("notre", "notre", "nos"),
     "their": ("leur", "leur", "leurs"),
 }
-WHAT = ("quel", "quelle", "quels", "quelles")  # what a ...!
+WHAT = ("quel", "quelle", "quels", "quelles")  # masculine, feminine, and their plurals: what a dog!
+# The form of a determiner before a vowel: cet arbre, mon école.
 BEFORE_VOWEL = {"ce": "cet", "ma": "mon", "ta": "ton", "sa": "son"}
 NUMBERS = dict(
     zip(
@@ -237,7 +248,7 @@ NUMBERS = dict(
         strict=True,
     )
 )
-STATES = {"hungry": "faim", "thirsty": "soif", "afraid": "peur"}  # English is hungry; French has hunger.
+STATES = {"hungry": "faim", "thirsty": "soif", "afraid": "peur"}  # in English one is hungry, in French one has hunger
 PRESENT = {"avoir": "ai as a avons avez ont".split(), "être": "suis es est sommes êtes sont".split()}
 IMPERFECT = {
     "avoir": "avais avais avait avions aviez avaient".split(),
@@ -246,35 +257,43 @@ IMPERFECT = {
 
 
 def starts_with_vowel(word: str) -> bool:
-    """Whether le, la, je, que ... lose their vowel before this French word: l'homme, but le héros."""
+    """Whether le, la, je or que lose their vowel before this French word: l'homme, but le héros."""
     return word[0].lower() in "aâeéêèiîoôœuyh" and not word.startswith(("héros", "hibou", "haricot", "hache"))
 
 
 def agree(masculine: str, gender: str, plural: bool) -> str:
-    """A regular form: mangé, mangée, mangés, mangées; pris stays pris in the plural, triste in the feminine."""
+    """A regular French form: mangé, mangée, mangés, mangées. But pris has no plural s, and triste no feminine e."""
     word = masculine + "e" if gender == "f" and not masculine.endswith("e") else masculine
     return word + "s" if plural and not word.endswith("s") else word
 
 
-def _rows(table: str) -> list[list[tuple[str, ...]]]:
+def rows(table: str) -> list[list[tuple[str, ...]]]:
+    """A table of text as rows of cells; each cell is a tuple of words."""
     return [[tuple(cell.split()) for cell in line.split("|")] for line in table.strip().splitlines()]
 
 
 def _fits(noun: Noun, kinds: tuple[str, ...]) -> bool:
+    """Whether the noun, or one of its kinds, is in a list of kinds."""
     return noun.english[0] in kinds or any(kind in kinds for kind in noun.kinds)
 
 
-def _verb(english, particle, french, auxiliary, doers, objects) -> Verb:
-    if len(french) == 1:
+_Cell = tuple[str, ...]
+
+
+def _verb(english: _Cell, particle: _Cell, french: _Cell, auxiliary: _Cell, doers: _Cell, objects: _Cell) -> Verb:
+    """A verb from a row of the table."""
+    if len(french) == 1:  # a regular verb, given by its stem
         stem = french[0].strip("-")
         french = tuple(stem + ending for ending in ("e", "es", "e", "ons", "ez", "ent", "é"))
-    return Verb(english, particle[0].strip("-"), french[:6], french[6], auxiliary[0], doers, objects)
+    base, third_person, past = english
+    return Verb((base, third_person, past), particle[0].strip("-"), french[:6], french[6], auxiliary[0], doers, objects)
 
 
-def _adjective(before: bool, english, french, beside, said) -> Adjective:
-    if len(french) == 1:
+def _adjective(before: bool, english: _Cell, french: _Cell, attribute_of: _Cell, predicate_of: _Cell) -> Adjective:
+    """An adjective from a row of a table."""
+    if len(french) == 1:  # a regular adjective, given by its masculine
         french = tuple(agree(french[0], gender, plural) for plural in (False, True) for gender in "mf")
-    return Adjective(english[0], english[1].strip("-"), french, before, beside, said)
+    return Adjective(english[0], english[1].strip("-"), french, before, attribute_of, predicate_of)
 
 
 NOUNS = tuple(
@@ -287,23 +306,24 @@ NAMES = tuple(
     for gender, names in (("m", _MEN), ("f", _WOMEN))
     for name in names.split()
 )
-VERBS = {verb.lemma: verb for verb in (_verb(*row) for row in _rows(_VERBS))}
-ADJECTIVES = {row[0][0]: _adjective(table is _BEFORE, *row) for table in (_BEFORE, _AFTER) for row in _rows(table)}
+VERBS = {verb.lemma: verb for verb in (_verb(*row) for row in rows(_VERBS))}
+ADJECTIVES = {row[0][0]: _adjective(table is _BEFORE, *row) for table in (_BEFORE, _AFTER) for row in rows(table)}
 GRADABLE = tuple(word for word, adjective in ADJECTIVES.items() if adjective.comparative)
-# Nouns by kind and gender: KINDS["fruit", "m"]; KINDS["fruit", ""] has both genders.
+# Nouns by kind and gender: KINDS["fruit", "m"]. KINDS["fruit", ""] has both genders.
 KINDS = {
     (kind, gender): tuple(noun for noun in NOUNS if kind in noun.kinds and gender in ("", noun.gender))
     for kind in sorted({kind for noun in NOUNS for kind in noun.kinds})
     for gender in ("", "m", "f")
 }
+# The adjectives that may accompany a noun, and those that may be said of a noun or a name.
 ATTRIBUTES = {noun: tuple(one for one in ADJECTIVES.values() if _fits(noun, one.attribute_of)) for noun in NOUNS}
 PREDICATES = {
     noun: tuple(one for one in ADJECTIVES.values() if _fits(noun, one.predicate_of)) for noun in (*NOUNS, *NAMES)
 }
 
 
-def _touch(doer: str, verb: Verb) -> tuple[Noun, ...]:
-    """What a person or an animal does this to: animals read nothing, buy nothing and drink no tea."""
+def _objects(doer: str, verb: Verb) -> tuple[Noun, ...]:
+    """What a person or an animal does this to. Animals read nothing, buy nothing and drink no tea."""
     if not {doer, "strong" if doer == "animal" else doer} & set(verb.doers):
         return ()
     nouns = tuple(noun for noun in NOUNS if _fits(noun, verb.objects))
@@ -312,5 +332,5 @@ def _touch(doer: str, verb: Verb) -> tuple[Noun, ...]:
     return tuple(noun for noun in nouns if _fits(noun, ("food", "plain", "animal", "person", "bone", "key", "hat")))
 
 
-# What is eaten, bought ... by whom: OBJECTS["person", "buy"].
-OBJECTS = {(doer, lemma): _touch(doer, verb) for doer in ("person", "animal") for lemma, verb in VERBS.items()}
+# The objects of a verb, by who does it: OBJECTS["person", "buy"].
+OBJECTS = {(doer, lemma): _objects(doer, verb) for doer in ("person", "animal") for lemma, verb in VERBS.items()}

@@ -1,0 +1,115 @@
+"""Importing this module makes `from d2l import torch as d2l` work with current packages.
+
+The environment that course.py makes imports this module whenever Python starts (`at_every_start`), so the one line is
+enough there. Anywhere else, `from seqlearn.d2l_compat import d2l` gives the same module, and no tool that sorts imports
+can put it in the wrong order.
+
+d2l 0.17.0 is the only release that fits current versions of numpy and matplotlib. Two things stand in its way: it
+imports torchvision, for image chapters that this course does not use, and it calls a function that IPython 9 no longer
+has. So while `d2l.torch` is being imported, an empty module stands in for torchvision, unless a working torchvision is
+installed. Nothing else changes: neither `sys.modules`, nor IPython, nor any program that does not import d2l.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import sysconfig
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+
+class _Absent(ModuleType):
+    """A module without contents. Whoever asks for an attribute is told what is missing."""
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise AttributeError(
+            f"{self.__name__}.{name} is not there: this part of d2l needs torchvision, which is absent"
+        )
+
+
+def _works(name: str) -> bool:
+    """Whether a module can be imported. A failed attempt leaves nothing in `sys.modules`."""
+    before = set(sys.modules)
+    try:
+        importlib.import_module(name)
+    except Exception:  # a torchvision for another torch raises a RuntimeError or an OSError, depending on its version
+        for added in set(sys.modules) - before:
+            if added.partition(".")[0] == name:
+                del sys.modules[added]
+        return False
+    return True
+
+
+@contextmanager
+def _torchvision() -> Iterator[None]:
+    """Within the block, torchvision can be imported."""
+    if _works("torchvision"):
+        yield
+        return
+    modules = {name: _Absent(name) for name in ("torchvision", "torchvision.transforms")}
+    vars(modules["torchvision"])["transforms"] = modules["torchvision.transforms"]
+    sys.modules.update(modules)
+    try:
+        yield
+    finally:
+        for name in modules:
+            sys.modules.pop(name, None)
+
+
+def _use_svg_display() -> None:
+    """Show figures as SVG: d2l.use_svg_display, with the function that IPython has had for this since version 8."""
+    from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+    set_matplotlib_formats("svg")
+
+
+class _Loader(SourceFileLoader):
+    """Loads `d2l.torch` with a torchvision to import, and replaces its function for SVG."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        with _torchvision():
+            super().exec_module(module)
+        vars(module)["use_svg_display"] = _use_svg_display
+
+
+class _Finder(MetaPathFinder):
+    """Hands `d2l.torch`, and no other module, to the loader above."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path) if name == "d2l.torch" else None
+        if spec is None or spec.origin is None:
+            return None
+        return spec_from_file_location(name, spec.origin, loader=_Loader(name, spec.origin))
+
+
+def at_every_start(folder: str | None = None) -> Path:
+    """Make every Python of this environment import this module when it starts, by a `.pth` file in site-packages.
+
+    Python reads `.pth` files in alphabetical order: this one comes after those by which pip makes seqlearn importable.
+
+    Args:
+        folder: where to write the file. Default: site-packages.
+    """
+    path = Path(folder or sysconfig.get_path("purelib"), "seqlearn-d2l.pth")
+    path.write_text(f"import {__name__}\n", encoding="ascii")
+    return path
+
+
+def __getattr__(name: str) -> ModuleType:
+    """`from seqlearn.d2l_compat import d2l` gives `d2l.torch`, imported at that moment and not before."""
+    if name == "d2l":
+        return importlib.import_module("d2l.torch")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+sys.meta_path.insert(0, _Finder())
