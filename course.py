@@ -8,8 +8,8 @@
     python3 course.py refresh 04        for authors: run lesson 04 and store its outputs
 
 The first call makes .venv from constraints.txt: it needs a network and about two minutes. Later calls need neither.
-This file uses only the standard library and the syntax of Python 3.8: an old Python must be able to say that it is old.
 """
+# Only the standard library and the syntax of Python 3.8: an old Python must be able to say that it is too old.
 
 import argparse
 import contextlib
