@@ -264,7 +264,7 @@ class Translator:
         return best if n_best is not None else [hypotheses[0] for hypotheses in best]
 
     @overload
-    def translate(  # pyright: ignore[reportOverlappingOverload]: a str is a Sequence[str], too
+    def translate(  # pyright: ignore[reportOverlappingOverload]  a str is a Sequence[str], too
         self, sentences: str, batch_size: int = 64, *, n_best: None = None, **options: Any
     ) -> str: ...
     @overload
@@ -272,7 +272,7 @@ class Translator:
         self, sentences: Sequence[str], batch_size: int = 64, *, n_best: None = None, **options: Any
     ) -> list[str]: ...
     @overload
-    def translate(  # pyright: ignore[reportOverlappingOverload]: a str is a Sequence[str], too
+    def translate(  # pyright: ignore[reportOverlappingOverload]  a str is a Sequence[str], too
         self, sentences: str, batch_size: int = 64, *, n_best: int, **options: Any
     ) -> list[str]: ...
     @overload

@@ -6,14 +6,14 @@ import pytest
 LONGEST = [
     "notebooks/09-", "notebooks/11-", "notebooks/05-", "notebooks/06-", "notebooks/10-", "notebooks/07-",
     "tests/browser/test_jupyterlab.py", "tests/lessons/test_lesson11.py", "tests/browser/", "tests/test_decoding.py",
-    "notebooks/", "tests/data/", "tests/test_",
+    "notebooks/", "tests/data/", "tests/grammar/", "tests/test_",
 ]  # fmt: skip
 
 # What `course.py test --quick` leaves out, beside the tests with `@pytest.mark.slow`: names of files or tests, or how
 # they begin. A test of a second belongs in neither.
 SLOW = [
     "notebooks/", "tests/browser/",
-    "tests/data/test_d2l_compat.py", "tests/data/test_hostile.py",
+    "tests/test_d2l_compat.py", "tests/data/test_hostile.py",
     "tests/lessons/test_lesson11.py::test_the_reading_of_the_table_is_that_of_the_model",
     "tests/lessons/test_lesson11.py::test_the_second_road",
     "tests/lessons/test_lesson11.py::test_two_roads_on_other_sentences",
@@ -22,7 +22,7 @@ SLOW = [
     "tests/test_assets.py",
     "tests/test_decoding.py::test_a_beam_as_wide_as_the_tree", "tests/test_decoding.py::test_beam_equals_the_slow_loop",
     "tests/test_decoding.py::test_greedy_equals_the_slow_loop",
-    "tests/test_reading.py::test_the_rule_finds_every_noun",
+    "tests/grammar/test_noun_phrases.py::test_the_rule_finds_every_noun",
     "tests/test_translator.py::test_translates_what_it_never_saw",
 ]  # fmt: skip
 

@@ -34,7 +34,7 @@ def train_command() -> Callable[..., None]:
         train(**options)
 
     parameters = [*shared, *_model_options()]
-    command.__signature__ = signature.replace(parameters=parameters)  # pyright: ignore[reportAttributeAccessIssue]: typer reads the options from it
+    command.__signature__ = signature.replace(parameters=parameters)  # pyright: ignore[reportAttributeAccessIssue]  typer reads it
     command.__annotations__ = {each.name: each.annotation for each in parameters}
     return sentence_for_errors(command)
 

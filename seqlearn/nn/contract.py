@@ -48,7 +48,7 @@ wrapper. Here is a complete one. It knows nothing of languages: it copies its so
 >>> best.tokens, best.finished
 ([5, 7, 6], True)
 
-Two things are optional. A decoder with `features(tokens, state)` and an output layer `dense`, so that
+Two things are optional. A `FeatureDecoder`, with `features(tokens, state)` and an output layer `dense`, so that
 `dense(features)` are the logits, is trained without all logits in memory. An attention layer with an attribute `record`
 (see `seqlearn.nn.recording`) shows its weights to `record_attention`, and with `kind` to the views.
 """
@@ -96,6 +96,24 @@ class Decoder(Protocol):
         state: Any,  # Any: a decoder takes its own states only
     ) -> tuple[Float[Tensor, "rows steps vocab"], Any]:  # and returns one
         """The logits after each of these tokens, and the state after the last one."""
+        ...
+
+
+@runtime_checkable
+class FeatureDecoder(Decoder, Protocol):
+    """A decoder whose logits are `dense(features)`: it can be trained without all logits in memory."""
+
+    @property
+    def dense(self) -> nn.Linear:
+        """The output layer."""
+        ...
+
+    def features(
+        self,
+        tokens: Int[Tensor, "rows steps"],
+        state: Any,  # Any: as in `Decoder`
+    ) -> tuple[Float[Tensor, "rows steps hiddens"], Any]:  # and here
+        """What `dense` turns into logits, and the state after the last token."""
         ...
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, cast
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ..data.batches import Batch, Batches
+from ..nn.contract import FeatureDecoder, Model, eval_mode
 
 MANY_LOGITS = 2**20  # in a batch; from this number on, the loss in chunks is faster
 # torch 2.13 and later can compute the loss in chunks, without label smoothing.
@@ -18,13 +19,6 @@ CHUNKS = (
     if hasattr(nn, "LinearCrossEntropyOptions")
     else None
 )
-
-
-class Model(Protocol):
-    """The two parts of a model under the encoder/decoder contract."""
-
-    encoder: Any  # Any: called with (source, source_lens); what it returns is for the decoder alone
-    decoder: Any  # Any: `features` and `dense` are optional parts of the contract
 
 
 def token_loss(
@@ -59,27 +53,22 @@ def batch_loss(
     labels = batch.target[:, 1:]
     if teacher_forcing < 1:
         logits = sampled_logits(model, batch, teacher_forcing)
-    elif not label_smoothing and _pays_in_chunks(model, labels):
-        return _loss_without_logits(model, batch, pad)
+    elif not label_smoothing and (decoder := _decoder_for_chunks(model, labels)):
+        state = decoder.init_state(cast(Model, model).encoder(batch.source, batch.source_lens))
+        features, _ = decoder.features(batch.target[:, :-1], state)
+        return chunked_loss(features, decoder.dense, labels, pad)
     else:
         logits = model(batch.source, batch.source_lens, batch.target[:, :-1])
     return token_loss(logits, labels, pad, label_smoothing)
 
 
-def _pays_in_chunks(model: nn.Module, labels: Int[Tensor, "batch steps"]) -> bool:
-    """Whether the decoder can give features instead of logits, and the batch has so many logits that it pays."""
+def _decoder_for_chunks(model: nn.Module, labels: Int[Tensor, "batch steps"]) -> FeatureDecoder | None:
+    """The decoder, if it can give features instead of logits, and the batch has so many logits that this pays."""
     decoder = getattr(model, "decoder", None)
-    if CHUNKS is None or decoder is None or not hasattr(decoder, "features"):
-        return False
+    if CHUNKS is None or not isinstance(decoder, FeatureDecoder):
+        return None
     many = labels.numel() * decoder.dense.out_features >= MANY_LOGITS
-    return many and not torch.is_autocast_enabled(labels.device.type)
-
-
-def _loss_without_logits(model: nn.Module, batch: Batch, pad: int) -> Float[Tensor, ""]:
-    parts = cast(Model, model)
-    state = parts.decoder.init_state(parts.encoder(batch.source, batch.source_lens))
-    features, _ = parts.decoder.features(batch.target[:, :-1], state)
-    return chunked_loss(features, parts.decoder.dense, batch.target[:, 1:], pad)
+    return decoder if many and not torch.is_autocast_enabled(labels.device.type) else None
 
 
 def chunked_loss(
@@ -124,11 +113,9 @@ def mean_loss(model: nn.Module, batches: Batches, device: torch.device | str | N
         device: where the batches are moved. Default: where the model is.
     """
     device = next(model.parameters()).device if device is None else device
-    was_training, total, tokens = model.training, 0.0, 0
-    model.eval()
-    with torch.inference_mode():
+    total, tokens = 0.0, 0
+    with eval_mode(model):
         for batch in batches:
             total += float(batch_loss(model, batch.to(device), batches.pad))
             tokens += batch.tokens
-    model.train(was_training)
     return total / tokens

@@ -9,6 +9,7 @@ from seqlearn.data.batches import Batch, Batches
 from seqlearn.data.text import Language
 from seqlearn.nn.seq2seq import bahdanau, seq2seq
 from seqlearn.nn.transformer import transformer
+from seqlearn.pairs import Pair
 from seqlearn.training import History, batch_loss, constant, fit, loop, losses, mean_loss, token_loss
 
 LINES = [" ".join("abcdef"[(i + j) % 6] for j in range(1 + i % 4)) for i in range(48)]
