@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from ..nn.attention import AttentionMap
 from ..reading import average, rollout
 from .base import View, unpack
+from .fonts import any_script
 from .maps import heatmap
 from .sentence_maps import SHOWS, attention_record, checked, draw_heads, frame, has_rollout, misplaced
 
@@ -113,6 +114,7 @@ class AttentionView(View, static="attention heads attention_view"):
         also = f", also {others}" if others else ""
         return f"{self.kind}, {layers} layers, {heads} heads, {queries} queries, {keys} keys{also}"
 
+    @any_script
     def figure(self) -> Figure:
         """The heat map of what is shown, and the small maps of all heads beside it, where there are several."""
         one, drawn = self.shown, self.record["maps"][list(self.maps).index(self.kind)]

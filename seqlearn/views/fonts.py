@@ -16,6 +16,7 @@ FONTS = (  # tried in this order for each letter, as far as they are installed; 
     *("Noto Sans Arabic", "Geeza Pro", "Noto Sans Hebrew", "Noto Sans Devanagari", "Nirmala UI", "Arial Unicode MS"),
 )
 BOX = "□"
+SETTINGS = {"text.usetex": False, "text.parse_math": True, "axes.formatter.use_mathtext": False}
 IN_ONE_LINE = {"\n": "⏎", "\t": "⇥"}
 
 
@@ -26,15 +27,15 @@ def families(installed: Iterable[str] | None = None) -> list[str]:
 
 
 def any_script(draw: Callable[..., Figure]) -> Callable[..., Figure]:
-    """Decorates what makes a figure: its texts may be in any script, and a dollar in them is a dollar.
+    """Decorates a function that makes a figure: the texts of the figure may be in any script.
 
-    Other settings stay as they are, unlike in `rc_context`: the first figure of a notebook changes one, and where that
-    is undone, no later figure is shown.
+    TeX and other settings of a style are set back meanwhile, so that `literal` works. All other settings stay as they
+    are, unlike in `rc_context`: the first figure of a notebook changes one, and undoing that hides all later figures.
     """
 
     @functools.wraps(draw)
     def drawn(*args, **kwargs):
-        settings = {"font.family": families(), "text.parse_math": False}
+        settings = {"font.family": families()} | SETTINGS
         before = {name: matplotlib.rcParams[name] for name in settings}
         matplotlib.rcParams.update(settings)
         try:
@@ -56,10 +57,15 @@ def drawable(text: str, letters: frozenset[int] | None = None) -> str:
     return "".join(letter if letter == "\n" or ord(letter) in letters else BOX for letter in seen)
 
 
+def literal(text: str) -> str:
+    """The text as matplotlib needs it to draw exactly what was typed: a dollar is a dollar, and starts no formula."""
+    return drawable(text).replace("$", r"\$")
+
+
 def short_label(text: str, most: int = 40) -> str:
-    """The text of a token in one line, no longer than `most` letters, as it can be drawn."""
+    """The text of a token, literal, in one line of at most `most` letters."""
     line = drawable("".join(IN_ONE_LINE.get(letter, letter) for letter in text))
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return literal(line if len(line) <= most else line[: most - 1] + "…")
 
 
 @functools.cache

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ..data.pairs import Link
 from ..nn.attention import AttentionMap
-from .fonts import any_script, drawable, short_label
+from .fonts import any_script, literal, short_label
 
 CMAP = "viridis"  # evenly graded in lightness: readable in grey, and by colour-blind eyes
 AXIS_NAMES = {
@@ -80,7 +80,7 @@ def heatmap(
         ring = ax.scatter(*zip(*marks, strict=True), s=90, facecolors="none", edgecolors="crimson", linewidths=1.5)
         ax.legend([ring], [LINK_LABEL], loc="upper left", bbox_to_anchor=(0, -0.02), frameon=False)
     if title:
-        ax.set_title(drawable(title))
+        ax.set_title(literal(title))
     return ax.figure
 
 
@@ -129,7 +129,7 @@ def all_heads(attention: AttentionMap, *, title: str = "", limits: tuple[float, 
     figure.colorbar(image, bar, label="attention weight")
     figure.supxlabel(AXIS_NAMES[attention.kind][0], y=0.08 / size[1], fontsize=10)
     figure.supylabel(AXIS_NAMES[attention.kind][1], x=0.08 / size[0], fontsize=10)
-    figure.suptitle(drawable(title), y=1 - 0.08 / size[1], va="top")
+    figure.suptitle(literal(title), y=1 - 0.08 / size[1], va="top")
     return figure
 
 
@@ -175,7 +175,7 @@ def grid(
     lines = 0.5 if values.numel() <= 400 else 0.0  # between very many cells they would be all that is seen
     how: dict[str, Any] = {"square": texts is None and values.numel() <= 1024, "linewidths": lines}
     if texts is not None:
-        how |= {"annot": np.array([list(map(drawable, row)) for row in texts], dtype=object), "fmt": ""}
+        how |= {"annot": np.array([list(map(literal, row)) for row in texts], dtype=object), "fmt": ""}
     array = values.detach().cpu().double().numpy()
     if values.dtype == torch.bool:
         _cells(ax, array, rows, columns, vmin=0, vmax=1, cmap=ListedColormap([MASKED, OPEN]), cbar=False, **how)
@@ -190,7 +190,7 @@ def grid(
         ax.set_facecolor(ODD)
         for row, column in zip(*np.nonzero(~finite), strict=True):
             ax.text(column + 0.5, row + 0.5, str(array[row, column]), ha="center", va="center")
-    ax.set(xlabel=drawable(xlabel), ylabel=drawable(ylabel), title=drawable(title))
+    ax.set(xlabel=literal(xlabel), ylabel=literal(ylabel), title=literal(title))
     return ax.figure
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -12,9 +13,10 @@ import numpy as np
 from IPython.display import display
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from ..training.loop import History
-from .fonts import any_script, drawable
+from .fonts import any_script, drawable, literal
 from .maps import CMAP, MASKED, ODD, OPEN, all_heads, grid, heatmap, label_axis, new_axes  # noqa: F401  one front door
 
 TRAIN, VALID = "#0072B2", "#D55E00"  # Okabe and Ito's blue and vermillion
@@ -24,6 +26,7 @@ LOOKS = [  # of lines: apart in colour, in lightness and in their marks
 ]  # fmt: skip
 
 
+@any_script
 def length_histogram(
     lengths: Mapping[str, Iterable[int]], *, title: str = "", most: int | None = None, ax: Axes | None = None
 ) -> Figure:
@@ -49,15 +52,16 @@ def length_histogram(
         counts = np.bincount(counted.clip(max=end), minlength=end + 1)[start:]
         shift = (number - (len(listed) - 1) / 2) * width
         how = {"color": color, "edgecolor": "white", "hatch": ("", "///")[number % 2]}  # apart in grey, too
-        ax.bar(places + shift, counts, width, label=f"{name} (median {np.median(counted):.0f})", **how)
+        ax.bar(places + shift, counts, width, label=f"{literal(name)} (median {np.median(counted):.0f})", **how)
     every = -(-len(places) // 25)
     names = [f"{place}+" if place == end < longest else str(place) for place in places]
     ax.set_xticks(places[::-every][::-1], names[::-every][::-1])
-    ax.set(xlabel="length (tokens)", ylabel="sentences", title=title)
+    ax.set(xlabel="length (tokens)", ylabel="sentences", title=literal(title))
     ax.legend(frameon=False)
     return ax.figure
 
 
+@any_script
 def bars(
     values: Mapping[str, float],
     *,
@@ -76,14 +80,16 @@ def bars(
         ax: where to draw; default: a new figure.
     """
     ax = new_axes(ax, 7.5, 0.9 + 0.38 * len(values))
-    drawn = ax.barh(list(values), list(values.values()), color=TRAIN)
-    ax.bar_label(drawn, [form.format(value) for value in values.values()], padding=4)
+    drawn = ax.barh(range(len(values)), list(values.values()), color=TRAIN)
+    ax.set_yticks(range(len(values)), list(map(literal, values)))
+    ax.bar_label(drawn, [literal(form.format(value)) for value in values.values()], padding=4)
     ax.invert_yaxis()
-    ax.set(xlabel=xlabel, title=title, xlim=(0, limit or 1.18 * max(values.values()) or 1))
+    ax.set(xlabel=literal(xlabel), title=literal(title), xlim=(0, limit or 1.18 * max(values.values()) or 1))
     ax.spines[["top", "right"]].set_visible(False)
     return ax.figure
 
 
+@any_script
 def quality_by_length(
     runs: Mapping[str, Sequence[Mapping[str, Any]]], *, title: str = "", ax: Axes | None = None
 ) -> Figure:
@@ -104,28 +110,47 @@ def quality_by_length(
     ax, places = new_axes(ax, 7.5, 4), range(len(grouped[0]))
     for (name, listed), look in zip(runs.items(), itertools.cycle(LOOKS)):
         scores = np.array([[part["bleu"] for part in run["bins"]] for run in listed])
-        label = name if len(listed) == 1 else f"{name} ({len(listed)} seeds)"
+        label = literal(name) + (f" ({len(listed)} seeds)" if len(listed) > 1 else "")
         ax.plot(places, scores.mean(0), label=label, **look)
         ax.fill_between(places, scores.min(0), scores.max(0), color=look["color"], alpha=0.2, linewidth=0)
     ax.set_xticks(places, [f"{low}-{high}\n(n={count})" for low, high, count in grouped[0]])
-    ax.set(xlabel="length of the source (tokens; n: sentences)", ylabel="BLEU", ylim=(0, 103), title=title)
+    ax.set(xlabel="length of the source (tokens; n: sentences)", ylabel="BLEU", ylim=(0, 103), title=literal(title))
     ax.grid(axis="y", alpha=0.3)
     ax.legend(frameon=False, loc="lower left")
     return ax.figure
 
 
+@any_script
 def loss_curves(history: History, ax: Axes | None = None) -> Figure:
     """The loss after each update (smoothed) and on the validation data after each epoch."""
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
+    ax = new_axes(ax, 6, 3.6)
     epochs = max(history.epochs, 1)
     smooth = _running_mean(history.batch_losses)
     ax.plot([(index + 1) * epochs / len(smooth) for index in range(len(smooth))], smooth, color=TRAIN, label="training")
     ax.plot(range(1, history.epochs + 1), history.valid_losses, "o--", color=VALID, label="validation")
     ax.set(xlabel="epoch", ylabel="loss (nats per token)", yscale="log", title="Loss")
-    ax.grid(alpha=0.3, which="both")
+    ax.yaxis.set_major_locator(RoundNumbers())
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda loss, index: f"{loss:g}"))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.grid(alpha=0.3)
     ax.legend()
     return ax.figure
+
+
+class RoundNumbers(LogLocator):
+    """Round numbers on a logarithmic axis, such as 0.1, 0.2, 0.5, 1, 2: about as many over one decade as over ten."""
+
+    def tick_values(self, vmin: float, vmax: float) -> np.ndarray:
+        """The numbers from `vmin` to `vmax` that get a tick, at least 4 of them where the axis is long enough."""
+        low, high = sorted((vmin, vmax))
+        powers = 10.0 ** np.arange(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        for factors in ([1], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 7]):
+            ticks = np.outer(powers, factors).flatten()
+            ticks = ticks[(low <= ticks) & (ticks <= high)]
+            if len(ticks) >= 4:
+                return ticks[:: -(-len(ticks) // 10)]
+        ticks = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(low, high)  # less than a decade is almost linear
+        return ticks[(low <= ticks) & (ticks <= high)]
 
 
 def _running_mean(values: Sequence[float], keep: float = 0.95) -> list[float]:
@@ -145,6 +170,7 @@ def text_table(rows: Sequence[Sequence[str]], columns: Sequence[str], width: int
         [textwrap.fill(cell, max(8, width * share // sum(shares))) for cell, share in zip(row, shares, strict=True)]
         for row in rows
     ]
+    columns, wrapped = list(map(literal, columns)), [list(map(literal, row)) for row in wrapped]
     heights = [1.3] + [1.3 * max(cell.count("\n") + 1 for cell in row) for row in wrapped]
     figure, ax = plt.subplots(figsize=(width / 11, 0.24 * sum(heights)), layout="constrained")
     ax.axis("off")
@@ -186,6 +212,6 @@ class LivePlot:
         self.axes[1].axis("off")
         self.axes[1].set_title(f"Translations after epoch {history.epochs}", loc="left")
         lines = "\n".join(f"{source}\n    → {translation}" for source, translation in self.samples(model))
-        self.axes[1].text(0, 0.97, drawable(lines), va="top", fontsize=10, linespacing=1.5, wrap=True)
+        self.axes[1].text(0, 0.97, literal(lines), va="top", fontsize=10, linespacing=1.5, wrap=True)
         if self.handle is not None:  # None outside a notebook
             self.handle.update(self.figure)
