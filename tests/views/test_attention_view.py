@@ -2,7 +2,6 @@
 
 import base64
 import math
-import time
 
 import matplotlib
 import numpy as np
@@ -259,13 +258,7 @@ def test_the_picture_of_a_long_sentence_has_few_labels():
 
 def test_the_bundle_of_a_notebook():
     view, before = AttentionView(attention(layers=8, heads=8, queries=20, keys=20)), plt.get_fignums()
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        data, _ = view._repr_mimebundle_()
-        times.append(time.perf_counter() - start)
-    print("64 heads of 20 tokens as a picture, seconds:", [round(seconds, 2) for seconds in times])
-    assert min(times) < 2, "on a slow machine; half a second elsewhere"
+    data, _ = view._repr_mimebundle_()
     assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
     assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 250_000
     assert plt.get_fignums() == before, "a figure that pyplot knows would be shown a second time"
