@@ -1,9 +1,9 @@
 """How long the views let a learner wait: python benchmarks/views.py
 
 The first part is what Python does: a translation with all that `TranslatorView` shows of it, and the pictures that a
-notebook stores. The second part is what a browser does, in Chromium, on pages of their own: a script makes an event and
-waits until the answer is painted, at least two frames, each 17 ms on a screen with 60 pictures a second. This part needs
-playwright, one of the test requirements, and is left out where no browser is found.
+notebook stores. The second part is what a browser does, in Chromium, on pages of their own: a script makes an event
+and waits until the answer is painted, at least two frames, each 17 ms on a screen with 60 pictures a second. This part
+needs playwright, one of the test requirements, and is left out where no browser is found.
 
 Each line has the median and the largest of several runs, in milliseconds. Machines differ. A learner feels a wait where
 the median of an event is above 100 ms, or that of a picture above 1,000 ms.
@@ -55,7 +55,7 @@ EVENTS = """async ([act, count]) => {
 
 
 def pointing(selector: str, x: str, y: str, index: str = "0") -> str:
-    """JavaScript that moves the mouse over an element; `x`, `y` and `index` may depend on `i`, the number of the run."""
+    """JavaScript that moves the mouse over an element; `x`, `y` and `index` may contain `i`, the number of the run."""
     place = f"clientX: box.left + {x}, clientY: box.top + {y}"
     return f"""const node = document.querySelectorAll("{selector}")[{index}]; const box = node.getBoundingClientRect();
         node.dispatchEvent(new PointerEvent("pointermove", {{ bubbles: true, {place} }}))"""
