@@ -24,15 +24,9 @@ import torch
 from seqlearn.nn.attention import AttentionMap
 from seqlearn.nn.positions import sinusoids
 from seqlearn.translator import Translator
-from seqlearn.views.attention_steps import AttentionSteps
-from seqlearn.views.attention_view import AttentionView
-from seqlearn.views.base import View
-from seqlearn.views.beam_view import BeamView
+from seqlearn.views import AttentionSteps, AttentionView, BeamView, KernelView, PositionView, TranslatorView, View
 from seqlearn.views.gallery import SENTENCE, tree_search
-from seqlearn.views.kernel_view import KernelView
-from seqlearn.views.position_view import PositionView
-from seqlearn.views.translations import translated
-from seqlearn.views.translator_view import TranslatorView
+from seqlearn.views.translator.data import translated
 
 ROUNDS = 10
 LONG = "the girl " * 50
@@ -102,7 +96,7 @@ EVENTS_OF = {
         "another translation": "model.set('chosen', (i + 1) % 2)",
     },
     "AttentionView": {
-        "64 heads of 64 x 64 drawn anew": "model.set('record', { ...model.get('record'), again: i })",
+        "64 heads of 64 x 64 drawn anew": "model.set('data', { ...model.get('data'), again: i })",
         "hover over 64 x 64 weights": pointing(".looks .body", "4", "6 * i + 9"),
         "another head": "model.set('head', (i + 1) % 8)",
         "another threshold": "model.set('threshold', (i + 2) / 20)",
@@ -111,7 +105,7 @@ EVENTS_OF = {
         "another step of 256 x 256": "model.set('step', (i + 1) % 5)",
         "hover over 256 x 256": pointing("[role=application]", "9 + 4 * i", "9"),
     },
-    "KernelView": {"another width": "model.set('width', model.get('record').widths[(i + 1) % 30])"},
+    "KernelView": {"another width": "model.set('width', model.get('data').widths[(i + 1) % 30])"},
     "PositionView": {
         "another position of 128": "model.set('position', i + 1)",
         "another offset": "model.set('offset', i + 3)",

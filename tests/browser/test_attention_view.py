@@ -7,8 +7,8 @@ import torch
 from hostile import HOSTILE
 
 from seqlearn.nn.attention import AttentionMap
-from seqlearn.views.attention_view import AttentionView
-from seqlearn.views.base import as_text
+from seqlearn.views import AttentionView
+from seqlearn.views.shared.arguments import as_text
 
 CROSS = torch.tensor(
     [[0.91, 0.05, 0.04, 0.0], [0.2, 0.2, 0.2, 0.4], [0.001, 0.998, 0.0005, 0.0005]],

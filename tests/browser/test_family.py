@@ -8,7 +8,7 @@ import torch
 from hostile import BATCHES
 from views.samples import PLAIN, SAMPLES, WORDLESS
 
-from seqlearn.views.base import as_text
+from seqlearn.views.shared.arguments import as_text
 
 AXE = Path(__file__).with_name("axe.min.js").read_text("utf-8")
 FIND_BARRIERS = """async () => { const { violations, passes } = await axe.run(document, { resultTypes: ['violations'],

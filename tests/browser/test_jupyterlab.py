@@ -15,10 +15,10 @@ from refresh import normalise
 
 CELLS = [
     """import torch
-from seqlearn.views.attention_steps import AttentionSteps
+from seqlearn.views import AttentionSteps
 steps = AttentionSteps(torch.eye(12), torch.eye(12), torch.eye(12), torch.arange(12))
 steps""",
-    """from seqlearn.views.kernel_view import KernelView
+    """from seqlearn.views import KernelView
 x = torch.linspace(0, 5, 50)
 kernel = KernelView(x, x.sin(), x, ("gaussian", "triangular"), 0.5, widths=[i / 10 for i in range(1, 41)])
 kernel""",
@@ -27,13 +27,13 @@ kernel""",
     "import time; end = time.time() + 60\nwhile time.time() < end and not __import__('os').path.exists('enough'): pass",
     "steps.update(torch.ones(1, 2), torch.ones(2, 2), torch.ones(2, 1), query_tokens=['<b>new</b>']); steps.step = 0",
     """from seqlearn.nn.positions import sinusoids
-from seqlearn.views.position_view import PositionView
+from seqlearn.views import PositionView
 place = PositionView(sinusoids(128, 64), offset=5)
 place""",
     "print(place.position, place.offset, place.pair); place.position = 100",
     """from seqlearn.decoding import beam_search, gnmt
 from seqlearn.nn.seq2seq import bahdanau
-from seqlearn.views.beam_view import BeamView
+from seqlearn.views import BeamView
 _ = torch.manual_seed(0)
 model = bahdanau(9, 30, embed_size=8, num_hiddens=8)
 def search(width, alpha):
@@ -45,7 +45,7 @@ beam = BeamView(search, step=1)
 beam""",
     "print(beam.width, beam.alpha, beam.step, beam.tree.steps[0][0].tokens == tuple(beam.locked)); beam.width = 3",
     """from seqlearn.nn.attention import AttentionMap
-from seqlearn.views.attention_view import AttentionView
+from seqlearn.views import AttentionView
 words = [f'word{i}' for i in range(64)]
 maps = [AttentionMap(torch.randn(8, 8, 64, 64).mul(4).softmax(-1), words, words, kind) for kind in ('cross', 'encoder')]
 looks = AttentionView(*maps)
@@ -53,7 +53,7 @@ looks""",
     """print(looks.kind, looks.layer, looks.head, looks.show, looks.threshold, looks.locked)
 if looks.locked: looks.kind = 'cross'""",
     """from seqlearn.translator import Translator
-from seqlearn.views.translator_view import TranslatorView
+from seqlearn.views import TranslatorView
 typed = TranslatorView(Translator.pretrained('transformer', 'cpu'), 'The cat sleeps.')
 typed""",
     "print(typed.sentence, '|', typed.translation, '|', typed.beam, typed.chosen, typed.step, typed.locked)",

@@ -10,12 +10,9 @@ from views.samples import PLAIN, SAMPLES
 
 from seqlearn.beams import Hypothesis, Node, Tree
 from seqlearn.nn.positions import sinusoids
-from seqlearn.views.attention_steps import AttentionSteps
-from seqlearn.views.base import as_text
-from seqlearn.views.beam_view import BeamView
-from seqlearn.views.kernel_view import KernelView
+from seqlearn.views import AttentionSteps, BeamView, KernelView, PositionView
 from seqlearn.views.plots import CMAP
-from seqlearn.views.position_view import PositionView
+from seqlearn.views.shared.arguments import as_text
 
 MASK = torch.tensor([[True, True, False], [False, False, False]])
 

@@ -11,8 +11,9 @@ from hostile import BATCHES, HOSTILE
 
 from seqlearn.data.text import Language
 from seqlearn.translator import Translator
-from seqlearn.views.base import View, as_text, unpack
-from seqlearn.views.translator_view import TranslatorView
+from seqlearn.views import TranslatorView, View
+from seqlearn.views.shared.arguments import as_text
+from seqlearn.views.shared.packing import unpack
 
 APPLE = "The girl washes the red apple and eats it."
 ZEBRA = "Does the zebra wash the old yak?"

@@ -156,7 +156,7 @@ def without_dollars(texts):
 @pytest.mark.parametrize("name", sorted((FIGURES | VIEWS).keys() - WORDLESS))
 def test_a_dollar_is_a_dollar(name, parsed, monkeypatch):
     """Each text is as wide as it was typed; as a formula it would have another width, or fail."""
-    monkeypatch.setattr("seqlearn.views.fonts.families", lambda: ["DejaVu Sans"])
+    monkeypatch.setattr("seqlearn.views.shared.fonts.families", lambda: ["DejaVu Sans"])
     with matplotlib.rc_context({"text.parse_math": parsed}):
         torch.manual_seed(0)
         typed = widths((FIGURES | VIEWS)[name](DOLLARS))

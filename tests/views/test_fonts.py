@@ -8,7 +8,8 @@ from matplotlib import pyplot as plt
 from views.samples import PLAIN, SAMPLES
 
 from seqlearn.nn.attention import AttentionMap
-from seqlearn.views import fonts, plots
+from seqlearn.views import plots
+from seqlearn.views.shared import fonts
 
 matplotlib.use("agg")
 HERE = ["DejaVu Sans", "Noto Sans CJK SC"]

@@ -14,10 +14,9 @@ from matplotlib import pyplot as plt
 
 from seqlearn.data.text import Language, Vocab
 from seqlearn.translator import Translator
-from seqlearn.views import translator_view
-from seqlearn.views.base import unpack
-from seqlearn.views.translations import next_tokens, pieces, translated
-from seqlearn.views.translator_view import TranslatorView
+from seqlearn.views import TranslatorView
+from seqlearn.views.shared.packing import unpack
+from seqlearn.views.translator.data import next_tokens, pieces, translated
 
 matplotlib.use("agg")
 APPLE = "The girl washes the red apple and eats it."
@@ -232,7 +231,7 @@ def test_one_sentence_for_what_is_wrong(transformer, given, error, sentence, as_
 
 def test_traits_are_checked(transformer):
     view = TranslatorView(transformer, beam=3)
-    assert view.record["beams"] == [1, 2, 3, 4, 8]
+    assert view.data["beams"] == [1, 2, 3, 4, 8]
     for name, value in [("beam", 5), ("chosen", 3), ("chosen", -1), ("step", 99), ("locked", ["key", 11])]:
         with pytest.raises(traitlets.TraitError):
             setattr(view, name, value)
@@ -275,7 +274,9 @@ def test_half_letters_and_several_lines(transformer):
 
 def test_one_search_and_one_message(transformer, monkeypatch):
     view, calls, sent = TranslatorView(transformer), [], []
-    monkeypatch.setattr(translator_view, "translated", lambda *given: calls.append(given[1:]) or translated(*given))
+    monkeypatch.setattr(
+        "seqlearn.views.translator.view.translated", lambda *given: calls.append(given[1:]) or translated(*given)
+    )
     view._send = lambda message, buffers=None: sent.append(message)
     view.set_state({"sentence": "The cat sleeps.", "beam": 4})  # a message from the browser
     assert calls == [("The cat sleeps.", 4)] and view.translation == "le chat dort."
@@ -374,9 +375,9 @@ def test_the_bundle_of_a_notebook(transformer):
 
 def test_a_page_of_its_own(transformer, tmp_path):
     view = TranslatorView(transformer, ZEBRA, beam=4, chosen=2, step=3)
-    record, page = view.record, view.to_html(tmp_path / "view.html")
+    data, page = view.data, view.to_html(tmp_path / "view.html")
     state = json.loads(re.search(r'id="state">(.*?)</script>', page, re.S)[1])
-    assert state["record"] == {"beams": [1, 2, 4, 8], "live": False} and view.record == record
+    assert state["data"] == {"beams": [1, 2, 4, 8], "live": False} and view.data == data
     assert (state["sentence"], state["beam"], state["chosen"], state["step"]) == (ZEBRA, 4, 2, 3)
     assert [len(shown["next"]) for shown in state["result"]["best"]] == [len(s["tokens"]) for s in view.result["best"]]
     view.sentence = ""
