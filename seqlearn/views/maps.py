@@ -181,24 +181,15 @@ def grid(
     if values.dtype == torch.bool:
         _cells(ax, array, rows, columns, vmin=0, vmax=1, cmap=ListedColormap([MASKED, OPEN]), cbar=False, **how)
         if legend:
-            patches = [
-                Patch(color=color, label=literal(word)) for color, word in zip((OPEN, MASKED), words, strict=True)
-            ]
+            colors = zip((OPEN, MASKED), map(literal, words), strict=True)
+            patches = [Patch(color=color, label=word) for color, word in colors]
             ax.legend(handles=patches, loc="upper left", bbox_to_anchor=(0, -0.02), ncols=2, frameon=False)
     else:
         finite = np.isfinite(array)
         low, high = limits or ((array[finite].min(), array[finite].max()) if finite.any() else (0.0, 1.0))
         how = {"annot": max(shape) <= 12, "fmt": ".2f", "vmin": low, "vmax": high} | how
-        _cells(
-            ax,
-            array,
-            rows,
-            columns,
-            cmap=CMAP,
-            cbar=legend,
-            cbar_kws={"label": literal(label)} if legend else None,
-            **how,
-        )
+        bar = {"label": literal(label)} if legend else None
+        _cells(ax, array, rows, columns, cmap=CMAP, cbar=legend, cbar_kws=bar, **how)
         ax.set_facecolor(ODD)
         for row, column in zip(*np.nonzero(~finite), strict=True):
             ax.text(column + 0.5, row + 0.5, str(array[row, column]), ha="center", va="center")

@@ -56,7 +56,11 @@ def length_histogram(
     for number, ((name, counted), color) in enumerate(zip(listed.items(), itertools.cycle((TRAIN, VALID)))):
         counts = np.bincount(counted.clip(max=end), minlength=end + 1)[start:]
         shift = (number - (len(listed) - 1) / 2) * width
-        how = {"color": color, "edgecolor": "white", "hatch": ("", "///")[number % 2]}  # apart in grey, too
+        how: dict[str, Any] = {
+            "color": color,
+            "edgecolor": "white",
+            "hatch": ("", "///")[number % 2],
+        }  # apart in grey, too
         ax.bar(shown + shift, counts, width, label=f"{literal(name)} (median {np.median(counted):.0f})", **how)
     every = -(-len(shown) // 25)
     names = [f"{length}+" if length == end < longest else str(length) for length in shown]

@@ -508,7 +508,7 @@ def test_the_tree_grows(show):
     assert page.locator(".node.best").all_inner_texts() == ["a\n−0.70", "dog\n−0.80", "<eos>\n★ −0.90"]
     assert page.locator(".node:has(.greedy) .text").all_inner_texts() == ["the", "cat", "dog"]
     assert told(page)[0].endswith(
-        "1 complete, 1 beaten, 1 pruned. Found ★: a dog <eos>, score −0.90. "
+        "1 complete, 1 beaten, 1 pruned. Best sentence ★: a dog <eos>, score −0.90. "
         "Greedy search (G) begins with the cat dog, which is beaten at step 3."
     )
     page.get_by_label("step", exact=True).press("Home")
@@ -520,7 +520,7 @@ def test_a_node_is_told(show):
     assert told(page)[1].startswith("Point at a node")
     page.locator(".node.beaten").hover()
     assert told(page)[1:] == [
-        "the cat dog – beaten: among the best, but nothing that grows from it could win any more.",
+        "the cat dog – beaten: among the best, but no continuation could win any more.",
         "log p(dog) = −0.25, a probability of 77.88 %. Total: −1.5 + (−0.25) = −1.75. "
         "Score: total / penalty of length 3 = −1.75 / 1.33 ≈ −1.31.",
     ]
@@ -537,7 +537,7 @@ def test_a_click_locks_a_node(show):
     end.click()
     assert page.evaluate("model.get('locked')") == [2, 4, 0]
     page.locator(".node").first.hover()
-    assert told(page)[1].startswith("a dog <eos> – complete: it ends here and is set aside. (locked")
+    assert told(page)[1].startswith("a dog <eos> – complete: the sentence ends here and is set aside. (locked")
     assert end.get_attribute("aria-selected") == "true"
     page.get_by_label("previous step").click()
     page.mouse.move(5, 5)

@@ -170,7 +170,7 @@ def test_a_threshold_in_hundredths():
         (lambda: [cross(), attention("causal", queries=3)], ValueError,
          "of different sentences: causal attention has 3 queries, and cross-attention 4"),
         (lambda: [AttentionMap(torch.tensor([[-0.5, 1.5]]), ["a"], ["b", "c"])], ValueError,
-         "a weight is not negative; the smallest is -0.5"),
+         "attention weights are not negative; the smallest is -0.5"),
         # What the map itself says
         (lambda: [AttentionMap(torch.ones(1, 1, 0, 3), [], SOURCE)], ValueError, "do not fit 0 query and 3 key tokens"),
         (lambda: [AttentionMap(torch.eye(2), ["a", "b"], ["c"])], ValueError, "do not fit 2 query and 1 key tokens"),

@@ -113,7 +113,7 @@ def test_no_rotation_of_another_table(table, note):
         ({"table": torch.ones(0, 4)}, r"got the shape \(0, 4\)"),
         ({"table": torch.tensor([[1.0, math.nan]])}, r"the rows of a table \(1, 2\) hold NaN or infinity"),
         ({"table": torch.tensor([[1.0, math.inf]])}, "hold NaN or infinity"),
-        ({"table": torch.ones(513, 2)}, "513 positions x 2 dimensions is too large to be seen, 512 x 512 is the most"),
+        ({"table": torch.ones(513, 2)}, "513 positions x 2 dimensions is too large for a view, 512 x 512 is the most"),
         ({"table": torch.ones(2, 600)}, "2 positions x 600 dimensions is too large"),
         ({"start": -1}, "start is the position of the first row, from 0, not -1"),
         ({"base": 1.0}, "the base of the frequencies is above 1 and finite, not 1.0"),

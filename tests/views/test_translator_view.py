@@ -213,7 +213,7 @@ def test_a_model_that_gives_nan_is_told(beam):
         ({"beam": 0}, ValueError, "a beam is a whole number from 1 to 16, not 0"),
         ({"beam": 17}, ValueError, "not 17"),
         ({"beam": 1.5}, ValueError, "not 1.5"),
-        ({"chosen": 1}, traitlets.TraitError, "chosen is 0 to 0, not 1: so many translations were found"),
+        ({"chosen": 1}, traitlets.TraitError, "chosen is 0 to 0, not 1: there are 1 translations"),
         ({"step": 11}, traitlets.TraitError, "step is 0 to 10, not 11: the translation has 11 tokens"),
         ({"locked": ["query", 11]}, traitlets.TraitError, "there is no query 11: there are 11 queries and 11 keys"),
         ({"locked": ["pair", 0, 11]}, traitlets.TraitError, "there is no pair 0, 11"),

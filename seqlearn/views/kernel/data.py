@@ -41,7 +41,7 @@ def kernel_data(
         raise ValueError("a kernel view needs at least one kernel")
     if widths is None:
         spread = float(keys[-1] - keys[0]) or 1.0
-        widths = (spread * np.geomspace(0.01, 1, DEFAULT_WIDTHS)).tolist()
+        widths = [spread * float(share) for share in np.geomspace(0.01, 1, DEFAULT_WIDTHS)]
     grid = offered(float, lambda one: 0 < one < math.inf, "a width is above 0 and finite", width, widths)
     size = 2 * len(kernels) * len(grid) * len(queries) * len(keys)
     if size > MOST_BYTES:

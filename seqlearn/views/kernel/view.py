@@ -76,13 +76,14 @@ class KernelView(View, folder=Path(__file__).parent):
         **named: Any,
     ) -> None:
         """Show other keys, values and queries in the same view; by default with the same kernels and width."""
-        kernels = kernels or self.data["kernels"]
+        before: dict[str, Any] = self.data
+        names = kernels or before["kernels"]
         width = self.width if width is None else width
-        data = kernel_data(keys, values, queries, kernels, width, *more, **named)
-        data |= {name: self.data[name] for name in ("xlabel", "ylabel")}
+        data = kernel_data(keys, values, queries, names, width, *more, **named)
+        data |= {name: before[name] for name in ("xlabel", "ylabel")}
         with self.hold_sync():
             self.locked, self.data = [], data
-            self.kernel = self.kernel if self.kernel in kernels else kernels[0]
+            self.kernel = self.kernel if self.kernel in names else names[0]
             self.width = float(width)
 
     @traitlets.validate("kernel")

@@ -34,9 +34,7 @@ def position_data(table: Real[Tensor, "..."], start: int, base: float) -> dict[s
     note = "" if gap <= SAME else f"No rotation is shown: this table differs from the sinusoids by up to {gap:.2g}."
     if size == 1:
         note = "No rotation is shown: a table with one dimension has no pair to turn."
-    speeds = (
-        torch.empty(0) if note else frequencies(size, base)[: size // 2]
-    )  # the last dimension of an odd size has no pair
+    speeds = torch.empty(0) if note else frequencies(size, base)[: size // 2]  # an odd size leaves one alone
     angles = torch.arange(1 - positions, positions).unsqueeze(1) * speeds  # offsets, pairs
     return {
         "table": pack(table),

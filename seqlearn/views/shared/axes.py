@@ -1,4 +1,4 @@
-"""What all figures share: axes to draw in, labels of tokens, masked cells, frames, and numbers with a true minus sign."""
+"""What figures share: axes to draw in, labels of tokens, masked cells, frames, and numbers with true minus signs."""
 
 from __future__ import annotations
 

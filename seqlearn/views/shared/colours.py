@@ -27,8 +27,8 @@ def as_javascript() -> str:
         "OPEN": OPEN,
         "MASKED": {"ground": GROUND, "stripe": STRIPE},
     }
-    compact = {"separators": (",", ":")}
-    return "\n".join(f"const {name} = {json.dumps(value, **compact)};" for name, value in constants.items())
+    texts = {name: json.dumps(value, separators=(",", ":")) for name, value in constants.items()}
+    return "\n".join(f"const {name} = {text};" for name, text in texts.items())
 
 
 def as_css() -> str:

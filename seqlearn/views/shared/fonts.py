@@ -5,17 +5,20 @@ from __future__ import annotations
 import functools
 import unicodedata
 from collections.abc import Callable, Iterable
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import matplotlib
 from matplotlib import font_manager
+
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
 
 FONTS = (  # tried in this order for each letter, if installed; a browser chooses its own fonts
     *("DejaVu Sans", "Arial", "Segoe UI", "Noto Sans", "Liberation Sans"),
     *("Noto Sans CJK JP", "Noto Sans CJK SC", "Microsoft YaHei", "PingFang SC", "Hiragino Sans", "WenQuanYi Micro Hei"),
     *("Noto Sans Arabic", "Geeza Pro", "Noto Sans Hebrew", "Noto Sans Devanagari", "Nirmala UI", "Arial Unicode MS"),
 )
-SETTINGS = {"text.usetex": False, "text.parse_math": True, "axes.formatter.use_mathtext": False}
+SETTINGS: dict[RcKeyType, bool] = {"text.usetex": False, "text.parse_math": True, "axes.formatter.use_mathtext": False}
 BOX = "□"
 IN_ONE_LINE = {"\n": "⏎", "\t": "⇥"}
 Given = ParamSpec("Given")
@@ -38,8 +41,8 @@ def any_script(draw: Callable[Given, Made]) -> Callable[Given, Made]:
 
     @functools.wraps(draw)
     def with_settings(*args: Given.args, **kwargs: Given.kwargs) -> Made:
-        settings = {"font.family": families()} | SETTINGS
-        before = {name: matplotlib.rcParams[name] for name in settings}
+        settings: dict[RcKeyType, Any] = {"font.family": families(), **SETTINGS}  # Any: as rcParams holds values
+        before: dict[RcKeyType, Any] = {name: matplotlib.rcParams[name] for name in settings}
         matplotlib.rcParams.update(settings)
         try:
             return draw(*args, **kwargs)

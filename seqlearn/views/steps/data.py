@@ -96,7 +96,7 @@ def full_mask(mask: Mask | None, scores: Float[Tensor, "queries keys"]) -> Bool[
 def steps_of(
     queries: int, size: int, keys: int, value_size: int, scale: float | None, masks: bool, tensors: dict[str, Tensor]
 ) -> list[dict[str, Any]]:
-    """Each step: its name, formula and sentence, its inputs and its result, and which cells of the inputs make a cell."""
+    """Each step: name, formula and sentence, its inputs and its result, and which cells of the inputs make a cell."""
     factor = f"1/√{size}" if scale is None else f"{scale:.4g}"
     low, high = (float(number) for number in torch.aminmax(torch.cat([tensors["scores"], tensors["scaled"]])))
     same, scaled = [low, high], [float(number) for number in torch.aminmax(tensors["scaled"])]

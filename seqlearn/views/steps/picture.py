@@ -47,9 +47,9 @@ def _matrix(ax: Axes, data: dict[str, Any], name: str) -> None:
     ax.tick_params(labelsize=8)
     if max(rows, columns) > MOST_NUMBERS:
         return
+    light = masked | (np.asarray(image.norm(numbers)) > 0.6)
     for row, column in itertools.product(range(rows), range(columns)):
         hole = "−∞" if name == "masked" else "–"
         text = hole if masked[row, column] else signed(f"{numbers[row, column]:.2f}")
-        light = masked[row, column] or image.norm(float(numbers[row, column])) > 0.6
-        color = "black" if light else "white"
+        color = "black" if light[row, column] else "white"
         ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7, color=color)

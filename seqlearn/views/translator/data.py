@@ -90,8 +90,7 @@ def force(
     source, source_lens = pad([translator.source.encode(sentence)] * len(best), translator.source.vocab.pad)
     tokens, lens = pad(inputs, vocab.pad)
     with torch.inference_mode(), record_attention(model) as record:
-        state = model.decoder.init_state(model.encoder(source.to(translator.device), source_lens))
-        logits, _ = model.decoder(tokens.to(translator.device), state)
+        logits = model(source.to(translator.device), source_lens, tokens.to(translator.device))
     steps = lens.tolist()
     probs = [row[:count].softmax(-1) for row, count in zip(finite("logits", logits, 3), steps, strict=True)]
     # A layer that is called for each token has recorded one row in each call; a layer with one head has no heads axis.
