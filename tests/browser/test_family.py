@@ -116,6 +116,19 @@ def test_the_same_keys_do_the_same(show, name):
         assert page.evaluate("model.get('step')") == 1
 
 
+def test_keys_stop_at_the_view(show, name):
+    """For a notebook "b" is a new cell; with Ctrl, Alt or Command a key is for the browser, and goes on."""
+    page = show(SAMPLES[name](PLAIN))
+    page.evaluate("() => { window.heard = []; document.addEventListener('keydown', ({ key }) => heard.push(key)) }")
+    for control in page.locator(CONTROLS).all():
+        control.focus()
+        for key in ("b", "d", "ArrowDown", "Enter", "Escape", "Shift+M"):
+            page.keyboard.press(key)
+    assert page.evaluate("heard") == []
+    page.keyboard.press("Alt+b")
+    assert page.evaluate("heard") == ["Alt", "b"]
+
+
 def test_nothing_moves_by_itself(show, page, name):
     page.emulate_media(reduced_motion="reduce")
     show(SAMPLES[name](PLAIN))

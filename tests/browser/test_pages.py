@@ -661,3 +661,28 @@ def test_a_long_tree_in_a_narrow_window(show, page):
     box = page.locator(".node.at").bounding_box()
     assert box["x"] > 0 and box["x"] + box["width"] < 320
     page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+@pytest.mark.parametrize("share", [0.05, 0.45, 0.55, 0.95])
+def test_the_query_under_the_mouse_is_the_nearest_one(show, page, share):
+    show(KernelView(torch.tensor([0.0, 4.0]), torch.tensor([0.0, 1.0]), torch.arange(5.0), width=2.0))
+    plot = page.locator(".regression").bounding_box()
+    spots = page.locator(".regression .datum").evaluate_all("dots => dots.map(dot => Number(dot.getAttribute('cx')))")
+    gap = (spots[1] - spots[0]) / 4  # from query to query
+    for left in range(4):
+        page.mouse.move(plot["x"] + spots[0] + (left + share) * gap, plot["y"] + 100)
+        assert said(page).startswith(f"Query x = {left + (share > 0.5)}:")
+
+
+def test_a_weight_of_an_eighth_stays_an_eighth(show, page):
+    """It is sent as a share of the largest weight, in two bytes; 0.125 is rounded up, and any smaller number down."""
+    show(KernelView(torch.arange(8.0), torch.ones(8), torch.tensor([3.5]), ("boxcar",), 9.0, widths=[9.0]))
+    page.get_by_role("application").hover()
+    assert "the largest, 0.13, is on the key" in said(page)
+
+
+def test_a_small_number_is_not_written_as_0(show, page):
+    one, small = torch.ones(1, 1), torch.tensor([[0.004]])
+    show(AttentionSteps(small, one, one))
+    hover(page, 0, 0)
+    assert said(page).endswith("4.0e−3·1 = 4.0e−3") or said(page).endswith("4.0e−3·1 ≈ 4.0e−3")

@@ -225,7 +225,7 @@ def test_a_ready_tree_has_no_sliders():
     assert repr(view) == "BeamView(3 steps, 12 nodes)"
     view.update(Tree([], by_hand().steps[:1]), decode=lambda token: f"<{token}>")
     assert view.step == 1 and view.trees[0]["nodes"]["text"][1] == "<5>" and view.trees[0]["best"] == []
-    with pytest.raises(TypeError, match="without them a tree"):
+    with pytest.raises(TypeError, match="a view without sliders a tree"):
         view.update(lambda width, alpha: by_hand(), str)
 
 

@@ -384,3 +384,12 @@ def test_a_page_of_its_own(transformer, tmp_path):
     again = json.loads(re.search(r'id="state">(.*?)</script>', view.to_html(), re.S)[1])
     assert again == state and view.result["problem"], "a page shows what was translated, and no problem"
     assert len(page) < 200_000 and not re.search(r"(?:src|href)=[\"']|url\(", page)
+
+
+def test_a_small_probability_is_not_written_as_0(transformer):
+    view = TranslatorView(transformer, APPLE)
+    ax = view.figure().axes[1]
+    values = [*view.result["best"][0]["next"][0]["probs"], view.result["best"][0]["next"][0]["others"]]
+    assert any(0 < value < 0.005 for value in values)
+    expected = ["<0.005" if 0 < value < 0.005 else f"{value:.2f}" for value in values]
+    assert [text.get_text() for text in ax.texts] == expected
