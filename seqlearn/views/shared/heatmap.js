@@ -1,10 +1,8 @@
 // A labelled heat map for mouse and keys. The colours VIRIDIS, BLUE_RED and MASKED come from colours.py.
 
-/** Red, green and blue of a share of the colour bar, from 0 to 1. */
+/** Red, green and blue of a share of the colour bar, from 0 to 1: one of the colours of the ramp, as in matplotlib. */
 function colour(share, ramp) {
-  const place = Math.min(Math.max(share || 0, 0), 1) * (ramp.length - 1);
-  const [low, high] = [ramp[Math.floor(place)], ramp[Math.ceil(place)]];
-  return low.map((part, i) => Math.round(part + (high[i] - part) * (place % 1)));
+  return ramp[Math.min(Math.floor(Math.max(share || 0, 0) * ramp.length), ramp.length - 1)];
 }
 
 /** Whether black is easier to read on a colour than white: its relative luminance (WCAG 2.2) is above 0.18. */
