@@ -1,4 +1,4 @@
-// AttentionView: every head of every layer, one of them (or what became of several) large. All numbers come from Python.
+// AttentionView: a small map of every head of every layer, and one head, or a mean of heads, large. Python computes.
 
 const SHOWS = { head: "one head", layer: "mean of the layer", all: "mean of all heads", rollout: "rollout" };
 const HUNDREDTHS = Array.from({ length: 101 }, (_, at) => number(at / 100));
@@ -6,7 +6,7 @@ const HUNDREDTHS = Array.from({ length: 101 }, (_, at) => number(at / 100));
 function build(model, root, data) {
   const { maps } = data;
   const within = (x, count) => Math.min(Math.max(x, 0), count - 1);
-  /** What is chosen, as far as there is such a thing. */
+  /** The current choice, limited to what the maps have. */
   const chosen = () => {
     const map = maps.find(({ kind }) => kind === model.get("kind")) ?? maps[0];
     const [layers, heads] = map.weights.shape;
@@ -28,7 +28,7 @@ function build(model, root, data) {
     says: [said, told],
   });
 
-  let [hovered, drawn] = [null, {}]; // drawn: { map, room, panel, heads, what }
+  let [hovered, drawn] = [null, {}]; // drawn: { map, room, panel, heads, what }, the parts on the page
   const locked = () => {
     const target = model.get("locked");
     return target && fits(chosen().map, target) ? target : null;

@@ -90,7 +90,7 @@ function sentence({ keys, values, queries, truth }, query, prediction, weights, 
   return [make("div", {}, here + told, lockNote(isLocked)), make("div", {}, looks)];
 }
 
-/** Points, curves and the query that is pointed at. */
+/** The data points, the curves, and the query under the mouse. */
 function plot({ keys, values, queries, truth, predictions, xlabel, ylabel }, width, point, lock) {
   const { height, top, bottom } = SIZE;
   const [across, up] = [extent(keys.values, queries.values), extent(values.values, predictions.values, truth ? truth.values : [])];

@@ -1,20 +1,20 @@
-// PositionView: a table of positions, two of them, and the turn between them. All numbers come from Python.
+// PositionView: a table of positions, two of them, and the rotation between the two. Python computes all numbers.
 
 const CLOCK = { width: 290, height: 236, x: 145, y: 118, radius: 82 };
-const LABELS = [1, 2, 5, 10, 20, 50, 100]; // one for so many rows or columns
+const LABELS = [1, 2, 5, 10, 20, 50, 100]; // one label for so many rows or columns
 
 function build(model, root, data) {
   const { table, start, frequencies, note } = data;
   const [positions] = table.shape;
   const within = (x, low, high) => Math.min(Math.max(x, low), high);
-  /** What is chosen: rows i and j = i + k of the table, and the pair m. */
+  /** The current choice: the rows i and j = i + k of the table, and the pair m. */
   const chosen = () => {
     const i = within(model.get("position") - start, 0, positions - 1);
     const k = within(model.get("offset"), -i, positions - 1 - i);
     return { i, k, j: i + k, m: within(model.get("pair"), 0, Math.max(frequencies.length - 1, 0)) };
   };
   let [hovered, stopped] = [null, ""];
-  /** Move i or k; it stops where j would leave the table, and the other one stays. */
+  /** Move i or k. The move stops where j would leave the table; the other one of i and k stays. */
   const move = (name, wanted) => {
     const { i, k } = chosen();
     const value = name === "i" ? within(wanted, Math.max(0, -k), positions - 1 - Math.max(0, k)) : within(wanted, -i, positions - 1 - i);
@@ -144,7 +144,7 @@ function mapOf(data, room, options) {
 
 const remark = (text) => ({ node: make("p", { class: "remark" }, text), update: () => {} });
 
-/** The pair as a clock with two hands, and the matrix that turns one into the other. */
+/** The pair as a clock with two hands, and the matrix that turns one hand into the other. */
 function clock({ table, start, turns, frequencies }) {
   const { width, height, radius } = CLOCK;
   const place = (angle, r) => [CLOCK.x + r * Math.sin(angle), CLOCK.y - r * Math.cos(angle)]; // from the top, clockwise
@@ -187,7 +187,7 @@ function clock({ table, start, turns, frequencies }) {
   };
 }
 
-/** The names of the hands at their ends; those of two hands close together are pushed apart. */
+/** The names of the hands at their ends; the names of two close hands are pushed apart. */
 function labels(names, angles, k, place) {
   const between = Math.atan2(Math.sin(angles.j - angles.i), Math.cos(angles.j - angles.i));
   const push = k && Math.abs(between) < 0.5 ? ((0.5 - Math.abs(between)) / 2) * (between < 0 ? -1 : 1) : 0;
@@ -198,7 +198,7 @@ function labels(names, angles, k, place) {
   }
 }
 
-/** The way from hand i to hand j, with an arrow head; of many turns the last three. */
+/** A spiral from hand i to hand j, with an arrow head; of many turns the last three are drawn. */
 function spiral(turn, head, from, angle, place) {
   const start = Math.sign(angle) * Math.max(0, Math.abs(angle) - 6 * Math.PI);
   const steps = Math.max(2, Math.ceil(Math.abs(angle - start) / 0.1));

@@ -150,7 +150,7 @@ function products(left, right, value) {
   return `${terms} ${relation([...left, ...right, value])} ${number(value)}`;
 }
 
-/** The terms with plus signs between them; of a long sum only the first ones and the last. */
+/** The terms with plus signs between them; of a long sum only the first terms and the last one. */
 function sum(list, term) {
   const all = list.length <= MOST_TERMS;
   const first = Array.from({ length: all ? list.length : MOST_TERMS - 2 }, (_, k) => term(k));

@@ -1,7 +1,7 @@
-// TranslatorView: a sentence, its translation, the attention, and what else could have come next. Python translates.
+// TranslatorView: a sentence, its translation, the attention, and the other candidates at each step. Python translates.
 
-const MOST_SEEN = 3; // source tokens that a step names, each with its weight
-const THRESHOLD = 0.05; // of a weight that is named, and gets a line
+const MOST_SEEN = 3; // source tokens that the sentence about a step names, each with its weight
+const THRESHOLD = 0.05; // smaller weights are not named, and get no line
 const searchName = (beam) => (beam === 1 ? "greedy" : `beam ${beam}`);
 const fresh = () => `translator-${Math.random().toString(36).slice(2)}-`; // for ids
 
@@ -21,7 +21,7 @@ function build(model, root, { beams, live }) {
     ask({});
   } }, box, make("button", { type: "submit", disabled: !live }, "Translate"), live ? search.node : null);
 
-  /** The token that the page is about; what is locked goes with it. */
+  /** Go to a step; a locked target token moves with it. */
   const go = (step) => {
     hovered = null;
     const target = model.get("locked");
@@ -137,7 +137,7 @@ function build(model, root, { beams, live }) {
 
 // ---- Parts ----------------------------------------------------------------------------------------------------------
 
-/** The tokens of the source; those that the model never saw are marked. */
+/** The tokens of the source; tokens that the model never saw in training are marked. */
 function chips({ source, unknown, languages }) {
   return make("ul", { class: "chips", "aria-label": "tokens of the source", lang: languages[0] || null }, ...source.map((text, i) =>
     make("li", { class: unknown[i] ? "chip unknown" : "chip", title: text }, make("bdi", {}, oneLine(text)),
@@ -153,7 +153,7 @@ function unknownWords({ source, unknown, known }, live) {
   return [...names, ` ${was} never seen in training; ${is} read as <unk>. (The model knows ${number} tokens.)`];
 }
 
-/** The translation, each of its tokens to be pointed at: gives { node, mark(step, locked) }. */
+/** The translation, with a span for each token: gives { node, mark(step, locked) }. */
 function written({ text, tokens, pieces }, language, start, point, lock) {
   const nodes = tokens.map((name, i) => {
     const piece = (pieces[i] ?? name).trim();
@@ -178,7 +178,7 @@ function written({ text, tokens, pieces }, language, start, point, lock) {
   };
 }
 
-/** All translations found, to choose one: gives { node, mark(chosen) }; null for a single one. */
+/** The list of all translations, to choose one: gives { node, mark(chosen) }; null for a single translation. */
 function ranking({ best, languages }, pick) {
   if (best.length < 2) return null;
   const id = fresh();
@@ -233,7 +233,7 @@ function candidates({ tokens, next }, step, words) {
 
 // ---- In words -------------------------------------------------------------------------------------------------------
 
-/** A step: what the model writes, and what it looks at. */
+/** A step in words: the token that the model writes, and the tokens that it looks at. */
 function stepWords({ tokens, next, attention }, step, weights) {
   const { tokens: texts, probs, written } = next[step];
   const words = [`At step ${step + 1} the model writes `, token(tokens[step]), ` (${weightText(probs[written])})`];
