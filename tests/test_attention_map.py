@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from seqlearn.attention_map import AttentionMap, torch_attention
-from seqlearn.views.attention_view import AttentionView
+from seqlearn.views import AttentionView
 
 TOKENS = list("abcde")
 

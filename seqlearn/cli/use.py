@@ -49,8 +49,7 @@ def view(folder: Folder, text: Text, out: Out, device: Device = "") -> None:
     import matplotlib
 
     matplotlib.use("agg")  # no window
-    from ..views.attention_view import AttentionView
-    from ..views.plots import heatmap
+    from ..views import AttentionView, heatmap
 
     translator = _load(folder, device)
     text = text.encode("utf-8", "replace").decode()  # a shell may pass half a character

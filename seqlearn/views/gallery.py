@@ -1,10 +1,11 @@
-"""All views on one page: to show them, and to try them where there is no Python."""
+"""All views on one page, to show them, and to try them without Python."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -12,13 +13,14 @@ from ..beams import Tree
 from ..decoding import beam_search, gnmt
 from ..nn.positions import sinusoids
 from ..translator import Translator
-from .attention_steps import AttentionSteps
-from .attention_view import AttentionView
-from .base import PAGE, View
-from .beam_view import BeamView
-from .kernel_view import KernelView
-from .position_view import PositionView
-from .translator_view import TranslatorView
+from .attention.view import AttentionView
+from .beam.view import BeamView
+from .kernel.view import KernelView
+from .position.view import PositionView
+from .shared.base import View
+from .shared.page import page_of
+from .steps.view import AttentionSteps
+from .translator.view import TranslatorView
 
 SENTENCE, FRENCH = "The girl washes the red apple and eats it.", "La fille lave la pomme rouge et la mange."
 INTRO = (
@@ -43,9 +45,9 @@ def gallery(
     """Several views on one HTML page that works alone, like `View.to_html`.
 
     Args:
-        views: each with a sentence about it.
-        path: where to write the page; default: nowhere.
-        title, intro: what stands above them.
+        views: each with a sentence about it, which comes first.
+        path: the file to write; default: none.
+        title, intro: the texts above the views.
     """
     names = [type(view).__name__ for _, view in views]
     links = "\n".join(f'<li><a href="#part{i}">{html.escape(name)}</a></li>' for i, name in enumerate(names))
@@ -54,20 +56,19 @@ def gallery(
         f'<div id="view{i}"></div>\n</section>\n{view.page_part(str(i))}'
         for i, (text, view) in enumerate(views)
     )
-    title, intro = html.escape(title), html.escape(intro)
     body = (
-        f"<header>\n<h1>{title}</h1>\n<p>{intro}</p>\n"
+        f"<header>\n<h1>{html.escape(title)}</h1>\n<p>{html.escape(intro)}</p>\n"
         f'<nav aria-label="views">\n<ul>\n{links}\n</ul>\n</nav>\n</header>\n<main>\n{sections}\n</main>'
     )
     css = "\n".join(dict.fromkeys([*(view._css for _, view in views), LAYOUT]))
-    page = PAGE.format(title=title, css=css, body=body)
+    page = page_of(title, css, body)
     if path is not None:
         Path(path).write_text(page, "utf-8")
     return page
 
 
 def all_views() -> list[tuple[str, View]]:
-    """One of each kind, with a sentence about it, on the Transformer that comes with the course."""
+    """One view of each kind, with a sentence about it, on the Transformer that comes with the course."""
     translator = Translator.pretrained("transformer", "cpu")
     kinds = [translator.attend(SENTENCE, FRENCH, kind) for kind in ("cross", "encoder", "causal")]
     queries, keys = torch.tensor([[2.0, 0], [0, 2]]), torch.tensor([[1.0, 0], [1, 1], [0, 2]])
@@ -93,14 +94,14 @@ def all_views() -> list[tuple[str, View]]:
 
 
 def tree_search(translator: Translator, sentence: str) -> Callable[[int, float], Tree]:
-    """What a `BeamView` of this sentence asks: the tree of a search with this width and this alpha."""
+    """The function that a `BeamView` of this sentence calls: from a width and an alpha to the tree of the search."""
     vocab, ids = translator.target.vocab, torch.tensor([translator.source.encode(sentence)], device=translator.device)
-    options = {"bos": vocab.bos, "eos": vocab.eos, "forbidden": (vocab.pad, vocab.bos)}
+    options: dict[str, Any] = {"bos": vocab.bos, "eos": vocab.eos, "forbidden": (vocab.pad, vocab.bos)}
 
     def search(width: int, alpha: float) -> Tree:
         trees: list[Tree] = []
-        options["length_penalty"] = gnmt(alpha)
-        beam_search(translator.model, ids, torch.tensor([ids.shape[1]]), **options, width=width, trace=trees)
+        given = options | {"width": width, "length_penalty": gnmt(alpha), "trace": trees}
+        beam_search(translator.model, ids, torch.tensor([ids.shape[1]]), **given)
         return trees[0]
 
     return search

@@ -1,8 +1,9 @@
-"""Pictures that stay: heat maps, loss curves, bars, tables. They take tensors and tokens, and return figures."""
+"""Figures for lessons: heat maps, loss curves, bars, tables. They take tensors and tokens, and return figures."""
 
 from __future__ import annotations
 
 import itertools
+import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -12,26 +13,33 @@ import numpy as np
 from IPython.display import display
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from ..training.loop import History
-from .fonts import any_script, drawable
-from .maps import CMAP, MASKED, ODD, OPEN, all_heads, grid, heatmap, label_axis, new_axes  # noqa: F401  one front door
+from .maps import all_heads, grid, heatmap
+from .shared.axes import figure_of, new_axes
+from .shared.colours import CMAP, MASKED, ODD, OPEN, TRAIN, VALID
+from .shared.fonts import any_script, drawable, literal
 
-TRAIN, VALID = "#0072B2", "#D55E00"  # Okabe and Ito's blue and vermillion
-LOOKS = [  # of lines: apart in colour, in lightness and in their marks
+__all__ = [
+    "CMAP", "MASKED", "ODD", "OPEN", "TRAIN", "VALID", "LivePlot", "all_heads", "bars", "grid", "heatmap",
+    "length_histogram", "loss_curves", "quality_by_length", "text_table",
+]  # fmt: skip
+LOOKS: list[dict[str, Any]] = [  # of lines: apart in colour, in lightness and in their markers
     {"color": TRAIN, "marker": "o"}, {"color": VALID, "marker": "s", "linestyle": "--"},
     {"color": "#009E73", "marker": "^", "linestyle": "-."}, {"color": "#000000", "marker": "D", "linestyle": ":"},
 ]  # fmt: skip
 
 
+@any_script
 def length_histogram(
     lengths: Mapping[str, Iterable[int]], *, title: str = "", most: int | None = None, ax: Axes | None = None
 ) -> Figure:
-    """How many sentences have which length: a set of bars for each name, and its median in the legend.
+    """The number of sentences of each length: bars in one colour for each name, and the median in the legend.
 
     Args:
         lengths: the lengths in tokens, by name ("English", "French").
-        most: longer sentences are counted in the last bar; default: the longest of all.
+        most: the last bar also counts all longer sentences; default: the longest length.
         ax: where to draw; default: a new figure.
 
     Raises:
@@ -43,21 +51,26 @@ def length_histogram(
     longest = max(int(counted.max()) for counted in listed.values())
     end = longest if most is None else min(most, longest)
     start = min(int(counted.min()) for counted in listed.values())
-    places, width = np.arange(start, end + 1), 0.9 / len(listed)
+    shown, width = np.arange(start, end + 1), 0.9 / len(listed)
     ax = new_axes(ax, 8, 3.2)
     for number, ((name, counted), color) in enumerate(zip(listed.items(), itertools.cycle((TRAIN, VALID)))):
         counts = np.bincount(counted.clip(max=end), minlength=end + 1)[start:]
         shift = (number - (len(listed) - 1) / 2) * width
-        how = {"color": color, "edgecolor": "white", "hatch": ("", "///")[number % 2]}  # apart in grey, too
-        ax.bar(places + shift, counts, width, label=f"{name} (median {np.median(counted):.0f})", **how)
-    every = -(-len(places) // 25)
-    names = [f"{place}+" if place == end < longest else str(place) for place in places]
-    ax.set_xticks(places[::-every][::-1], names[::-every][::-1])
-    ax.set(xlabel="length (tokens)", ylabel="sentences", title=title)
+        how: dict[str, Any] = {
+            "color": color,
+            "edgecolor": "white",
+            "hatch": ("", "///")[number % 2],
+        }  # apart in grey, too
+        ax.bar(shown + shift, counts, width, label=f"{literal(name)} (median {np.median(counted):.0f})", **how)
+    every = -(-len(shown) // 25)
+    names = [f"{length}+" if length == end < longest else str(length) for length in shown]
+    ax.set_xticks(shown[::-every][::-1], names[::-every][::-1])
+    ax.set(xlabel="length (tokens)", ylabel="sentences", title=literal(title))
     ax.legend(frameon=False)
-    return ax.figure
+    return figure_of(ax)
 
 
+@any_script
 def bars(
     values: Mapping[str, float],
     *,
@@ -67,27 +80,29 @@ def bars(
     limit: float | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """A bar for each name, the first one at the top, with its number written at its end.
+    """A bar for each name, the first one at the top, with the number written at the end of the bar.
 
     Args:
         values: the lengths of the bars, none below 0; a share is a number from 0 to 1.
-        form: how a number is written: `{:.0%}` for shares, `{:,}` for counts.
-        limit: where the axis ends; default: a little beyond the longest bar.
+        form: the format of the numbers: `{:.0%}` for shares, `{:,}` for counts.
+        limit: the end of the axis; default: a little beyond the longest bar.
         ax: where to draw; default: a new figure.
     """
     ax = new_axes(ax, 7.5, 0.9 + 0.38 * len(values))
-    drawn = ax.barh(list(values), list(values.values()), color=TRAIN)
-    ax.bar_label(drawn, [form.format(value) for value in values.values()], padding=4)
+    rows = ax.barh(range(len(values)), list(values.values()), color=TRAIN)
+    ax.set_yticks(range(len(values)), list(map(literal, values)))
+    ax.bar_label(rows, [literal(form.format(value)) for value in values.values()], padding=4)
     ax.invert_yaxis()
-    ax.set(xlabel=xlabel, title=title, xlim=(0, limit or 1.18 * max(values.values()) or 1))
+    ax.set(xlabel=literal(xlabel), title=literal(title), xlim=(0, limit or 1.18 * max(values.values()) or 1))
     ax.spines[["top", "right"]].set_visible(False)
-    return ax.figure
+    return figure_of(ax)
 
 
+@any_script
 def quality_by_length(
     runs: Mapping[str, Sequence[Mapping[str, Any]]], *, title: str = "", ax: Axes | None = None
 ) -> Figure:
-    """BLEU against the length of the sentence: under each name a line through the mean of its runs, and their range.
+    """BLEU by the length of the sentence: for each name a line through the mean of its runs, and the range around it.
 
     Args:
         runs: one result or more (seeds) by name, each with "bins": a list of groups of sentences with "from" and "to"
@@ -99,52 +114,68 @@ def quality_by_length(
     """
     every = list(itertools.chain.from_iterable(runs.values()))
     grouped = [[(part["from"], part["to"], part["pairs"]) for part in run["bins"]] for run in every]
-    if not grouped or not all(runs.values()) or any(groups != grouped[0] for groups in grouped):
+    if not grouped or not all(runs.values()) or any(parts != grouped[0] for parts in grouped):
         raise ValueError("each name needs at least one run, and all runs the same groups of sentences")
-    ax, places = new_axes(ax, 7.5, 4), range(len(grouped[0]))
+    ax, groups = new_axes(ax, 7.5, 4), range(len(grouped[0]))
     for (name, listed), look in zip(runs.items(), itertools.cycle(LOOKS)):
         scores = np.array([[part["bleu"] for part in run["bins"]] for run in listed])
-        label = name if len(listed) == 1 else f"{name} ({len(listed)} seeds)"
-        ax.plot(places, scores.mean(0), label=label, **look)
-        ax.fill_between(places, scores.min(0), scores.max(0), color=look["color"], alpha=0.2, linewidth=0)
-    ax.set_xticks(places, [f"{low}-{high}\n(n={count})" for low, high, count in grouped[0]])
-    ax.set(xlabel="length of the source (tokens; n: sentences)", ylabel="BLEU", ylim=(0, 103), title=title)
+        label = literal(name) + (f" ({len(listed)} seeds)" if len(listed) > 1 else "")
+        ax.plot(groups, scores.mean(0), label=label, **look)
+        ax.fill_between(groups, scores.min(0), scores.max(0), color=look["color"], alpha=0.2, linewidth=0)
+    ax.set_xticks(groups, [f"{low}-{high}\n(n={count})" for low, high, count in grouped[0]])
+    ax.set(xlabel="length of the source (tokens; n: sentences)", ylabel="BLEU", ylim=(0, 103), title=literal(title))
     ax.grid(axis="y", alpha=0.3)
     ax.legend(frameon=False, loc="lower left")
-    return ax.figure
+    return figure_of(ax)
 
 
+@any_script
 def loss_curves(history: History, ax: Axes | None = None) -> Figure:
-    """The loss after each update (smoothed) and on the validation data after each epoch."""
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
+    """The training loss of each update, smoothed, and the validation loss after each epoch, on a logarithmic axis."""
+    ax = new_axes(ax, 6, 3.6)
     epochs = max(history.epochs, 1)
     smooth = _running_mean(history.batch_losses)
     ax.plot([(index + 1) * epochs / len(smooth) for index in range(len(smooth))], smooth, color=TRAIN, label="training")
     ax.plot(range(1, history.epochs + 1), history.valid_losses, "o--", color=VALID, label="validation")
     ax.set(xlabel="epoch", ylabel="loss (nats per token)", yscale="log", title="Loss")
-    ax.grid(alpha=0.3, which="both")
+    ax.yaxis.set_major_locator(RoundNumbers())
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda loss, index: f"{loss:g}"))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.grid(alpha=0.3)
     ax.legend()
-    return ax.figure
+    return figure_of(ax)
+
+
+class RoundNumbers(LogLocator):
+    """Chooses the ticks of a logarithmic axis: 4 to 10 round numbers, such as 0.1, 0.2, 0.5, 1, 2."""
+
+    def tick_values(self, vmin: float, vmax: float) -> list[float]:
+        """The numbers from `vmin` to `vmax` that get a tick."""
+        low, high = sorted((vmin, vmax))
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        for factors in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
+            ticks = [factor * 10.0**power for power in powers for factor in factors]
+            ticks = [tick for tick in ticks if low <= tick <= high]
+            if len(ticks) >= 4:
+                return ticks[:: -(-len(ticks) // 10)]
+        ticks = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(low, high)  # so short an axis is almost linear
+        return [tick for tick in ticks if low <= tick <= high]
 
 
 def _running_mean(values: Sequence[float], keep: float = 0.95) -> list[float]:
-    means, mean = [], None
-    for value in values:
-        mean = value if mean is None else keep * mean + (1 - keep) * value
-        means.append(mean)
-    return means
+    return list(itertools.accumulate(values, lambda mean, value: keep * mean + (1 - keep) * value))
 
 
 @any_script
 def text_table(rows: Sequence[Sequence[str]], columns: Sequence[str], width: int = 130) -> Figure:
-    """Text in columns, as a picture: for what a trained model says, which may differ on another machine."""
+    """A table of texts as a figure, for the output of a trained model, which may differ on another machine."""
     columns, rows = list(map(drawable, columns)), [list(map(drawable, row)) for row in rows]
     shares = [max(len(row[column]) for row in [columns, *rows]) for column in range(len(columns))]
     wrapped = [
         [textwrap.fill(cell, max(8, width * share // sum(shares))) for cell, share in zip(row, shares, strict=True)]
         for row in rows
     ]
+    columns, wrapped = list(map(literal, columns)), [list(map(literal, row)) for row in wrapped]
     heights = [1.3] + [1.3 * max(cell.count("\n") + 1 for cell in row) for row in wrapped]
     figure, ax = plt.subplots(figsize=(width / 11, 0.24 * sum(heights)), layout="constrained")
     ax.axis("off")
@@ -162,10 +193,12 @@ def text_table(rows: Sequence[Sequence[str]], columns: Sequence[str], width: int
 class LivePlot:
     """A figure that grows while `fit` trains: the loss curves and, beside them, translations that get better.
 
-    Pass it to `fit(..., after_epoch=[LivePlot(...)])`. It updates one output, so one picture stays in the notebook.
+    Pass it to `fit(..., after_epoch=[LivePlot(...)])`. Every epoch updates the same output, so that the notebook keeps
+    one picture.
 
     Args:
-        samples: takes the model and returns pairs (source sentence, translation); called after each epoch.
+        samples: a function that takes the model and returns pairs (source sentence, translation); it is called after
+            each epoch.
     """
 
     def __init__(self, samples: Callable[[Any], Sequence[tuple[str, str]]]):
@@ -175,17 +208,18 @@ class LivePlot:
     @any_script
     def __call__(self, model: Any, history: History) -> None:
         """Draw the state of training after an epoch."""
-        first = self.figure is None
-        if first:
-            self.figure, self.axes = plt.subplots(1, 2, figsize=(12, 3.8), layout="constrained", width_ratios=(1, 1))
-            plt.close(self.figure)  # shown here, by hand; otherwise the notebook would show it a second time
+        if self.figure is None:
+            self.figure = plt.figure(figsize=(12, 3.8), layout="constrained")
+            self.figure.subplots(1, 2)
+            plt.close(self.figure)  # `display` shows it; pyplot would show it a second time
             self.handle = display(self.figure, display_id=True)
-        for ax in self.axes:
-            ax.clear()
-        loss_curves(history, self.axes[0])
-        self.axes[1].axis("off")
-        self.axes[1].set_title(f"Translations after epoch {history.epochs}", loc="left")
+        curves, texts = self.figure.axes
+        curves.clear()
+        texts.clear()
+        loss_curves(history, curves)
+        texts.axis("off")
+        texts.set_title(f"Translations after epoch {history.epochs}", loc="left")
         lines = "\n".join(f"{source}\n    → {translation}" for source, translation in self.samples(model))
-        self.axes[1].text(0, 0.97, drawable(lines), va="top", fontsize=10, linespacing=1.5, wrap=True)
-        if self.handle is not None:  # None outside a notebook
+        texts.text(0, 0.97, literal(lines), va="top", fontsize=10, linespacing=1.5, wrap=True)
+        if self.handle is not None:  # outside a notebook there is none
             self.handle.update(self.figure)

@@ -8,7 +8,7 @@ import torch
 from hostile import BATCHES
 from views.samples import PLAIN, SAMPLES, WORDLESS
 
-from seqlearn.views.base import as_text
+from seqlearn.views.shared.arguments import as_text
 
 AXE = Path(__file__).with_name("axe.min.js").read_text("utf-8")
 FIND_BARRIERS = """async () => { const { violations, passes } = await axe.run(document, { resultTypes: ['violations'],
@@ -114,6 +114,19 @@ def test_the_same_keys_do_the_same(show, name):
         page.locator(GRIDS).first.focus()
         page.keyboard.press("PageDown")
         assert page.evaluate("model.get('step')") == 1
+
+
+def test_keys_stop_at_the_view(show, name):
+    """For a notebook "b" is a new cell; with Ctrl, Alt or Command a key is for the browser, and goes on."""
+    page = show(SAMPLES[name](PLAIN))
+    page.evaluate("() => { window.heard = []; document.addEventListener('keydown', ({ key }) => heard.push(key)) }")
+    for control in page.locator(CONTROLS).all():
+        control.focus()
+        for key in ("b", "d", "ArrowDown", "Enter", "Escape", "Shift+M"):
+            page.keyboard.press(key)
+    assert page.evaluate("heard") == []
+    page.keyboard.press("Alt+b")
+    assert page.evaluate("heard") == ["Alt", "b"]
 
 
 def test_nothing_moves_by_itself(show, page, name):

@@ -2,7 +2,6 @@
 
 import os
 import socket
-import statistics
 import subprocess
 import sys
 import time
@@ -16,10 +15,10 @@ from refresh import normalise
 
 CELLS = [
     """import torch
-from seqlearn.views.attention_steps import AttentionSteps
+from seqlearn.views import AttentionSteps
 steps = AttentionSteps(torch.eye(12), torch.eye(12), torch.eye(12), torch.arange(12))
 steps""",
-    """from seqlearn.views.kernel_view import KernelView
+    """from seqlearn.views import KernelView
 x = torch.linspace(0, 5, 50)
 kernel = KernelView(x, x.sin(), x, ("gaussian", "triangular"), 0.5, widths=[i / 10 for i in range(1, 41)])
 kernel""",
@@ -28,13 +27,13 @@ kernel""",
     "import time; end = time.time() + 60\nwhile time.time() < end and not __import__('os').path.exists('enough'): pass",
     "steps.update(torch.ones(1, 2), torch.ones(2, 2), torch.ones(2, 1), query_tokens=['<b>new</b>']); steps.step = 0",
     """from seqlearn.nn.positions import sinusoids
-from seqlearn.views.position_view import PositionView
+from seqlearn.views import PositionView
 place = PositionView(sinusoids(128, 64), offset=5)
 place""",
     "print(place.position, place.offset, place.pair); place.position = 100",
     """from seqlearn.decoding import beam_search, gnmt
 from seqlearn.nn.seq2seq import bahdanau
-from seqlearn.views.beam_view import BeamView
+from seqlearn.views import BeamView
 _ = torch.manual_seed(0)
 model = bahdanau(9, 30, embed_size=8, num_hiddens=8)
 def search(width, alpha):
@@ -46,7 +45,7 @@ beam = BeamView(search, step=1)
 beam""",
     "print(beam.width, beam.alpha, beam.step, beam.tree.steps[0][0].tokens == tuple(beam.locked)); beam.width = 3",
     """from seqlearn.attention_map import AttentionMap
-from seqlearn.views.attention_view import AttentionView
+from seqlearn.views import AttentionView
 words = [f'word{i}' for i in range(64)]
 maps = [AttentionMap(torch.randn(8, 8, 64, 64).mul(4).softmax(-1), words, words, kind) for kind in ('cross', 'encoder')]
 looks = AttentionView(*maps)
@@ -54,7 +53,7 @@ looks""",
     """print(looks.kind, looks.layer, looks.head, looks.show, looks.threshold, looks.locked)
 if looks.locked: looks.kind = 'cross'""",
     """from seqlearn.translator import Translator
-from seqlearn.views.translator_view import TranslatorView
+from seqlearn.views import TranslatorView
 typed = TranslatorView(Translator.pretrained('transformer', 'cpu'), 'The cat sleeps.')
 typed""",
     "print(typed.sentence, '|', typed.translation, '|', typed.beam, typed.chosen, typed.step, typed.locked)",
@@ -74,19 +73,17 @@ DONE = """index => { const model = window.jupyterapp.shell.currentWidget.content
     const outputs = model.outputs.toJSON(); const error = outputs.find(output => output.output_type === 'error');
     if (error) throw new Error(error.evalue);
     return model.executionCount === null ? false : outputs }"""
-# The time from an event to the frame after the one in which its answer is painted, in ms; `act` makes the event.
-LATENCY = """([act, count]) => new Promise(async (resolve, reject) => {
-    const [run, times, frame] = [new Function('i', act), [], () => new Promise(requestAnimationFrame)];
-    for (let i = 0; i < count; i++) {
+# Makes an event ten times; each has to change the view within two frames. `act` makes it, and gives what asks for that.
+ANSWERS = """act => new Promise(async (resolve, reject) => {
+    const [run, frame] = [new Function('i', act), () => new Promise(requestAnimationFrame)];
+    for (let i = 0; i < 10; i++) {
         await frame();
-        const start = performance.now();
         const changed = run(i);
         await frame();
         await frame();
-        times.push(performance.now() - start);
         if (!changed()) reject(new Error('nothing changed in run ' + i));
     }
-    resolve(times) })"""
+    resolve() })"""
 HOVER = """const grid = document.querySelector('[role=application]'); const box = grid.getBoundingClientRect();
     const says = document.querySelector('.says'); const before = says.textContent; const width = box.width / 12;
     grid.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + (i % 12 + 0.5) * width,
@@ -123,17 +120,15 @@ LOOK = f"""{LOOKS}const box = view.querySelector('.looks svg').getBoundingClient
 HEAD = f"""{LOOKS}const grid = view.querySelector('.heads .body');
     grid.dispatchEvent(new KeyboardEvent('keydown', {{ key: i % 14 < 7 ? 'ArrowLeft' : 'ArrowRight', bubbles: true }}));
     return () => says.textContent !== before"""
-# The time from a move of the slider to the tree that Python has searched, in ms.
-SEARCH = f"""async () => {{ {BEAM}const times = [];
+# Moves the slider, and waits for the tree that Python has searched.
+SEARCH = f"""async () => {{ {BEAM}
     const slider = view.querySelector('[aria-label="length penalty α"]');
     for (let at = 1; at < 6; at++) {{
-        const [start, before] = [performance.now(), view.querySelector('.tree')];
+        const before = view.querySelector('.tree');
         slider.value = at;
         slider.dispatchEvent(new Event('input'));
         while (view.querySelector('.tree') === before) await new Promise(requestAnimationFrame);
-        times.push(performance.now() - start);
-    }}
-    return times.sort((a, b) => a - b) }}"""
+    }} }}"""
 
 
 @pytest.fixture
@@ -195,13 +190,6 @@ def python_knows(notebook, text, cell=3, attempts=20):
     assert told == text
 
 
-def latencies(page, what, act, most):
-    """The median time of ten events; more than `most` milliseconds fail."""
-    times = page.evaluate(LATENCY, [act, 10])
-    print(f"{what}: median {statistics.median(times):.0f} ms, largest {max(times):.0f} ms")
-    assert statistics.median(times) < most, what
-
-
 def attention_there_and_back(page, notebook):
     """The view of cell 10: what is chosen reaches Python, and the other way round."""
     looks = page.get_by_role("region", name="attention: who looks at whom")
@@ -251,9 +239,7 @@ def test_all_views(lab, page):
     beam = page.get_by_role("region", name="beam search, step by step")
     beam.locator(".node").nth(1).click()
     beam.get_by_label("next step").click()
-    searches = page.evaluate(SEARCH)
-    print(f"search again: median {searches[2]:.0f} ms, largest {searches[-1]:.0f} ms")
-    assert searches[2] < 300
+    page.evaluate(SEARCH)
     python_knows(notebook, "2 1.5 2 True", cell=9)
     page.wait_for_function(
         f"() => {{ {BEAM}return view.querySelector('input').getAttribute('aria-valuetext') === '3' }}"
@@ -273,14 +259,8 @@ def test_all_views(lab, page):
     notebook.start(4)
     busy = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'busy'"
     page.wait_for_function(busy)
-    latencies(page, "hover", HOVER, 100)
-    latencies(page, "step", STEP, 100)
-    latencies(page, "width", WIDTH, 300)
-    latencies(page, "cell of a table", CELL, 100)
-    latencies(page, "position and offset", TURN, 200)
-    latencies(page, "step of a tree", GROW, 100)
-    latencies(page, "hover over 64 x 64 weights", LOOK, 100)
-    latencies(page, "another head of 64", HEAD, 150)
+    for act in (HOVER, STEP, WIDTH, CELL, TURN, GROW, LOOK, HEAD):
+        page.evaluate(ANSWERS, act)
     # Not the status of the kernel: what widgets send goes to a subshell, which says "idle" when it has answered.
     running = "window.jupyterapp.shell.currentWidget.content.widgets[4].model.executionCount === null"
     assert page.evaluate(running), "the cell ran all the time"
@@ -303,17 +283,14 @@ def test_all_views(lab, page):
 
 TYPED = """const view = document.querySelector('[aria-label="translate a sentence"]');
     const box = view.querySelector('input[type=text]'); const form = view.querySelector('form');"""
-# The time from Enter to the translation, in ms.
-TRANSLATE = f"""async sentences => {{ {TYPED}const times = [];
+# Types each sentence, presses Enter, and waits for its translation.
+TRANSLATE = f"""async sentences => {{ {TYPED}
     for (const sentence of sentences) {{
         const before = view.querySelector('.written').textContent;
         box.value = sentence;
-        const start = performance.now();
         form.requestSubmit();
         while (view.querySelector('.written').textContent === before) await new Promise(requestAnimationFrame);
-        times.push(performance.now() - start);
-    }}
-    return times.sort((a, b) => a - b) }}"""
+    }} }}"""
 
 
 def notebook_is(page):
@@ -363,9 +340,7 @@ def test_a_sentence_is_typed(lab, page):
     sentences = [
         f"The {noun} sees the {colour} apple." for noun in ("girl", "dog", "boy") for colour in ("red", "green", "old")
     ]
-    times = page.evaluate(TRANSLATE, sentences)
-    print(f"from Enter to the translation: median {times[4]:.0f} ms, largest {times[-1]:.0f} ms")
-    assert times[4] < 300
+    page.evaluate(TRANSLATE, sentences)
 
     # While a cell runs, and hears nothing of it: messages of widgets have a subshell of their own
     notebook.start(4)

@@ -2,18 +2,18 @@
 
 import json
 import re
-import statistics
 
 import pytest
 import torch
-from browser.test_jupyterlab import LATENCY
+from browser.test_jupyterlab import ANSWERS
 from browser.test_pages import contrast, luminance
 from hostile import BATCHES, HOSTILE
 
 from seqlearn.data.text import Language
 from seqlearn.translator import Translator
-from seqlearn.views.base import View, as_text, unpack
-from seqlearn.views.translator_view import TranslatorView
+from seqlearn.views import TranslatorView, View
+from seqlearn.views.shared.arguments import as_text
+from seqlearn.views.shared.packing import unpack
 
 APPLE = "The girl washes the red apple and eats it."
 ZEBRA = "Does the zebra wash the old yak?"
@@ -420,9 +420,7 @@ CHOOSE = """const before = document.querySelector('.written').textContent; model
     return () => document.querySelector('.ranking').getAttribute('aria-activedescendant').endsWith(`${(i + 1) % 2}`)"""
 
 
-def test_it_is_fast(show, transformer):
+def test_100_tokens_answer_the_mouse_and_the_choice(show, transformer):
     page = show(TranslatorView(transformer, "the girl " * 50, beam=8))
-    for name, act in (("hover", HOVER), ("another translation", CHOOSE)):
-        times = page.evaluate(LATENCY, [act, 10])
-        print(f"100 tokens, {name}: median {statistics.median(times):.0f} ms, largest {max(times):.0f} ms")
-        assert statistics.median(times) < 300, name
+    for act in (HOVER, CHOOSE):
+        page.evaluate(ANSWERS, act)

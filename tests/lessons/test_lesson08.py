@@ -12,7 +12,7 @@ import torch
 from answers import said_by
 from seqlearn.exercises import checking, lesson08
 from seqlearn.nn.positions import NoPositions, PositionalEncoding, rotation, sinusoids
-from seqlearn.views.position_view import PositionView
+from seqlearn.views import PositionView
 
 ROOT = Path(__file__).parents[2]
 LESSON = ROOT / "notebooks" / "08-positional-encoding.ipynb"
@@ -60,7 +60,7 @@ def test_the_view_of_the_lesson_shows_what_the_check_asks():
     near = []
     for pair in range(lesson08.SIZE // 2):
         view.pair = pair
-        angle = view.offset * view.record["frequencies"][pair]
+        angle = view.offset * view.data["frequencies"][pair]
         assert view.rotation()[0, 0] == pytest.approx(math.cos(angle), abs=1e-5)
         if view.rotation()[0, 0] > 0.99 and angle > 3:
             near.append((pair, round(angle / (2 * math.pi))))

@@ -8,12 +8,7 @@ from seqlearn.data.text import SPECIALS, Language, Vocab, WordTokenizer
 from seqlearn.nn.masking import causal_mask
 from seqlearn.nn.positions import sinusoids
 from seqlearn.translator import Translator
-from seqlearn.views.attention_steps import AttentionSteps
-from seqlearn.views.attention_view import AttentionView
-from seqlearn.views.beam_view import BeamView
-from seqlearn.views.kernel_view import KernelView
-from seqlearn.views.position_view import PositionView
-from seqlearn.views.translator_view import TranslatorView
+from seqlearn.views import AttentionSteps, AttentionView, BeamView, KernelView, PositionView, TranslatorView
 
 PLAIN = ["the", "black", "cat", "sleeps", "."]
 FATES = ["kept", "complete", "beaten", "pruned"]

@@ -9,8 +9,8 @@ import traitlets
 
 from seqlearn.nn.attention import DotProductAttention
 from seqlearn.nn.masking import causal_mask
-from seqlearn.nn.recording import record_attention
-from seqlearn.views.attention_steps import MATRICES, AttentionSteps
+from seqlearn.views import AttentionSteps
+from seqlearn.views.steps.data import MATRICES
 
 matplotlib.use("agg")
 
@@ -53,7 +53,7 @@ def test_each_step_against_a_plain_loop():
         assert view.tensor("weights")[i].tolist() == pytest.approx(weights)
         context = [sum(weights[j] * float(values[j, d]) for j in range(4)) for d in range(5)]
         assert view.tensor("context")[i].tolist() == pytest.approx(context, abs=1e-6)
-    assert view.record["empty"] == [2]
+    assert view.data["empty"] == [2]
 
 
 def test_the_inputs_are_sent_as_they_are():
@@ -62,8 +62,8 @@ def test_the_inputs_are_sent_as_they_are():
     assert torch.equal(view.tensor("queries"), queries) and torch.equal(view.tensor("keys"), keys.T)
     assert torch.equal(view.tensor("values"), values) and torch.equal(view.tensor("mask").bool(), MASK)
     assert torch.equal(view.tensor("scaled"), view.tensor("scores") * 3)
-    assert view.record["scale"] == 3.0 and view.record["steps"][1]["formula"] == "scores = products · 3"
-    assert set(view.record["matrices"]) == set(MATRICES)
+    assert view.data["scale"] == 3.0 and view.data["steps"][1]["formula"] == "scores = products · 3"
+    assert set(view.data["matrices"]) == set(MATRICES)
 
 
 def test_nothing_is_written_into_the_arguments():
@@ -139,7 +139,7 @@ def test_another_attention_in_the_same_view():
     view = AttentionSteps(*tensors())
     view.step, view.locked = 3, [2, 3]
     view.update(torch.ones(1, 2), torch.ones(2, 2), torch.ones(2, 1), key_tokens=["x", "y"])
-    assert view.tensor("weights").tolist() == [[0.5, 0.5]] and view.record["axes"]["key"] == ["x", "y"]
+    assert view.tensor("weights").tolist() == [[0.5, 0.5]] and view.data["axes"]["key"] == ["x", "y"]
     assert (view.step, view.locked) == (3, [])
     with pytest.raises(ValueError):
         view.update(torch.ones(1, 3), torch.ones(2, 2), torch.ones(2, 1))
@@ -174,7 +174,7 @@ def test_a_large_picture_has_no_numbers_and_fewer_labels():
 
 def test_values_may_have_names():
     tensors = torch.eye(2), torch.eye(2), torch.ones(2, 3)
-    assert AttentionSteps(*tensors).record["axes"]["value"] == ["0", "1", "2"]
-    assert AttentionSteps(*tensors, value_names=["red", "<b>", 5]).record["axes"]["value"] == ["red", "<b>", "5"]
+    assert AttentionSteps(*tensors).data["axes"]["value"] == ["0", "1", "2"]
+    assert AttentionSteps(*tensors, value_names=["red", "<b>", 5]).data["axes"]["value"] == ["red", "<b>", "5"]
     with pytest.raises(ValueError, match="value names"):
         AttentionSteps(*tensors, value_names=["red"])

@@ -16,8 +16,8 @@ from torch import nn
 
 from seqlearn.beams import Hypothesis, Node, Tree
 from seqlearn.decoding import beam_search, exhaustive_search, gnmt, greedy_search
-from seqlearn.views.beam_view import BeamView
-from seqlearn.views.trees import drawing
+from seqlearn.views import BeamView
+from seqlearn.views.beam.data import tree_data
 
 matplotlib.use("agg")
 WORDS = ["<pad>", "<bos>", "<eos>", "the", "a", "cat", "dog", "sleeps"]
@@ -102,7 +102,7 @@ def paths(shown):
 
 
 def test_a_tree_by_hand():
-    shown = drawing(by_hand(), str)
+    shown = tree_data(by_hand(), str)
     at = dict(zip(paths(shown), shown["nodes"]["row"], strict=True))
     assert at == {
         (): 0, (5,): 0, (6,): 1, (7,): 2,
@@ -113,7 +113,7 @@ def test_a_tree_by_hand():
     numbers = {path: number for number, path in enumerate(paths(shown))}
     assert shown["best"] == [numbers[path] for path in [(6,), (6, 8), (6, 8, 2)]]
     assert shown["greedy"] == [numbers[path] for path in [(5,), (5, 8), (5, 8, 9)]]
-    counted = [[step[name] for name in ("kept", "complete", "beaten", "pruned", "hidden")] for step in shown["steps"]]
+    counted = [[step[name] for name in ("kept", "complete", "beaten", "pruned", "omitted")] for step in shown["steps"]]
     assert counted == [[2, 0, 0, 1, 0], [2, 0, 0, 4, 2], [0, 1, 1, 1, 0]]
     assert [step["penalty"] for step in shown["steps"]] == [1, 1, 1]
     bends = dict(zip(paths(shown), shown["nodes"]["bend"], strict=True))
@@ -122,7 +122,7 @@ def test_a_tree_by_hand():
 
 def test_numbers_are_those_of_the_nodes():
     tree = by_hand(alpha=0.6)
-    shown = drawing(tree, lambda token: f"word {token}")
+    shown = tree_data(tree, lambda token: f"word {token}")
     nodes = {node.tokens: node for step in tree.steps for node in step}
     for i, path in enumerate(paths(shown)[1:], 1):
         mine = {name: column[i] for name, column in shown["nodes"].items()}
@@ -134,13 +134,13 @@ def test_numbers_are_those_of_the_nodes():
 
 
 def test_which_nodes_are_left_out():
-    shown = paths(drawing(by_hand(), str))
+    shown = paths(tree_data(by_hand(), str))
     assert (6, 7) not in shown and (5, 7) not in shown, "only the 2 likeliest of 4 pruned nodes"
     late = {(6, 7): (-0.1, "kept"), (6, 8): (-0.2, "pruned"), (6, 9): (-0.3, "pruned")}
     late |= {(5, 8): (-3.0, "pruned"), (5, 9): (-4.0, "pruned")}
-    shown = drawing(grown([{(5,): (-0.5, "kept"), (6,): (-0.6, "kept")}, late]), str)
+    shown = tree_data(grown([{(5,): (-0.5, "kept"), (6,): (-0.6, "kept")}, late]), str)
     assert set(paths(shown)) == {(), (5,), (6,), (6, 7), (6, 8), (6, 9), (5, 8)}, "and greedy's, to where it ends"
-    assert [paths(shown)[i] for i in shown["greedy"]] == [(5,), (5, 8)] and shown["steps"][1]["hidden"] == 1
+    assert [paths(shown)[i] for i in shown["greedy"]] == [(5,), (5, 8)] and shown["steps"][1]["omitted"] == 1
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -149,7 +149,7 @@ def test_no_lines_cross_and_all_rows_are_used_once(seed):
     model = Chain((2 * torch.randn(9, 9)).softmax(-1))
     width = seed % 5 + 1
     tree = searcher(model, max_length=12, refill=bool(seed % 2))(width, 0.5)
-    shown = drawing(tree, str)
+    shown = tree_data(tree, str)
     nodes, named = shown["nodes"], paths(shown)
     assert len(set(named)) == len(named)
     assert {node.tokens for step in tree.steps for node in step if node.fate != "pruned"} <= set(named)
@@ -163,7 +163,7 @@ def test_no_lines_cross_and_all_rows_are_used_once(seed):
         for one, two in itertools.pairwise(column):
             if nodes["parent"][one] == nodes["parent"][two]:
                 assert nodes["total"][one] >= nodes["total"][two], "the likeliest child first"
-        assert len(column) + shown["steps"][number - 1]["hidden"] == len(step)
+        assert len(column) + shown["steps"][number - 1]["omitted"] == len(step)
         assert sum(shown["steps"][number - 1][fate] for fate in ("kept", "complete", "beaten", "pruned")) == len(step)
         tallest = max(tallest, len(column))
     assert shown["rows"] == tallest, "no more rows than nodes of a step"
@@ -221,11 +221,11 @@ def test_steps_and_lock_when_the_tree_changes():
 
 def test_a_ready_tree_has_no_sliders():
     view = BeamView(by_hand(), step=1)
-    assert view.record == {"widths": [], "alphas": []} and view.step == 1
+    assert view.data == {"widths": [], "alphas": []} and view.step == 1
     assert repr(view) == "BeamView(3 steps, 12 nodes)"
     view.update(Tree([], by_hand().steps[:1]), decode=lambda token: f"<{token}>")
     assert view.step == 1 and view.trees[0]["nodes"]["text"][1] == "<5>" and view.trees[0]["best"] == []
-    with pytest.raises(TypeError, match="without them a tree"):
+    with pytest.raises(TypeError, match="a view without sliders a tree"):
         view.update(lambda width, alpha: by_hand(), str)
 
 
@@ -263,12 +263,12 @@ def other_best(tokens, log_probs):
         (Tree([]), "a tree without a node cannot be drawn"),
         (Tree([], [[], []]), "a tree without a node cannot be drawn"),
         (Tree([], [*by_hand().steps[:1], []]), "step 2 of the tree has no node"),
-        (Tree([], by_hand().steps[:1] * 4000), "12,000 nodes is too large to be seen, 10,000 is the most"),
+        (Tree([], by_hand().steps[:1] * 4000), "12,000 nodes is too large for a view, 10,000 is the most"),
         (Tree([], by_hand().steps[1:]), r"the node \(6, 8\) at step 1 has 2 tokens, not 1"),
-        (broken(1, 0, tokens=(4, 8)), r"the node \(4, 8\) at step 2 has no parent: none is there"),
-        (broken(1, 0, tokens=(7, 8)), r"\(7, 8\) at step 2 has no parent: that one is pruned, not kept"),
+        (broken(1, 0, tokens=(4, 8)), r"the node \(4, 8\) at step 2 has no parent"),
+        (broken(1, 0, tokens=(7, 8)), r"\(7, 8\) at step 2 has a parent that is pruned, not kept"),
         (broken(1, 0, tokens=(5, 9)), "has a total of -1.1, which is not -0.5 [+] -0.1"),
-        (Tree([], [by_hand().steps[0][:1] * 2]), r"the node \(5,\) at step 1 stands there twice"),
+        (Tree([], [by_hand().steps[0][:1] * 2]), r"the node \(5,\) at step 1 occurs twice"),
         (broken(0, 1, log_prob=math.nan), r"the node \(6,\) at step 1 has a log_prob of nan"),
         (broken(0, 1, total=-math.inf), "has a total of -inf"),
         (broken(2, 0, score=math.nan), r"the node \(6, 8, 2\) at step 3 has a score of nan"),
@@ -296,7 +296,7 @@ def test_one_sentence_for_a_wrong_tree(tree, sentence):
         ({"alpha": -0.5}, ValueError, "an alpha is finite and not below 0, not -0.5"),
         ({"alphas": (0, math.nan)}, ValueError, "an alpha is finite and not below 0, not nan"),
         ({"decode": WORDS[:5]}, ValueError, "the tree has a token 5, and the list of texts ends at 4"),
-        ({"search": lambda width, alpha: []}, TypeError, "a search gives a Tree, the first of `trace`, not list"),
+        ({"search": lambda width, alpha: []}, TypeError, "a search returns a Tree, the first of `trace`, not list"),
         ({"step": 9}, traitlets.TraitError, "step is 0 to 4, not 9"),
     ],
 )
@@ -316,7 +316,7 @@ def test_traits_are_checked():
         with pytest.raises(traitlets.TraitError, match=sentence):
             setattr(view, name, value)
     assert (view.width, view.alpha, view.step, view.locked) == (2, 0.0, 4, None)
-    assert BeamView(searcher(chain()), WORDS, width=6, alpha=0.5).record["widths"] == [1, 2, 3, 4, 6]
+    assert BeamView(searcher(chain()), WORDS, width=6, alpha=0.5).data["widths"] == [1, 2, 3, 4, 6]
 
 
 def test_the_picture():

@@ -8,8 +8,8 @@ import torch
 import traitlets
 
 from seqlearn.nn.kernels import KERNELS, KernelRegression
-from seqlearn.views.base import unpack
-from seqlearn.views.kernel_view import KernelView
+from seqlearn.views import KernelView
+from seqlearn.views.shared.packing import unpack
 
 matplotlib.use("agg")
 
@@ -44,7 +44,7 @@ def test_points_are_sorted_together():
         torch.tensor([3.0, 1.0, 2.0]), torch.tensor([30.0, 10.0, 20.0]), torch.tensor([2.0, 1.0]),
         truth=torch.tensor([200.0, 100.0]),
     )  # fmt: skip
-    lists = {name: unpack(view.record[name]).tolist() for name in ("keys", "values", "queries", "truth")}
+    lists = {name: unpack(view.data[name]).tolist() for name in ("keys", "values", "queries", "truth")}
     assert lists == {"keys": [1, 2, 3], "values": [10, 20, 30], "queries": [1, 2], "truth": [100, 200]}
 
 
@@ -55,7 +55,7 @@ def test_no_key_within_reach():
 
 def test_the_slider():
     view = KernelView(*data(), width=0.321)
-    widths = view.record["widths"]
+    widths = view.data["widths"]
     assert widths == sorted(widths) and len(widths) == 31 and view.width == 0.321 in widths
     view.width = 0.33
     assert view.width == min(widths, key=lambda width: abs(width - 0.33))
@@ -65,7 +65,7 @@ def test_the_slider():
 
 def test_the_weights_take_two_bytes_each():
     view = KernelView(*data(50, 50))
-    assert len(view.record["weights"]["data"]) == 2 * 31 * 50 * 50
+    assert len(view.data["weights"]["data"]) == 2 * 31 * 50 * 50
 
 
 @pytest.mark.parametrize(

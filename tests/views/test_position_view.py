@@ -11,8 +11,8 @@ import traitlets
 
 from seqlearn.d2l_compat import d2l
 from seqlearn.nn.positions import rotation, sinusoids
-from seqlearn.views.base import unpack
-from seqlearn.views.position_view import PositionView
+from seqlearn.views import PositionView
+from seqlearn.views.shared.packing import unpack
 
 matplotlib.use("agg")
 
@@ -45,7 +45,7 @@ def test_the_turn_carries_every_pair_of_every_row(size, start, base):
                     view.position, view.offset, view.pair = start + i, j - i, pair
                 turned = view.rotation() @ table[i, 2 * pair : 2 * pair + 2]
                 torch.testing.assert_close(turned, table[j, 2 * pair : 2 * pair + 2], atol=1e-5, rtol=0)
-    assert len(view.record["frequencies"]) == size // 2, "the last sine of an odd size has no partner"
+    assert len(view.data["frequencies"]) == size // 2, "the last sine of an odd size has no partner"
 
 
 def test_the_turns_are_the_blocks_of_the_rotation():
@@ -62,15 +62,15 @@ def test_the_numbers_are_sent_as_they_are():
     table = torch.randn(5, 3)
     before = table.clone()
     view = PositionView(table, start=2, position=4)
-    assert torch.equal(unpack(view.record["table"]), before) and torch.equal(table, before)
-    assert view.record["limit"] == pytest.approx(float(table.abs().max()))
+    assert torch.equal(unpack(view.data["table"]), before) and torch.equal(table, before)
+    assert view.data["limit"] == pytest.approx(float(table.abs().max()))
     products = [sum(float(a * b) for a, b in zip(table[2], row, strict=True)) for row in table]
     assert view.products().tolist() == pytest.approx(products, abs=1e-6)
 
 
 def test_dot_products_of_sinusoids_depend_on_the_distance():
     view = PositionView(plain(30, 16))
-    products = unpack(view.record["products"])
+    products = unpack(view.data["products"])
     for distance in range(30):
         same = products.diagonal(distance)
         torch.testing.assert_close(same, same[0].expand_as(same), atol=1e-4, rtol=0)
@@ -98,8 +98,8 @@ def test_the_table_of_d2l_is_known():
 )
 def test_no_rotation_of_another_table(table, note):
     view = PositionView(table)
-    assert re.match(note, view.record["note"]) and view.rotation() is None
-    assert view.record["frequencies"] == [] and view.record["turns"] is None
+    assert re.match(note, view.data["note"]) and view.rotation() is None
+    assert view.data["frequencies"] == [] and view.data["turns"] is None
     assert repr(view).endswith("not sinusoidal)")
     with pytest.raises(traitlets.TraitError, match="no pair 1: the table has 1"):
         view.pair = 1
@@ -113,7 +113,7 @@ def test_no_rotation_of_another_table(table, note):
         ({"table": torch.ones(0, 4)}, r"got the shape \(0, 4\)"),
         ({"table": torch.tensor([[1.0, math.nan]])}, r"the rows of a table \(1, 2\) hold NaN or infinity"),
         ({"table": torch.tensor([[1.0, math.inf]])}, "hold NaN or infinity"),
-        ({"table": torch.ones(513, 2)}, "513 positions x 2 dimensions is too large to be seen, 512 x 512 is the most"),
+        ({"table": torch.ones(513, 2)}, "513 positions x 2 dimensions is too large for a view, 512 x 512 is the most"),
         ({"table": torch.ones(2, 600)}, "2 positions x 600 dimensions is too large"),
         ({"start": -1}, "start is the position of the first row, from 0, not -1"),
         ({"base": 1.0}, "the base of the frequencies is above 1 and finite, not 1.0"),
@@ -154,7 +154,7 @@ def test_another_table_in_the_same_view():
     assert (view.position, view.offset, view.pair) == (7, 2, 0) and view.rotation() is None
     with pytest.raises(ValueError):
         view.update(torch.ones(3))
-    assert view.record["start"] == 7, "what is wrong changes nothing"
+    assert view.data["start"] == 7, "what is wrong changes nothing"
 
 
 def test_the_picture():

@@ -1,0 +1,161 @@
+"""How long the views let a learner wait: python benchmarks/views.py
+
+The first part is what Python does: a translation with all that `TranslatorView` shows of it, and the pictures that a
+notebook stores. The second part is what a browser does, in Chromium, on pages of their own: a script makes an event
+and waits until the answer is painted, at least two frames, each 17 ms on a screen with 60 pictures a second. This part
+needs playwright, one of the test requirements, and is left out where no browser is found.
+
+Each line has the median and the largest of several runs, in milliseconds. Machines differ. A learner feels a wait where
+the median of an event is above 100 ms, or that of a picture above 1,000 ms.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from seqlearn.attention_map import AttentionMap
+from seqlearn.nn.positions import sinusoids
+from seqlearn.translator import Translator
+from seqlearn.views import AttentionSteps, AttentionView, BeamView, KernelView, PositionView, TranslatorView, View
+from seqlearn.views.gallery import SENTENCE, tree_search
+from seqlearn.views.translator.data import translated
+
+ROUNDS = 10
+LONG = "the girl " * 50
+# Makes an event again and again; each time is that from the event to the frame after the one that paints the answer.
+EVENTS = """async ([act, count]) => {
+    const [run, times, frame] = [new Function("i", act), [], () => new Promise(requestAnimationFrame)];
+    let changes = 0;
+    new MutationObserver(() => changes++).observe(document.body, { subtree: true, childList: true, attributes: true });
+    for (let i = 0; i < count; i++) {
+        await frame();
+        changes = 0;
+        const start = performance.now();
+        run(i);
+        await frame();
+        await frame();
+        times.push(performance.now() - start);
+        if (!changes) throw new Error("nothing changed: " + act);
+    }
+    return times }"""
+
+
+def pointing(selector: str, x: str, y: str, index: str = "0") -> str:
+    """JavaScript that moves the mouse over an element; `x`, `y` and `index` may contain `i`, the number of the run."""
+    place = f"clientX: box.left + {x}, clientY: box.top + {y}"
+    return f"""const node = document.querySelectorAll("{selector}")[{index}]; const box = node.getBoundingClientRect();
+        node.dispatchEvent(new PointerEvent("pointermove", {{ bubbles: true, {place} }}))"""
+
+
+def report(name: str, times: list[float]) -> None:
+    """One line of the table."""
+    print(f"{name:58} {statistics.median(times):7.0f} {max(times):7.0f}")
+
+
+def clocked(work: Callable[[], Any], rounds: int = ROUNDS) -> list[float]:
+    """Milliseconds of some runs, after one that is not counted."""
+    work()
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        times.append(1000 * (time.perf_counter() - start))
+    return times
+
+
+def many_heads(tokens: int) -> AttentionView:
+    """8 layers of 8 heads over so many tokens."""
+    names = [f"word{i}" for i in range(tokens)]
+    return AttentionView(AttentionMap((4 * torch.randn(8, 8, tokens, tokens)).softmax(-1), names, names))
+
+
+def examples(translator: Translator) -> list[View]:
+    """One of each view, larger than in a lesson."""
+    x = torch.linspace(0, 5, 50)
+    return [
+        TranslatorView(translator, LONG, beam=8),
+        many_heads(64),
+        AttentionSteps(*torch.randn(3, 256, 64), torch.arange(256)),
+        KernelView(x, x.sin(), x, ("gaussian", "triangular")),
+        PositionView(sinusoids(128, 64)),
+        BeamView(tree_search(translator, SENTENCE), translator.target.vocab.tokens, width=4, alphas=(0.0, 0.6)),
+    ]
+
+
+EVENTS_OF = {
+    "TranslatorView": {
+        "hover over 100 tokens": pointing(".written .piece", "2", "2", index="(i + 1) % 20"),
+        "another translation": "model.set('chosen', (i + 1) % 2)",
+    },
+    "AttentionView": {
+        "64 heads of 64 x 64 drawn anew": "model.set('data', { ...model.get('data'), again: i })",
+        "hover over 64 x 64 weights": pointing(".looks .body", "4", "6 * i + 9"),
+        "another head": "model.set('head', (i + 1) % 8)",
+        "another threshold": "model.set('threshold', (i + 2) / 20)",
+    },
+    "AttentionSteps": {
+        "another step of 256 x 256": "model.set('step', (i + 1) % 5)",
+        "hover over 256 x 256": pointing("[role=application]", "9 + 4 * i", "9"),
+    },
+    "KernelView": {"another width": "model.set('width', model.get('data').widths[(i + 1) % 30])"},
+    "PositionView": {
+        "another position of 128": "model.set('position', i + 1)",
+        "another offset": "model.set('offset', i + 3)",
+    },
+    "BeamView": {"another step": "model.set('step', (i + 1) % 8)"},
+}
+
+
+def in_python(translator: Translator, views: list[View]) -> None:
+    """Translations, and the pictures of all views."""
+    for name in ("transformer", "bahdanau"):
+        other = Translator.pretrained(name, "cpu")
+        for beam in (1, 8):
+            times = clocked(lambda other=other, beam=beam: translated(other, SENTENCE, beam))
+            report(f"{name}: translation of 10 tokens, {beam} beam(s)", times)
+    report("transformer: translation of 100 tokens, 8 beams", clocked(lambda: translated(translator, LONG, 8), 3))
+    for view in [many_heads(20), *views]:
+        report(f"picture of {view!r:.46}", clocked(view.png, 3))
+
+
+def in_browser(views: list[View], browser: str) -> None:
+    """The events of each view, on a page of its own."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
+        page = chromium.new_page(viewport={"width": 1300, "height": 1400})
+        for view in views:
+            path = Path(folder, "view.html")
+            view.to_html(path)
+            page.goto(path.as_uri())
+            for name, act in EVENTS_OF[type(view).__name__].items():
+                report(f"{type(view).__name__}: {name}", page.evaluate(EVENTS, [act, ROUNDS]))
+        chromium.close()
+
+
+def main() -> None:
+    """Both parts."""
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    translator = Translator.pretrained("transformer", "cpu")
+    views = examples(translator)
+    print(f"{'milliseconds':58} {'median':>7} {'largest':>7}")
+    in_python(translator, views)
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser is None:
+        print("No browser was found: install chromium for the second part.")
+    else:
+        in_browser(views, browser)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""AttentionView: every head of every layer of one sentence pair."""

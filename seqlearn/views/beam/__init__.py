@@ -1,0 +1,1 @@
+"""BeamView: the tree of a beam search."""

@@ -1,0 +1,93 @@
+"""The picture of `BeamView`: the whole tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
+
+from ..shared.axes import signed
+from ..shared.colours import TRAIN
+from ..shared.fonts import any_script, short_label
+
+INK, FAINT = "#1b1b1b", "#6b6b6b"
+LOOKS: dict[str, dict[str, Any]] = {  # of a node: different without colour, too
+    "kept": {"linestyle": "-", "linewidth": 1.5, "edgecolor": INK},
+    "complete": {"linestyle": "-", "linewidth": 1.5, "edgecolor": INK},
+    "beaten": {"linestyle": ":", "linewidth": 2.0, "edgecolor": INK},
+    "pruned": {"linestyle": "--", "linewidth": 0.8, "edgecolor": FAINT},
+}
+SIGNS = {"kept": "", "complete": "✓ ", "beaten": "≤ ", "pruned": "× "}
+SIZE = {"across": 1.4, "down": 0.52}  # inches from node to node
+STEPS_IN_LINE = 8  # a longer tree goes on below
+
+
+@any_script
+def beam_picture(tree: dict[str, Any], step: int) -> Figure:
+    """The whole tree of a search, 8 steps in a line; an arrow marks the current step, if it is not the last.
+
+    Args:
+        tree: what `tree_data` returns.
+    """
+    steps, rows = len(tree["steps"]), tree["rows"]
+    lines = -(-steps // STEPS_IN_LINE)
+    across, down = min(steps, STEPS_IN_LINE) + 1, rows + 1.3
+    height = lines * SIZE["down"] * down + 0.5
+    figure = Figure(figsize=(SIZE["across"] * across, height))
+    for line in range(lines):
+        first, share = line * STEPS_IN_LINE, SIZE["down"] * down / height
+        ax = figure.add_axes((0, 1 - (line + 1) * share, 1, share), frameon=False, xticks=[], yticks=[])
+        ax.set(xlim=(first - 0.5, first + across - 0.5), ylim=(rows, -1.3))
+        for number, column in list(enumerate(tree["steps"], 1))[max(first - 1, 0) : first + across - 1]:
+            here = " ◀" if number == step < steps else ""
+            ax.text(number, -0.8, f"{number}{here}", ha="center", fontsize=10)
+            more = f"{column['omitted']} more ×" if column["omitted"] else ""
+            ax.text(number, rows - 0.4, more, ha="center", fontsize=8, color=FAINT)
+        columns = range(first, first + across)
+        for node in (i for i, column in enumerate(tree["nodes"]["step"]) if column in columns):
+            draw_node(ax, tree, node)
+            if tree["nodes"]["step"][node] > first:
+                draw_edge(ax, tree, node)
+    words = (
+        "box: score of the sentence so far; line: log-probability of the token; G: greedy's choice\n"
+        "full: kept; round, ✓: complete; dotted, ≤: beaten; dashed, ×: pruned; thick, ★: best"
+    )
+    figure.text(0.5, 0.25 / height, words, ha="center", va="center", fontsize=9)
+    return figure
+
+
+def look_of(tree: dict[str, Any], node: int) -> dict[str, Any]:
+    """The line of a node and of its edge; the path to the best hypothesis is thick and blue."""
+    best = {"edgecolor": TRAIN, "linewidth": 2.5} if node in tree["best"] else {}
+    return LOOKS[tree["nodes"]["fate"][node]] | best
+
+
+def draw_node(ax: Axes, tree: dict[str, Any], node: int) -> None:
+    """The box of a node, with its token and its score."""
+    text, score, fate, step, row = (tree["nodes"][name][node] for name in ("text", "score", "fate", "step", "row"))
+    shape = f"round,pad=0,rounding_size={0.12 if fate == 'complete' else 0.03}"
+    aspect = SIZE["across"] / SIZE["down"]
+    box = FancyBboxPatch((step - 0.28, row - 0.36), 0.56, 0.72, shape, mutation_aspect=aspect, **look_of(tree, node))
+    ax.add_patch(box).set_facecolor("white")
+    sign = ("★ " if node in tree["best"][-1:] else SIGNS[fate]) + ("G " if node in tree["greedy"] else "")
+    words = f"{short_label(text, most=10)}\n{sign}{two_decimals(score)}" if node else "start"
+    color = FAINT if fate == "pruned" else INK
+    ax.text(step, row, words, ha="center", va="center", fontsize=8, color=color)
+
+
+def draw_edge(ax: Axes, tree: dict[str, Any], node: int) -> None:
+    """The line from the parent to a node, with the log-probability of the token."""
+    nodes, look = tree["nodes"], look_of(tree, node)
+    step, row, above = nodes["step"][node], nodes["row"][node], nodes["row"][nodes["parent"][node]]
+    turn = step - 0.72 + 0.14 * nodes["bend"][node]
+    order = 0.6 if node in tree["best"] else 0.3 if nodes["fate"][node] == "pruned" else 0.5  # the best path on top
+    line = {"color": look["edgecolor"], "linewidth": look["linewidth"], "linestyle": look["linestyle"]}
+    ax.plot([step - 0.72, turn, turn, step - 0.28], [above, above, row, row], zorder=order, **line)
+    ax.text(step - 0.3, row - 0.06, two_decimals(nodes["log_prob"][node]), ha="right", va="bottom", fontsize=7)
+
+
+def two_decimals(number: float) -> str:
+    """A number with two decimals and a true minus sign; 0 has no sign."""
+    return signed(f"{number:z.2f}")

@@ -1,0 +1,1 @@
+"""KernelView: kernel regression with a slider for the width."""

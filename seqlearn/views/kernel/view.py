@@ -1,0 +1,128 @@
+"""Kernel regression with a slider for the width: the data, the prediction, and the weights behind the prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import traitlets
+from jaxtyping import Float, Real
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from ..shared.arguments import as_text
+from ..shared.base import View
+from ..shared.packing import LARGEST, unpack
+from .data import kernel_data
+from .picture import kernel_picture
+
+
+class KernelView(View, folder=Path(__file__).parent):
+    """Nadaraya-Watson regression; its width and its kernel can be changed without Python.
+
+    Python computes all predictions and weights once, for every kernel and every width, and sends them to the browser.
+    A weight takes 2 bytes, so one kernel with 30 widths, 50 keys and 50 queries takes 150 kB. Keys and queries are
+    sorted.
+
+    Args:
+        keys, values: `(keys,)`, x and y of the data.
+        queries: `(queries,)`, the x of the predictions.
+        kernels: names from `seqlearn.nn.kernels.KERNELS`.
+        width: the first width.
+        truth: `(queries,)`, the true y of each query.
+        widths: the widths on the slider, to which `width` is added; default: 30, from a hundredth of the range of the
+            keys to the whole range.
+        xlabel, ylabel: the meaning of keys and of values.
+
+    Traits, synced with the browser:
+        kernel: one of the kernels.
+        width: one of the widths; any other number becomes the nearest width.
+        locked: `[i]`, the query that stays marked, counted from the smallest; or `[]`.
+
+    Raises:
+        ValueError: shapes that do not fit, NaN or infinity, an unknown kernel, a width that is not above 0, or more
+            than 8 MB of weights.
+    """
+
+    kernel = traitlets.Unicode().tag(sync=True)
+    width = traitlets.Float().tag(sync=True)
+    locked = traitlets.List(traitlets.Int(min=0)).tag(sync=True)
+
+    def __init__(
+        self,
+        keys: Real[Tensor, "..."],
+        values: Real[Tensor, "..."],
+        queries: Real[Tensor, "..."],
+        kernels: Sequence[str] = ("gaussian",),
+        width: float = 1.0,
+        truth: Real[Tensor, "..."] | None = None,
+        widths: Sequence[float] | None = None,
+        xlabel: str = "x",
+        ylabel: str = "y",
+    ):
+        data = kernel_data(keys, values, queries, kernels, width, truth, widths)
+        data |= {"xlabel": as_text(xlabel), "ylabel": as_text(ylabel)}
+        super().__init__(data=data, kernel=kernels[0], width=float(width))
+
+    def update(
+        self,
+        keys: Real[Tensor, "..."],
+        values: Real[Tensor, "..."],
+        queries: Real[Tensor, "..."],
+        kernels: Sequence[str] | None = None,
+        width: float | None = None,
+        *more: Any,
+        **named: Any,
+    ) -> None:
+        """Show other keys, values and queries in the same view; by default with the same kernels and width."""
+        before: dict[str, Any] = self.data
+        names = kernels or before["kernels"]
+        width = self.width if width is None else width
+        data = kernel_data(keys, values, queries, names, width, *more, **named)
+        data |= {name: before[name] for name in ("xlabel", "ylabel")}
+        with self.hold_sync():
+            self.locked, self.data = [], data
+            self.kernel = self.kernel if self.kernel in names else names[0]
+            self.width = float(width)
+
+    @traitlets.validate("kernel")
+    def _known(self, proposal: dict[str, Any]) -> str:
+        if proposal["value"] not in self.data["kernels"]:
+            raise traitlets.TraitError(f"kernel is one of {self.data['kernels']}, not {proposal['value']!r}")
+        return proposal["value"]
+
+    @traitlets.validate("width")
+    def _nearest(self, proposal: dict[str, Any]) -> float:
+        return min(self.data["widths"], key=lambda width: abs(width - proposal["value"]))
+
+    @traitlets.validate("locked")
+    def _fits(self, proposal: dict[str, Any]) -> list[int]:
+        locked, (queries,) = proposal["value"], self.data["queries"]["shape"]
+        if locked and not (len(locked) == 1 and locked[0] < queries):
+            raise traitlets.TraitError(f"locked is [] or [query] below {queries}, not {locked}")
+        return locked
+
+    def prediction(self) -> Float[Tensor, "queries"]:
+        """The curve that is shown."""
+        return unpack(self.data["predictions"])[self._index()]
+
+    def weights(self) -> Float[Tensor, "queries keys"]:
+        """The weights that are shown, as exact as the browser gets them: to 1/131,070 of the largest weight."""
+        index = self._index()
+        return unpack(self.data["weights"])[index].float() / LARGEST * unpack(self.data["tops"])[index]
+
+    def _index(self) -> tuple[int, int]:
+        """The indices of the chosen kernel and width."""
+        return self.data["kernels"].index(self.kernel), self.data["widths"].index(self.width)
+
+    def summary(self) -> str:
+        """The numbers of points and widths, and the kernels."""
+        keys, queries = len(unpack(self.data["keys"])), len(unpack(self.data["queries"]))
+        kernels = ", ".join(self.data["kernels"])
+        return f"{keys} keys, {queries} queries, {kernels}, {len(self.data['widths'])} widths"
+
+    def figure(self) -> Figure:
+        """Data and prediction with the current width, and the weights beside them."""
+        title = f"{self.kernel} kernel, width {self.width:.3g}"
+        return kernel_picture(self.data, title, self.prediction(), self.weights())

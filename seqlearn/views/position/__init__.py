@@ -1,0 +1,1 @@
+"""PositionView: a table of positions, and the rotation between two of them."""

@@ -1,0 +1,286 @@
+// What all views share. Texts of the learner get into the page as text nodes only, never as HTML.
+
+// ---- The life of a view ---------------------------------------------------------------------------------------------
+
+/** The render function for anywidget. `build(model, root, data)` draws all of `data` below `root` and returns a function
+ * for each trait that may change: { step: () => ..., locked: () => ... }. Each function is called once at first, and
+ * after every change. `resized` is no trait: it is called when root gets another width (at first it may have none). */
+function life(build) {
+  return ({ model, el }) => {
+    const root = make("div", { class: "seqlearn" });
+    root.addEventListener("keydown", (event) => {
+      // Without Ctrl, Alt or Command a key belongs to the view: in a notebook "b" makes a cell and "dd" deletes one.
+      if (!event.ctrlKey && !event.altKey && !event.metaKey) event.stopPropagation();
+    });
+    let react = {};
+    const changed = (name) => () => react[name] && react[name]();
+    const rebuild = () => {
+      react = {};
+      root.replaceChildren();
+      const reactions = build(model, root, unpack(model.get("data")));
+      for (const name of Object.keys(reactions)) {
+        if (!listened.has(name)) listen(name, changed(name));
+      }
+      react = reactions;
+      Object.values(react).forEach((reaction) => reaction());
+    };
+    const listened = new Map();
+    const listen = (name, callback) => {
+      listened.set(name, callback);
+      model.on("change:" + name, callback);
+    };
+    let width = 0;
+    const observer = new ResizeObserver(() => {
+      if (root.clientWidth && root.clientWidth !== width) changed("resized")();
+      width = root.clientWidth;
+    });
+    el.append(root);
+    listen("data", rebuild);
+    rebuild();
+    observer.observe(root);
+    return () => {
+      observer.disconnect();
+      listened.forEach((callback, name) => model.off("change:" + name, callback));
+    };
+  };
+}
+
+/** Change traits here and in Python. */
+function change(model, values) {
+  for (const [name, value] of Object.entries(values)) model.set(name, value);
+  model.save_changes();
+}
+
+const LARGEST = 65535; // the whole number that stands for the largest weight, where weights are sent as whole numbers
+
+/** The data, with a typed array for each tensor: { shape, values, at(i, j, ...) }. */
+function unpack(node) {
+  if (Array.isArray(node)) return node.map(unpack);
+  if (node === null || typeof node !== "object") return node;
+  if (!("dtype" in node)) return Object.fromEntries(Object.entries(node).map(([name, part]) => [name, unpack(part)]));
+  const view = node.data;
+  const types = { float32: Float32Array, uint16: Uint16Array, uint8: Uint8Array };
+  const bytes = view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength); // aligned
+  const values = new types[node.dtype](bytes);
+  return { shape: node.shape, values, at: (...at) => values[at.reduce((sum, i, axis) => sum * node.shape[axis] + i, 0)] };
+}
+
+/** Draws a view in a page without Python: the traits are stored in the page, and only the page hears of changes. */
+function openPage(build, number = "") {
+  const revive = (name, part) => (part && typeof part.base64 === "string" ? fromBase64(part.base64) : part);
+  const state = JSON.parse(document.getElementById(`state${number}`).textContent, revive);
+  const callbacks = {};
+  const model = {
+    get: (name) => state[name],
+    set: (name, value) => {
+      if (JSON.stringify(state[name]) === JSON.stringify(value)) return;
+      state[name] = value;
+      (callbacks[name] || []).forEach((callback) => callback());
+    },
+    save_changes: () => {},
+    on: (event, callback) => (callbacks[event.slice(7)] ||= []).push(callback),
+    off: () => {},
+  };
+  window.model = model;
+  const el = document.getElementById(`view${number}`);
+  life(build)({ model, el });
+  const name = el.querySelector(".seqlearn").getAttribute("aria-label") ?? "";
+  if (!document.querySelector("h1")) el.prepend(make("h1", {}, name.charAt(0).toUpperCase() + name.slice(1)));
+}
+
+const fromBase64 = (text) => new DataView(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
+
+// ---- Elements and texts ---------------------------------------------------------------------------------------------
+
+/** An element: make("p", { class: "note", onclick: f }, "text", otherElement). */
+function make(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/** The same for SVG. */
+function draw(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.filter((child) => child !== null));
+  return node;
+}
+
+/** Sizes as a style has them: inPixels({ width: 5 }). */
+const inPixels = (sizes) => Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, `${size}px`]));
+
+/** A text of the learner inside a sentence; a script that runs from right to left does not reorder the sentence. */
+const token = (text) => make("bdi", { class: "token" }, text);
+
+/** A text in one line. */
+const oneLine = (text) => text.replaceAll("\n", "⏎").replaceAll("\t", "⇥");
+
+/** Replaces a text; a screen reader does not repeat the same text. */
+function tell(node, ...children) {
+  const fresh = make("div", {}, ...children);
+  if (node.textContent !== fresh.textContent) node.replaceChildren(fresh);
+}
+
+/** The hint in `.says` while the learner points at nothing. */
+function pointHint(at, purpose, { enter = "keeps it", steps = false } = {}) {
+  const more = steps ? " PageUp and PageDown change the step." : "";
+  return make("span", { class: "faint" }, `Point at ${at}, or press Tab and the arrow keys, to ${purpose}; click or Enter ${enter}.${more}`);
+}
+
+/** The note on something locked; null if it is not locked. */
+const lockNote = (isLocked) => (isLocked ? make("span", { class: "faint" }, " (locked: Escape or a click frees it)") : null);
+
+/** A number as a text: at most 2 decimals, a true minus sign; a very large or small number as 1.2e−7. */
+function number(x) {
+  if (!Number.isFinite(x)) return Number.isNaN(x) ? "NaN" : x > 0 ? "∞" : "−∞";
+  const size = Math.abs(x);
+  const plain = size === 0 || (size >= 0.005 && size < 1e5);
+  return (plain ? String(Number(x.toFixed(2))) : x.toExponential(1)).replaceAll("-", "−").replace("e+", "e");
+}
+
+/** "=" if `number` writes every number in full, "≈" if one is rounded. */
+function relation(numbers) {
+  const inFull = (x) => Math.abs(Number(number(x).replaceAll("−", "-").replace("∞", "Infinity")) - x) <= 1e-6 * Math.abs(x);
+  return numbers.every((x) => !Number.isFinite(x) || inFull(x)) ? "=" : "≈";
+}
+
+/** The smallest and the largest finite number. */
+function extent(...lists) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const list of lists) {
+    for (const x of list) {
+      if (x < low && x !== -Infinity) low = x;
+      if (x > high && x !== Infinity) high = x;
+    }
+  }
+  return low <= high ? [low, high] : [0, 1];
+}
+
+/** Round numbers for an axis. */
+function ticks(low, high, count = 6) {
+  const raw = (high - low) / count || 1;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= raw);
+  const first = Math.ceil(low / step);
+  return Array.from({ length: Math.max(0, Math.floor(high / step) - first + 1) }, (_, i) => (first + i) * step);
+}
+
+// ---- Plots ----------------------------------------------------------------------------------------------------------
+
+/** The plane of a plot: { x(at), y(at), marks }, the pixels of a number and the axes with round numbers. */
+function plane({ width, height, left, right, top, bottom }, [x0, x1], [y0, y1], xlabel, ylabel) {
+  const x = (at) => left + ((at - x0) / (x1 - x0)) * (width - left - right);
+  const y = (at) => height - bottom - ((at - y0) / (y1 - y0)) * (height - top - bottom);
+  const marks = [
+    ...ticks(x0, x1).map((at) => draw("text", { x: x(at), y: height - bottom + 16, "text-anchor": "middle" }, number(at))),
+    ...ticks(y0, y1).map((at) => draw("text", { x: left - 6, y: y(at) + 4, "text-anchor": "end" }, number(at))),
+    axisName({ x: (width + left) / 2, y: height - 2, "text-anchor": "middle" }, xlabel, width - left),
+    axisName({ x: left + 8, y: top + 8 }, ylabel, width - left - 8),
+    draw("path", { class: "axis", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
+  ];
+  return { x, y, marks };
+}
+
+/** The name of an axis, cut if it is too long; the tooltip has the whole name. */
+function axisName(attributes, text, room) {
+  let letters = [...oneLine(text)].slice(0, 120);
+  while (letters.length && widthOf(letters.join("")) > room) letters = letters.slice(0, -1);
+  const short = letters.join("");
+  return draw("text", attributes, short === oneLine(text) ? short : `${short.slice(0, -1)}…`, draw("title", {}, text));
+}
+
+/** An interval, a little wider. */
+const spread = ([low, high]) => [low - 0.04 * (high - low || 1), high + 0.04 * (high - low || 1)];
+
+/** An SVG path through places; null breaks it. */
+function path(places) {
+  return places.map((place, i) => place && `${places[i - 1] ? "L" : "M"}${place[0].toFixed(1)} ${place[1].toFixed(1)}`).filter(Boolean).join("");
+}
+
+// ---- The parts of a view --------------------------------------------------------------------------------------------
+
+/** The width for the panels, in pixels; before root is in the page, a wide page is assumed. */
+const roomIn = (root) => Math.max((root.clientWidth || 900) - 20, 200);
+
+/** The parts of a view, in the same order in all views. label: the name of the region. controls: for each group its name
+ * and its nodes; an empty group is left out. intro: the texts above the panels. says: the texts about what the learner
+ * points at. */
+function layOut(root, label, { controls, intro = [], panels, legend, says }) {
+  const rows = Object.entries(controls).map(([name, nodes]) => [name, nodes.filter(Boolean)]);
+  const groups = rows.filter(([, nodes]) => nodes.length).map(([name, nodes]) =>
+    make("div", { class: "controls", role: "group", "aria-label": name }, ...nodes));
+  const live = make("div", { class: "says", "aria-live": "polite" }, ...says);
+  fill(root, { role: "region", "aria-label": label }, [...groups, ...intro, panels, legend, live]);
+}
+
+/** The meaning of the marks: legendOf([node, "text"], ...); null is left out. */
+function legendOf(...entries) {
+  return make("div", { class: "legend" }, ...entries.filter(Boolean).map(([node, text]) => make("span", {}, node, text)));
+}
+
+/** Marks for a legend: something of a plot, by its class; masked cells; a frame around cells. */
+const dotSign = (name) => draw("svg", { class: "plot", width: 14, height: 12, "aria-hidden": "true" }, draw("circle", { class: name, cx: 7, cy: 6, r: 4 }));
+const lineSign = (name) => draw("svg", { class: "plot", width: 26, height: 12, "aria-hidden": "true" }, draw("path", { class: name, d: "M0 6H26" }));
+const maskedSign = () => make("span", { class: "hatched", "aria-hidden": "true" });
+const frameSign = (strong) => make("span", { class: strong ? "framed strong" : "framed", "aria-hidden": "true" });
+
+// ---- Controls -------------------------------------------------------------------------------------------------------
+
+/** A slider over a list: slider({ label, texts, choose: (index) => ... }) gives { node, set(index, otherTexts) }. */
+function slider({ label, texts, choose }) {
+  const input = make("input", { type: "range", min: 0, step: 1, "aria-label": label });
+  const output = make("output", {});
+  const set = (index, list = texts) => {
+    texts = list;
+    input.max = texts.length - 1;
+    input.value = index;
+    input.setAttribute("aria-valuetext", texts[index]);
+    output.textContent = texts[index];
+  };
+  set(0);
+  input.addEventListener("input", () => choose(Number(input.value)));
+  return { node: make("label", { class: "control" }, label, input, output), set };
+}
+
+/** Controls for steps: two buttons, PageUp and PageDown and, if `slides`, a slider; otherwise the text of the step.
+ * stepper(root, { texts, choose: (step) => ..., slides }) gives { nodes, go(step), set(step, otherTexts) }. */
+function stepper(root, { texts, choose, slides = false }) {
+  let now = 0;
+  const go = (step) => choose(Math.min(Math.max(step, 0), texts.length - 1));
+  const button = (label, text, by) => make("button", { type: "button", "aria-label": label, onclick: () => go(now + by) }, text);
+  const [previous, next] = [button("previous step", "◀ Previous", -1), button("next step", "Next ▶", 1)];
+  const track = slides ? slider({ label: "step", texts, choose: go }) : null;
+  const where = make("span", { class: "where", role: "status" });
+  root.onkeydown = (event) => {
+    const arrows = event.target === previous || event.target === next ? { ArrowRight: 1, ArrowLeft: -1 } : {};
+    const by = { PageDown: 1, PageUp: -1, ...arrows }[event.key];
+    if (!by) return;
+    go(now + by);
+    event.preventDefault();
+  };
+  return {
+    nodes: [previous, next, track ? track.node : where],
+    go,
+    set(step, list = texts) {
+      [now, texts] = [step, list];
+      const ends = [step === 0, step === texts.length - 1];
+      const focused = [previous, next].indexOf(root.getRootNode().activeElement);
+      if (ends[focused] && !ends[1 - focused]) [next, previous][focused].focus(); // a disabled button gets no keys
+      [previous.disabled, next.disabled] = ends;
+      if (track) track.set(step, texts);
+      else where.textContent = texts[step];
+    },
+  };
+}
+
+/** A choice of one text: gives { node, set(text) }. */
+function choice({ label, texts, choose }) {
+  const select = make("select", { "aria-label": label }, ...texts.map((text) => make("option", { value: text }, text)));
+  select.addEventListener("change", () => choose(select.value));
+  return { node: make("label", { class: "control" }, label, select), set: (text) => (select.value = text) };
+}

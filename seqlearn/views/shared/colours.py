@@ -1,0 +1,37 @@
+"""The colours of all figures and views, in one place. The browser gets them from here, and the maps from matplotlib."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from matplotlib import colormaps
+
+CMAP = "viridis"  # evenly graded in lightness: readable in grey, and by colour-blind eyes
+BLUE_RED = "RdBu_r"  # white at 0; its blue and red can be told apart by colour-blind eyes
+OPEN, MASKED, ODD = "#8ECDF2", "#4D4D4D", "#D9D9D9"  # light blue, dark grey, light grey: apart in lightness, too
+GROUND, STRIPE = "#A3A3A3", "#878787"  # of a masked cell: apart from white, from black and from viridis
+TRAIN, VALID = "#0072B2", "#D55E00"  # Okabe and Ito's blue and vermillion
+
+
+def colour_table(name: str) -> list[list[int]]:
+    """The 256 colours of a colour map of matplotlib, each as red, green and blue from 0 to 255."""
+    return colormaps[name](np.arange(256), bytes=True)[:, :3].tolist()
+
+
+def as_javascript() -> str:
+    """The colours as constants for `heatmap.js`."""
+    constants = {
+        "VIRIDIS": colour_table(CMAP),
+        "BLUE_RED": colour_table(BLUE_RED),
+        "OPEN": OPEN,
+        "MASKED": {"ground": GROUND, "stripe": STRIPE},
+    }
+    texts = {name: json.dumps(value, separators=(",", ":")) for name, value in constants.items()}
+    return "\n".join(f"const {name} = {text};" for name, text in texts.items())
+
+
+def as_css() -> str:
+    """The colours as variables for `base.css`."""
+    sample = "#{:02x}{:02x}{:02x}".format(*colour_table(CMAP)[64])
+    return f".seqlearn {{ --masked: {GROUND}; --stripe: {STRIPE}; --sample: {sample}; }}"

@@ -1,0 +1,81 @@
+"""Any script in a figure: the fonts that are tried for a letter, and what is drawn where no font has the letter."""
+
+from __future__ import annotations
+
+import functools
+import unicodedata
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import matplotlib
+from matplotlib import font_manager
+
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
+
+FONTS = (  # tried in this order for each letter, if installed; a browser chooses its own fonts
+    *("DejaVu Sans", "Arial", "Segoe UI", "Noto Sans", "Liberation Sans"),
+    *("Noto Sans CJK JP", "Noto Sans CJK SC", "Microsoft YaHei", "PingFang SC", "Hiragino Sans", "WenQuanYi Micro Hei"),
+    *("Noto Sans Arabic", "Geeza Pro", "Noto Sans Hebrew", "Noto Sans Devanagari", "Nirmala UI", "Arial Unicode MS"),
+)
+SETTINGS: dict[RcKeyType, bool] = {"text.usetex": False, "text.parse_math": True, "axes.formatter.use_mathtext": False}
+BOX = "□"
+IN_ONE_LINE = {"\n": "⏎", "\t": "⇥"}
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
+
+
+def families(installed: Iterable[str] | None = None) -> list[str]:
+    """The names in `FONTS` that are installed (default: on this machine); if there are none, matplotlib's default."""
+    known = set(font_manager.get_font_names() if installed is None else installed)
+    return [name for name in FONTS if name in known] or ["sans-serif"]
+
+
+def any_script(draw: Callable[Given, Made]) -> Callable[Given, Made]:
+    """Decorates a function that makes a figure: the texts of the figure may be in any script.
+
+    While the function runs, the settings that `literal` relies on have their default values, whatever style is in
+    use. All other settings stay as they are, unlike in `rc_context`: the first figure of a notebook changes one of
+    them, and undoing that change would hide all later figures.
+    """
+
+    @functools.wraps(draw)
+    def with_settings(*args: Given.args, **kwargs: Given.kwargs) -> Made:
+        settings: dict[RcKeyType, Any] = {"font.family": families(), **SETTINGS}  # Any: as rcParams holds values
+        before: dict[RcKeyType, Any] = {name: matplotlib.rcParams[name] for name in settings}
+        matplotlib.rcParams.update(settings)
+        try:
+            return draw(*args, **kwargs)
+        finally:
+            matplotlib.rcParams.update(before)
+
+    return with_settings
+
+
+def drawable(text: str, letters: frozenset[int] | None = None) -> str:
+    """The text with a box for each letter that no font has; matplotlib would draw the same box, but warn.
+
+    Args:
+        letters: the code points that can be drawn; default: those of the installed fonts.
+    """
+    letters = _letters(tuple(families())) if letters is None else letters
+    visible = (letter for letter in text if ord(letter) in letters or unicodedata.category(letter) != "Cf")
+    return "".join(letter if letter == "\n" or ord(letter) in letters else BOX for letter in visible)
+
+
+def literal(text: str) -> str:
+    """The text as matplotlib needs it to draw exactly what was typed: a dollar sign starts no formula."""
+    return drawable(text).replace("$", r"\$")
+
+
+def short_label(text: str, most: int = 40) -> str:
+    """The text of a token, literal, in one line of at most `most` letters."""
+    line = drawable("".join(IN_ONE_LINE.get(letter, letter) for letter in text))
+    return literal(line if len(line) <= most else line[: most - 1] + "…")
+
+
+@functools.cache
+def _letters(names: tuple[str, ...]) -> frozenset[int]:
+    """The code points that these fonts have."""
+    fonts = [font_manager.get_font(font_manager.findfont(name)) for name in names]
+    return frozenset().union(*(font.get_charmap() for font in fonts))

@@ -1,0 +1,44 @@
+"""HTML pages that work alone: no kernel, no network, no other file."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from typing import Any
+
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy"
+  content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+{css}
+</style>
+{body}
+</html>
+"""
+PART = """<script type="application/json" id="state{number}">{state}</script>
+<script type="module">
+{js}
+openPage(build, "{number}");
+</script>"""
+
+
+def page_of(title: str, css: str, body: str) -> str:
+    """A page with this title (any text), these styles and this body (HTML)."""
+    return PAGE.format(title=html.escape(title), css=css, body=body)
+
+
+def part_of(number: str, state: dict[str, Any], javascript: str) -> str:
+    """The scripts that draw one view into the element `view{number}` of a page."""
+    return PART.format(number=number, state=safe_json(state), js=javascript)
+
+
+def safe_json(state: dict[str, Any]) -> str:
+    """JSON that may stand inside <script>: no text in it can end the element or begin another."""
+    text = json.dumps(state, default=lambda data: {"base64": base64.b64encode(data).decode()}, allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,0 +1,1 @@
+"""AttentionSteps: one attention in five steps."""

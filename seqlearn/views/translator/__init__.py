@@ -1,0 +1,1 @@
+"""TranslatorView: a sentence, its translation, and how the model chose each token."""

@@ -1,0 +1,153 @@
+"""Type a sentence: its translation, where the model looks at each step, and what else it could have written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import traitlets
+from matplotlib.figure import Figure
+
+from ...translator import Translator
+from ..shared.arguments import as_text, offered
+from ..shared.base import View
+from .data import translated, wrong_choice
+from .picture import translation_picture
+
+BEAMS = (1, 2, 4, 8)
+MOST_BEAMS = 16
+
+
+class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "heads")):
+    """A text box, the translation, the attention of each of its tokens, and the likeliest next tokens at each step.
+
+    Args:
+        translator: the model with its two languages; the kernel translates every sentence that is sent.
+        sentence: the first sentence.
+        beam: the width of the search, 1 for greedy search; the view also offers 1, 2, 4 and 8.
+        chosen, step, locked: the first values of the traits.
+
+    Traits, synced with the browser:
+        sentence, beam: another value of either starts a new search.
+        chosen: which of the translations, from 0, the best.
+        step: the target token that is explained, from 0.
+        locked: what stays marked: ["query", i], a target token (then `step` is i); ["key", j], a source token (the last
+            one is <eos>); ["pair", i, j]; or None.
+        result: what `seqlearn.views.translator.data.translated` returned. Its `problem` says what is wrong with the
+            last sentence, or is empty.
+
+    A sentence that cannot be translated (empty, or over 100 tokens) raises an error in `update` and in the constructor.
+    Typed, or set as a trait, the sentence raises none: the former translation stays, and the view says what is wrong.
+
+    Raises:
+        TypeError: `translator` is no `Translator`.
+        ValueError: the sentence cannot be translated, or the beam is no whole number from 1 to 16.
+    """
+
+    sentence = traitlets.Unicode().tag(sync=True)
+    beam = traitlets.Int(1).tag(sync=True)
+    chosen = traitlets.Int(min=0).tag(sync=True)
+    step = traitlets.Int(min=0).tag(sync=True)
+    locked = traitlets.List(allow_none=True, default_value=None).tag(sync=True)
+    result = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self,
+        translator: Translator,
+        sentence: str = "The girl washes the red apple and eats it.",
+        beam: int = 1,
+        chosen: int = 0,
+        step: int = 0,
+        locked: Sequence[Any] | None = None,
+    ):
+        rule = f"a beam is a whole number from 1 to {MOST_BEAMS}"
+        beams = offered(int, lambda one: int(one) == one and 1 <= one <= MOST_BEAMS, rule, beam, BEAMS)
+        beam = int(beam)
+        result = translated(translator, sentence, beam)
+        self.translator = translator
+        super().__init__(
+            data={"beams": beams, "live": True}, result=result, sentence=sentence, beam=beam, chosen=chosen
+        )
+        self.step = step
+        self.locked = locked
+        self.observe(self._translate, ["sentence", "beam"])
+
+    def update(self, translator: Translator | None = None, sentence: str | None = None) -> None:
+        """Show another translator, another sentence, or both, in the same view."""
+        translator = self.translator if translator is None else translator
+        sentence = str(self.result["sentence"]) if sentence is None else sentence
+        result = translated(translator, sentence, self.beam)
+        with self.hold_sync(), self.hold_trait_notifications():
+            self.translator, self.sentence = translator, result["sentence"]
+            self._show(result)
+
+    @property
+    def translation(self) -> str:
+        """The translation that is shown."""
+        return self.result["best"][self.chosen]["text"]
+
+    def _translate(self, change: object = None) -> None:
+        """Search; if one message changes both sentence and beam, only once."""
+        if self.result["asked"] == [self.sentence, self.beam]:
+            return
+        try:
+            self._show(translated(self.translator, self.sentence, self.beam))
+        except ValueError as error:
+            self.result = self.result | {"asked": [self.sentence, self.beam], "problem": str(error)}
+
+    def _show(self, result: dict[str, Any]) -> None:
+        """Show the best translation. If it was shown before, the marks in it stay."""
+        before, after = self.result["best"][self.chosen], result["best"][0]
+        same = self.result["source"] == result["source"] and before["tokens"] == after["tokens"]
+        with self.hold_sync(), self.hold_trait_notifications():
+            self.result, self.chosen = result, 0
+            if not same:
+                self.step, self.locked = 0, None
+
+    @traitlets.observe("chosen")
+    def _fit(self, change: object) -> None:
+        """Adapt the step to a translation that may have fewer tokens."""
+        last = len(self.result["best"][self.chosen]["tokens"]) - 1
+        with self.hold_sync(), self.hold_trait_notifications():
+            if self.step > last:
+                self.step, self.locked = last, None
+
+    @traitlets.observe("step")
+    def _follow(self, change: object) -> None:
+        """A locked target token moves with the step."""
+        if self.locked and self.locked[0] != "key" and self.locked[1] != self.step:
+            self.locked = [self.locked[0], self.step, *self.locked[2:]]
+
+    @traitlets.observe("locked")
+    def _lead(self, change: object) -> None:
+        """The step moves with a locked target token."""
+        if self.locked and self.locked[0] != "key":
+            self.step = self.locked[1]
+
+    @traitlets.validate("sentence")
+    def _text(self, proposal: dict[str, Any]) -> str:
+        return as_text(proposal["value"])
+
+    @traitlets.validate("beam", "chosen", "step", "locked")
+    def _fits(self, proposal: dict[str, Any]) -> Any:
+        name, value = proposal["trait"].name, proposal["value"]
+        if wrong := wrong_choice(self.result, self.data["beams"], **{"chosen": self.chosen, name: value}):
+            raise traitlets.TraitError(wrong)
+        return value
+
+    def page_state(self) -> dict[str, Any]:
+        """A page cannot translate, so its text box is read-only and shows the sentence that was translated last."""
+        last = [self.result["sentence"], self.result["beam"]]
+        result = self.result | {"asked": last, "problem": ""}
+        shown = {"sentence": last[0], "beam": last[1], "result": result, "data": self.data | {"live": False}}
+        return super().page_state() | shown
+
+    def summary(self) -> str:
+        """The sentence and its translation."""
+        texts = (text if len(text) <= 60 else text[:59] + "…" for text in (self.result["sentence"], self.translation))
+        return " -> ".join(map(repr, texts))
+
+    def figure(self) -> Figure:
+        """The sentence and its translation, the attention (mean of all heads), and the next tokens at this step."""
+        return translation_picture(self.result, self.chosen, self.step)
