@@ -87,7 +87,7 @@ def test_view_writes_a_page_with_every_kind_of_attention(tmp_path):
         result = run(app, ["view", str(folder / model), "The zebra eats <unk>.", "-o", str(out)])
         assert result.exit_code == 0, result.output
         state = json.loads(re.search('id="state">(.*)</script>', out.read_text("utf-8")).group(1))
-        assert [one["kind"] for one in state["record"]["maps"]] == kinds
+        assert [one["kind"] for one in state["data"]["maps"]] == kinds
 
 
 def test_gallery_writes_a_page(tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ import traitlets
 
 from seqlearn.nn.attention import DotProductAttention
 from seqlearn.nn.masking import causal_mask
+from seqlearn.nn.recording import record_attention
 from seqlearn.views import AttentionSteps
 from seqlearn.views.steps.data import MATRICES
 
