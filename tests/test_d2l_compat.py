@@ -19,7 +19,7 @@ def python(code: str, path: Path | None = None) -> str:
     """What the code prints in a fresh Python, `path` before all others."""
     settings = os.environ | ({"PYTHONPATH": str(path)} if path else {})
     done = subprocess.run(
-        [sys.executable, "-c", PLAIN + code], capture_output=True, text=True, env=settings, timeout=120
+        [sys.executable, "-c", PLAIN + code], capture_output=True, text=True, env=settings, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

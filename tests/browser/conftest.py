@@ -39,7 +39,7 @@ def context(tmp_path_factory):
         settings = {"executable_path": executable, "headless": True, "args": ARGUMENTS}
         settings["viewport"] = {"width": 1300, "height": 1400}
         browser = playwright.chromium.launch_persistent_context(profile, **settings)
-        browser.set_default_timeout(10_000)
+        browser.set_default_timeout(60_000)  # for what hangs, not for slow machines
         yield browser
         browser.close()
 

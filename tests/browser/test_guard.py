@@ -18,6 +18,9 @@ import pytest
 def test_what_is_wrong_is_found(page, tmp_path, page_text, found):
     (tmp_path / "page.html").write_text(f"<meta charset='utf-8'>{page_text}", "utf-8")
     page.goto((tmp_path / "page.html").as_uri())
-    page.wait_for_timeout(100)
+    for _ in range(600 if found else 1):  # a minute at most, on a busy machine
+        page.wait_for_timeout(100)
+        if page.wrong:
+            break
     assert any(found in line for line in page.wrong) if found else page.wrong == []
     page.wrong.clear()

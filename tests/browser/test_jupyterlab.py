@@ -24,7 +24,7 @@ kernel = KernelView(x, x.sin(), x, ("gaussian", "triangular"), 0.5, widths=[i / 
 kernel""",
     "steps.step = 2; kernel.width = 0.1; kernel.kernel = 'triangular'",
     "print(steps.step, steps.locked, round(kernel.width, 2), kernel.kernel, kernel.locked)",
-    "import time; end = time.time() + 60\nwhile time.time() < end and not __import__('os').path.exists('enough'): pass",
+    "import time; end = time.time() + 600\nwhile time.time() < end and not __import__('os').path.exists('enough'): pass",
     "steps.update(torch.ones(1, 2), torch.ones(2, 2), torch.ones(2, 1), query_tokens=['<b>new</b>']); steps.step = 0",
     """from seqlearn.nn.positions import sinusoids
 from seqlearn.views import PositionView
@@ -146,7 +146,7 @@ def lab(context, tmp_path):
     with open(tmp_path / "lab.log", "w", encoding="utf-8") as log:
         server = subprocess.Popen(command, env=settings, cwd=tmp_path, stdout=log, stderr=log)
     try:
-        for _ in range(300):
+        for _ in range(3000):
             assert server.poll() is None, (tmp_path / "lab.log").read_text("utf-8")
             try:
                 urlopen(f"http://127.0.0.1:{port}/api", timeout=5).close()
@@ -157,7 +157,7 @@ def lab(context, tmp_path):
     finally:
         server.terminate()  # it ends its kernels
         try:
-            server.wait(10)
+            server.wait(60)
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
@@ -169,7 +169,7 @@ class Notebook:
     def __init__(self, page, address):
         self.page = page
         page.goto(f"{address}/lab/tree/views.ipynb")
-        page.wait_for_function(READY, timeout=60_000)
+        page.wait_for_function(READY, timeout=300_000)
 
     def start(self, index):
         self.page.evaluate(RUN, index)
@@ -177,10 +177,10 @@ class Notebook:
     def run(self, index):
         """The outputs of a cell."""
         self.start(index)
-        return self.page.wait_for_function(DONE, arg=index, timeout=60_000).json_value()
+        return self.page.wait_for_function(DONE, arg=index, timeout=300_000).json_value()
 
 
-def python_knows(notebook, text, cell=3, attempts=20):
+def python_knows(notebook, text, cell=3, attempts=600):
     """Wait until the kernel has heard of it."""
     for _ in range(attempts):
         told = notebook.run(cell)[0]["text"].strip()
