@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import get_args
 
 import torch
 from jaxtyping import Bool, Float
@@ -108,7 +108,7 @@ def torch_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     """
     record: dict[str, list[Tensor]] = {}
 
-    def ask(layer: nn.Module, inputs: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict]:
+    def ask(layer: nn.Module, inputs: tuple, options: dict) -> tuple[tuple, dict]:
         return inputs, options | {"need_weights": True, "average_attn_weights": False}
 
     def keep(name: str):

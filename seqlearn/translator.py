@@ -265,19 +265,39 @@ class Translator:
 
     @overload
     def translate(  # pyright: ignore[reportOverlappingOverload]  a str is a Sequence[str], too
-        self, sentences: str, batch_size: int = 64, *, n_best: None = None, **options: Any
+        self,
+        sentences: str,
+        batch_size: int = 64,
+        *,
+        n_best: None = None,
+        **options: Any,  # of `search`
     ) -> str: ...
     @overload
     def translate(
-        self, sentences: Sequence[str], batch_size: int = 64, *, n_best: None = None, **options: Any
+        self,
+        sentences: Sequence[str],
+        batch_size: int = 64,
+        *,
+        n_best: None = None,
+        **options: Any,  # of `search`
     ) -> list[str]: ...
     @overload
     def translate(  # pyright: ignore[reportOverlappingOverload]  a str is a Sequence[str], too
-        self, sentences: str, batch_size: int = 64, *, n_best: int, **options: Any
+        self,
+        sentences: str,
+        batch_size: int = 64,
+        *,
+        n_best: int,
+        **options: Any,  # of `search`
     ) -> list[str]: ...
     @overload
     def translate(
-        self, sentences: Sequence[str], batch_size: int = 64, *, n_best: int, **options: Any
+        self,
+        sentences: Sequence[str],
+        batch_size: int = 64,
+        *,
+        n_best: int,
+        **options: Any,  # of `search`
     ) -> list[list[str]]: ...
     def translate(
         self,

@@ -209,6 +209,25 @@ def test_an_ignore_without_a_reason_is_found(comment, explained):
     assert unexplained(f'x = "{comment}"') == []
 
 
+def anys(source: str) -> list[str]:
+    """The lines with `Any` as a type and no comment that says why."""
+    tree = ast.parse(source)
+    named = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "Any"]
+    lines = [source.splitlines()[number - 1].strip() for number in sorted({node.lineno for node in named})]
+    return [line for line in lines if "#" not in line]
+
+
+@pytest.mark.parametrize("path", [*MODULES, ROOT / "course.py"], ids=lambda path: path.stem)
+def test_every_any_has_a_reason(path):
+    assert anys(path.read_text(encoding="utf-8")) == []
+
+
+def test_an_any_without_a_reason_is_found():
+    assert anys("def f(x: Any) -> None: ...") == ["def f(x: Any) -> None: ..."]
+    assert anys("def f(x: Any) -> None: ...  # whatever a user gave") == []
+    assert anys('"""Any."""\nfrom typing import Any') == []
+
+
 def files() -> list[Path]:
     """Every text file that is, or could be, under version control."""
     listed = subprocess.run(

@@ -91,7 +91,7 @@ def _shown(model: str, setting: Setting) -> str:
     return {True: "yes", False: "no"}[default] if isinstance(default, bool) else f"{default:g}"
 
 
-def chosen_settings(spec: ModelSpec, given: Mapping[str, Any]) -> dict[str, Value]:
+def chosen_settings(spec: ModelSpec, given: Mapping[str, Value | str | None]) -> dict[str, Value]:
     """What the factory of a model is called with.
 
     Args:
@@ -115,8 +115,8 @@ def chosen_settings(spec: ModelSpec, given: Mapping[str, Any]) -> dict[str, Valu
     return spec.complete(settings)
 
 
-def _choice(flag: str, word: str, words: Mapping[str, object]) -> str:
-    if word not in words:
+def _choice(flag: str, word: object, words: Mapping[str, object]) -> str:
+    if not isinstance(word, str) or word not in words:
         raise ValueError(f"{flag} is one of {', '.join(words)}, not {word!r}")
     return word
 

@@ -7,7 +7,7 @@ figures are ordinary matplotlib figures. `seqlearn.views.gallery` puts all views
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .attention.view import AttentionView
@@ -53,7 +53,7 @@ _MODULES = {  # of each name; the modules need torch and matplotlib, and are imp
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -19,6 +18,7 @@ from .kernel.view import KernelView
 from .position.view import PositionView
 from .shared.base import View
 from .shared.page import page_of
+from .shared.types import Style
 from .steps.view import AttentionSteps
 from .translator.view import TranslatorView
 
@@ -96,7 +96,7 @@ def all_views() -> list[tuple[str, View]]:
 def tree_search(translator: Translator, sentence: str) -> Callable[[int, float], Tree]:
     """The function that a `BeamView` of this sentence calls: from a width and an alpha to the tree of the search."""
     vocab, ids = translator.target.vocab, torch.tensor([translator.source.encode(sentence)], device=translator.device)
-    options: dict[str, Any] = {"bos": vocab.bos, "eos": vocab.eos, "forbidden": (vocab.pad, vocab.bos)}
+    options: Style = {"bos": vocab.bos, "eos": vocab.eos, "forbidden": (vocab.pad, vocab.bos)}
 
     def search(width: int, alpha: float) -> Tree:
         trees: list[Tree] = []

@@ -21,6 +21,7 @@ from ..pairs import Link
 from .shared.axes import figure_of, label_axis, new_axes, stripe_masked
 from .shared.colours import CMAP, MASKED, ODD, OPEN
 from .shared.fonts import any_script, literal
+from .shared.types import Style
 
 AXIS_NAMES = {
     "cross": ("source token (key)", "target token (query)"),
@@ -128,7 +129,7 @@ def _panel(ax: Axes, attention: AttentionMap, layer: int, head: int, limits: tup
     queries, keys = attention.weights.shape[2:]
     masked = _masked(attention)
     weights = np.ma.masked_array(attention.weights[layer, head].numpy(), masked)
-    how: dict[str, Any] = {"aspect": "auto", "interpolation": "nearest", "extent": (0, keys, queries, 0)}
+    how: Style = {"aspect": "auto", "interpolation": "nearest", "extent": (0, keys, queries, 0)}
     ax.imshow(weights, cmap=CMAP, vmin=limits[0], vmax=limits[1], **how)
     stripe_masked(ax, masked)
     ax.set_title(f"layer {layer}, head {head}")
@@ -174,7 +175,7 @@ def grid(
         raise ValueError(f"texts have {[len(row) for row in texts]} cells a row; values have the shape {shape}")
     ax = new_axes(ax, 2.5 + (0.45 if texts is None else 0.7) * len(columns), 1.8 + 0.38 * len(rows))
     lines = 0.5 if values.numel() <= 400 else 0.0  # lines between very many cells would hide them
-    how: dict[str, Any] = {"square": texts is None and values.numel() <= 1024, "linewidths": lines}
+    how: Style = {"square": texts is None and values.numel() <= 1024, "linewidths": lines}
     if texts is not None:
         how |= {"annot": np.array([list(map(literal, row)) for row in texts], dtype=object), "fmt": ""}
     array = values.detach().cpu().double().numpy()
@@ -197,7 +198,13 @@ def grid(
     return figure_of(ax)
 
 
-def _cells(ax: Axes, values: np.ndarray, rows: Sequence[str], columns: Sequence[str], **how: Any) -> None:
+def _cells(
+    ax: Axes,
+    values: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    **how: Any,  # of seaborn
+) -> None:
     """The cells of a heat map, with the labels of the columns above them and the labels of the rows beside them."""
     sns.heatmap(values, ax=ax, **how)
     rotation = 45 if max(map(len, columns)) > 3 else 0

@@ -20,6 +20,7 @@ from .maps import all_heads, grid, heatmap
 from .shared.axes import figure_of, new_axes
 from .shared.colours import CMAP, MASKED, ODD, OPEN, TRAIN, VALID
 from .shared.fonts import any_script, drawable, literal
+from .shared.types import Style
 
 __all__ = [
     "CMAP", "MASKED", "ODD", "OPEN", "TRAIN", "VALID", "LivePlot", "all_heads", "bars", "grid", "heatmap",
@@ -56,7 +57,7 @@ def length_histogram(
     for number, ((name, counted), color) in enumerate(zip(listed.items(), itertools.cycle((TRAIN, VALID)))):
         counts = np.bincount(counted.clip(max=end), minlength=end + 1)[start:]
         shift = (number - (len(listed) - 1) / 2) * width
-        how: dict[str, Any] = {
+        how: Style = {
             "color": color,
             "edgecolor": "white",
             "hatch": ("", "///")[number % 2],
@@ -99,9 +100,7 @@ def bars(
 
 
 @any_script
-def quality_by_length(
-    runs: Mapping[str, Sequence[Mapping[str, Any]]], *, title: str = "", ax: Axes | None = None
-) -> Figure:
+def quality_by_length(runs: Mapping[str, Sequence[Data]], *, title: str = "", ax: Axes | None = None) -> Figure:
     """BLEU by the length of the sentence: for each name a line through the mean of its runs, and the range around it.
 
     Args:
@@ -201,12 +200,12 @@ class LivePlot:
             each epoch.
     """
 
-    def __init__(self, samples: Callable[[Any], Sequence[tuple[str, str]]]):
+    def __init__(self, samples: Callable[[nn.Module], Sequence[tuple[str, str]]]):
         self.samples = samples
         self.figure: Figure | None = None
 
     @any_script
-    def __call__(self, model: Any, history: History) -> None:
+    def __call__(self, model: nn.Module, history: History) -> None:
         """Draw the state of training after an epoch."""
         if self.figure is None:
             self.figure = plt.figure(figsize=(12, 3.8), layout="constrained")

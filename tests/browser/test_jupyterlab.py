@@ -24,7 +24,7 @@ kernel = KernelView(x, x.sin(), x, ("gaussian", "triangular"), 0.5, widths=[i / 
 kernel""",
     "steps.step = 2; kernel.width = 0.1; kernel.kernel = 'triangular'",
     "print(steps.step, steps.locked, round(kernel.width, 2), kernel.kernel, kernel.locked)",
-    "import time; end = time.time() + 600\nwhile time.time() < end and not __import__('os').path.exists('enough'): pass",
+    "import os, time; end = time.time() + 600\nwhile time.time() < end and not os.path.exists('enough'): pass",
     "steps.update(torch.ones(1, 2), torch.ones(2, 2), torch.ones(2, 1), query_tokens=['<b>new</b>']); steps.step = 0",
     """from seqlearn.nn.positions import sinusoids
 from seqlearn.views import PositionView

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 from ...attention_map import AttentionMap
 from ..maps import MOST_PANELS
 from ..shared.attention import has_rollout, map_data, wrong_lock
+from ..shared.types import Data, Lock
 
 SHOWS = {  # as titles
     "head": "layer {layer}, head {head}",
@@ -18,7 +18,7 @@ SHOWS = {  # as titles
 MOST_TOKENS = 256
 
 
-def attention_data(maps: Mapping[str, AttentionMap]) -> dict[str, Any]:
+def attention_data(maps: Mapping[str, AttentionMap]) -> Data:
     """All that the browser draws of these maps."""
     return {"maps": [map_data(attention) for attention in maps.values()]}
 
@@ -83,7 +83,7 @@ def wrong_choice(
     head: int = 0,
     show: str = "head",
     threshold: float = 0.0,
-    locked: Sequence[Any] | None = None,
+    locked: Lock | None = None,
 ) -> str:
     """What is wrong with a choice, in one sentence; empty if the maps have all that is chosen."""
     if kind not in maps:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,18 +12,19 @@ from ..shared.axes import frame
 from ..shared.colours import CMAP
 from ..shared.fonts import any_script
 from ..shared.packing import unpack
+from ..shared.types import Data, Lock
 from .data import SHOWS
 
 
 @any_script
 def attention_picture(
     shown: AttentionMap,
-    data: dict[str, Any],
+    data: Data,
     *,
     show: str,
     layer: int,
     head: int,
-    locked: Sequence[Any] | None,
+    locked: Lock | None,
 ) -> Figure:
     """The heat map of `shown`, a map with one layer and one head, and the small maps of all heads, if several.
 
@@ -50,7 +48,7 @@ def attention_picture(
     return figure
 
 
-def mark_locked(ax: Axes, locked: Sequence[Any] | None, queries: int, keys: int) -> None:
+def mark_locked(ax: Axes, locked: Lock | None, queries: int, keys: int) -> None:
     """Frames around what is locked: a row, a column, or a cell and its row."""
     what, *at = locked or [""]
     if what in ("query", "pair"):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import traitlets
 from matplotlib.figure import Figure
@@ -13,6 +11,7 @@ from ...attention_map import AttentionMap
 from ...reading import average, rollout
 from ..shared.attention import has_rollout
 from ..shared.base import View
+from ..shared.types import Data, Lock, Proposal
 from .data import attention_data, checked, wrong_choice
 from .picture import attention_picture
 
@@ -56,7 +55,7 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
         head: int = 0,
         show: str = "head",
         threshold: float = 0.05,
-        locked: Sequence[Any] | None = None,
+        locked: Lock | None = None,
     ):
         self.maps = checked(attention, *more)
         chosen = {"layer": layer, "head": head, "show": show, "threshold": threshold, "locked": locked}
@@ -85,11 +84,11 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
             if wrong_choice(self.maps, **self._chosen()):
                 self.locked = None
 
-    def _chosen(self) -> dict[str, Any]:
+    def _chosen(self) -> Data:
         return {name: getattr(self, name) for name in ("kind", "layer", "head", "show", "threshold", "locked")}
 
     @traitlets.validate("kind", "layer", "head", "show", "threshold", "locked")
-    def _fits(self, proposal: dict[str, Any]) -> Any:
+    def _fits(self, proposal: Proposal) -> object:
         name, value = proposal["trait"].name, proposal["value"]
         chosen = self._chosen() | {name: value}
         if name == "kind":  # `_fit` adapts the others

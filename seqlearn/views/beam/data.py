@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ...beams import Node, Tree
 from ..shared.arguments import as_text
+from ..shared.types import Data
 
 FATES = ("kept", "complete", "beaten", "pruned")
 NUMBERS = ("log_prob", "total", "score")
@@ -19,7 +19,7 @@ MOST = 10_000  # nodes
 Path = tuple[int, ...]  # the tokens of a node, which identify the node
 
 
-def tree_data(tree: Tree, text: Callable[[int], str]) -> dict[str, Any]:
+def tree_data(tree: Tree, text: Callable[[int], str]) -> Data:
     """All that `BeamView` draws of one tree, as numbers, texts, and lists of them.
 
     A step may have many pruned nodes. The likeliest of them are drawn: as many as any step has nodes that are not
@@ -48,7 +48,7 @@ def tree_data(tree: Tree, text: Callable[[int], str]) -> dict[str, Any]:
     columns = [shown_nodes(step, most, greedy) for step in tree.steps]
     rows = rows_of(columns)
     start = {"token": -1, "text": "", "parent": -1, "step": 0, "row": 0, "bend": 0.0, "fate": "kept"}
-    nodes: list[dict[str, Any]] = [start | dict.fromkeys(NUMBERS, 0.0)]
+    nodes: list[Data] = [start | dict.fromkeys(NUMBERS, 0.0)]
     numbers: dict[Path, int] = {(): 0}
     for step, column in enumerate(columns, 1):
         bends = bends_of(column)

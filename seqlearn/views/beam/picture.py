@@ -11,6 +11,7 @@ from matplotlib.patches import FancyBboxPatch
 from ..shared.axes import signed
 from ..shared.colours import TRAIN
 from ..shared.fonts import any_script, short_label
+from ..shared.types import Data, Style
 
 INK, FAINT = "#1b1b1b", "#6b6b6b"
 LOOKS: dict[str, dict[str, Any]] = {  # of a node: different without colour, too
@@ -25,7 +26,7 @@ STEPS_IN_LINE = 8  # a longer tree goes on below
 
 
 @any_script
-def beam_picture(tree: dict[str, Any], step: int) -> Figure:
+def beam_picture(tree: Data, step: int) -> Figure:
     """The whole tree of a search, 8 steps in a line; an arrow marks the current step, if it is not the last.
 
     Args:
@@ -58,13 +59,13 @@ def beam_picture(tree: dict[str, Any], step: int) -> Figure:
     return figure
 
 
-def look_of(tree: dict[str, Any], node: int) -> dict[str, Any]:
+def look_of(tree: Data, node: int) -> Style:
     """The line of a node and of its edge; the path to the best hypothesis is thick and blue."""
     best = {"edgecolor": TRAIN, "linewidth": 2.5} if node in tree["best"] else {}
     return LOOKS[tree["nodes"]["fate"][node]] | best
 
 
-def draw_node(ax: Axes, tree: dict[str, Any], node: int) -> None:
+def draw_node(ax: Axes, tree: Data, node: int) -> None:
     """The box of a node, with its token and its score."""
     text, score, fate, step, row = (tree["nodes"][name][node] for name in ("text", "score", "fate", "step", "row"))
     shape = f"round,pad=0,rounding_size={0.12 if fate == 'complete' else 0.03}"
@@ -77,7 +78,7 @@ def draw_node(ax: Axes, tree: dict[str, Any], node: int) -> None:
     ax.text(step, row, words, ha="center", va="center", fontsize=8, color=color)
 
 
-def draw_edge(ax: Axes, tree: dict[str, Any], node: int) -> None:
+def draw_edge(ax: Axes, tree: Data, node: int) -> None:
     """The line from the parent to a node, with the log-probability of the token."""
     nodes, look = tree["nodes"], look_of(tree, node)
     step, row, above = nodes["step"][node], nodes["row"][node], nodes["row"][nodes["parent"][node]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import traitlets
 from matplotlib.figure import Figure
@@ -13,6 +12,7 @@ from matplotlib.figure import Figure
 from ...beams import Tree
 from ..shared.arguments import offered
 from ..shared.base import View
+from ..shared.types import Data, Proposal
 from .data import tree_data
 from .picture import beam_picture
 
@@ -88,7 +88,7 @@ class BeamView(View, folder=Path(__file__).parent):
             self._search, self._decode = before
             raise
 
-    def _searched(self, width: int, alpha: float) -> tuple[Tree, dict[str, Any]]:
+    def _searched(self, width: int, alpha: float) -> tuple[Tree, Data]:
         tree = self._search(width, alpha) if callable(self._search) else self._search
         if not isinstance(tree, Tree):
             raise TypeError(f"a search returns a Tree, the first of `trace`, not {type(tree).__name__}")
@@ -109,7 +109,7 @@ class BeamView(View, folder=Path(__file__).parent):
         return not path or any(node.tokens == tuple(path) for step in self.tree.steps for node in step)
 
     @traitlets.validate("width", "alpha")
-    def _offered(self, proposal: dict[str, Any]) -> float:
+    def _offered(self, proposal: Proposal) -> float:
         name, value = proposal["trait"].name, proposal["value"]
         values = self.data[f"{name}s"] or [value]
         for one in values:
@@ -118,18 +118,18 @@ class BeamView(View, folder=Path(__file__).parent):
         raise traitlets.TraitError(f"{name} is one of {values}, not {value}")
 
     @traitlets.validate("step")
-    def _within(self, proposal: dict[str, Any]) -> int:
+    def _within(self, proposal: Proposal) -> int:
         if proposal["value"] > len(self.tree.steps):
             raise traitlets.TraitError(f"step is 0 to {len(self.tree.steps)}, not {proposal['value']}")
         return proposal["value"]
 
     @traitlets.validate("locked")
-    def _is_node(self, proposal: dict[str, Any]) -> list[int] | None:
+    def _is_node(self, proposal: Proposal) -> list[int] | None:
         if proposal["value"] is not None and not self._has(proposal["value"]):
             raise traitlets.TraitError(f"the tree has no node {tuple(proposal['value'])}")
         return proposal["value"]
 
-    def page_state(self) -> dict[str, Any]:
+    def page_state(self) -> Data:
         """A page cannot search, so it gets the tree of every width with every alpha."""
         pairs = [(width, alpha) for width in self.data["widths"] for alpha in self.data["alphas"]]
         return super().page_state() | {"trees": [self._searched(*pair)[1] for pair in pairs] or self.trees}

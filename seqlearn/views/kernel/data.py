@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,6 +13,7 @@ from torch import Tensor
 from ...nn.kernels import KernelRegression
 from ..shared.arguments import finite, offered
 from ..shared.packing import LARGEST, pack
+from ..shared.types import Data
 
 DEFAULT_WIDTHS = 30  # on the slider
 MOST_BYTES = 8_000_000
@@ -27,7 +27,7 @@ def kernel_data(
     width: float,
     truth: Real[Tensor, "..."] | None = None,
     widths: Sequence[float] | None = None,
-) -> dict[str, Any]:
+) -> Data:
     """All that `KernelView` draws, for every kernel and every width; the class explains the arguments."""
     keys, order = finite("keys", keys, 1).sort(stable=True)
     queries, query_order = finite("queries", queries, 1).sort(stable=True)

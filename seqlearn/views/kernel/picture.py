@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
@@ -12,13 +10,14 @@ from torch import Tensor
 from ..shared.colours import CMAP, TRAIN, VALID
 from ..shared.fonts import any_script, short_label
 from ..shared.packing import unpack
+from ..shared.types import Data
 
 TRUTH = "#595959"
 
 
 @any_script
 def kernel_picture(
-    data: dict[str, Any],
+    data: Data,
     title: str,
     prediction: Float[Tensor, "queries"],
     shown: Float[Tensor, "queries keys"],

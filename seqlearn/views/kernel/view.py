@@ -14,6 +14,7 @@ from torch import Tensor
 from ..shared.arguments import as_text
 from ..shared.base import View
 from ..shared.packing import LARGEST, unpack
+from ..shared.types import Data, Proposal
 from .data import kernel_data
 from .picture import kernel_picture
 
@@ -72,11 +73,11 @@ class KernelView(View, folder=Path(__file__).parent):
         queries: Real[Tensor, "..."],
         kernels: Sequence[str] | None = None,
         width: float | None = None,
-        *more: Any,
-        **named: Any,
+        *more: Any,  # `truth` and `widths`, as in the constructor
+        **named: Any,  # and by name
     ) -> None:
         """Show other keys, values and queries in the same view; by default with the same kernels and width."""
-        before: dict[str, Any] = self.data
+        before: Data = self.data
         names = kernels or before["kernels"]
         width = self.width if width is None else width
         data = kernel_data(keys, values, queries, names, width, *more, **named)
@@ -87,17 +88,17 @@ class KernelView(View, folder=Path(__file__).parent):
             self.width = float(width)
 
     @traitlets.validate("kernel")
-    def _known(self, proposal: dict[str, Any]) -> str:
+    def _known(self, proposal: Proposal) -> str:
         if proposal["value"] not in self.data["kernels"]:
             raise traitlets.TraitError(f"kernel is one of {self.data['kernels']}, not {proposal['value']!r}")
         return proposal["value"]
 
     @traitlets.validate("width")
-    def _nearest(self, proposal: dict[str, Any]) -> float:
+    def _nearest(self, proposal: Proposal) -> float:
         return min(self.data["widths"], key=lambda width: abs(width - proposal["value"]))
 
     @traitlets.validate("locked")
-    def _fits(self, proposal: dict[str, Any]) -> list[int]:
+    def _fits(self, proposal: Proposal) -> list[int]:
         locked, (queries,) = proposal["value"], self.data["queries"]["shape"]
         if locked and not (len(locked) == 1 and locked[0] < queries):
             raise traitlets.TraitError(f"locked is [] or [query] below {queries}, not {locked}")

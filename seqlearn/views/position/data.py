@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from jaxtyping import Real
@@ -12,12 +11,13 @@ from torch import Tensor
 from ...nn.positions import frequencies, sinusoids
 from ..shared.arguments import finite
 from ..shared.packing import pack
+from ..shared.types import Data
 
 MOST = 512  # positions, or dimensions
 SAME = 0.01  # the largest difference from the formula that counts as none; half precision needs it
 
 
-def position_data(table: Real[Tensor, "..."], start: int, base: float) -> dict[str, Any]:
+def position_data(table: Real[Tensor, "..."], start: int, base: float) -> Data:
     """All that `PositionView` draws, for every position, offset and pair; the class explains the arguments."""
     table = finite("the rows of a table", table, 2).double()
     positions, size = table.shape
@@ -47,12 +47,12 @@ def position_data(table: Real[Tensor, "..."], start: int, base: float) -> dict[s
     }
 
 
-def defaults(data: dict[str, Any]) -> dict[str, int]:
+def defaults(data: Data) -> dict[str, int]:
     """The first values of the traits."""
     return {"position": data["start"], "offset": min(2, data["table"]["shape"][0] - 1), "pair": 0}
 
 
-def wrong_choice(data: dict[str, Any], position: int, offset: int, pair: int) -> str:
+def wrong_choice(data: Data, position: int, offset: int, pair: int) -> str:
     """What is wrong with a choice, in one sentence; empty if the table has all that is chosen."""
     start, pairs = data["start"], max(1, len(data["frequencies"]))
     last = start + data["table"]["shape"][0] - 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from jaxtyping import Float
 from matplotlib.axes import Axes
@@ -15,13 +14,14 @@ from ..shared.axes import figure_of, signed
 from ..shared.colours import BLUE_RED, TRAIN, VALID
 from ..shared.fonts import any_script
 from ..shared.packing import unpack
+from ..shared.types import Data, Style
 
 EDGE = "#8a8a8a"
 
 
 @any_script
 def position_picture(
-    data: dict[str, Any],
+    data: Data,
     position: int,
     offset: int,
     pair: int,
@@ -47,11 +47,11 @@ def position_picture(
     return figure
 
 
-def _table(ax: Axes, data: dict[str, Any], named: dict[int, str]) -> None:
+def _table(ax: Axes, data: Data, named: dict[int, str]) -> None:
     """The table as a heat map, with a line through each named position."""
     table, start, limit = unpack(data["table"]), data["start"], data["limit"]
     positions, size = table.shape
-    how: dict[str, Any] = {"aspect": "auto", "interpolation": "nearest", "vmin": -limit, "vmax": limit}
+    how: Style = {"aspect": "auto", "interpolation": "nearest", "vmin": -limit, "vmax": limit}
     how["extent"] = (-0.5, size - 0.5, start + positions - 0.5, start - 0.5)
     image = ax.imshow(table.numpy(), cmap=BLUE_RED, **how)
     figure_of(ax).colorbar(image, ax=ax, pad=0.06)
@@ -61,9 +61,7 @@ def _table(ax: Axes, data: dict[str, Any], named: dict[int, str]) -> None:
     ax.set(xlabel="dimension", ylabel="position", title=f"table ({positions} × {size})")
 
 
-def _turn(
-    ax: Axes, data: dict[str, Any], position: int, offset: int, pair: int, rotation: Float[Tensor, "2 2"]
-) -> None:
+def _turn(ax: Axes, data: Data, position: int, offset: int, pair: int, rotation: Float[Tensor, "2 2"]) -> None:
     """The pair at both positions as hands of a clock, and the matrix that turns one hand into the other."""
     table, start, first = unpack(data["table"]), data["start"], 2 * pair
     ax.add_patch(Circle((0, 0), 1, fill=False, color=EDGE))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import torch
 import traitlets
@@ -14,6 +13,7 @@ from torch import Tensor
 from ...nn.positions import BASE
 from ..shared.base import View
 from ..shared.packing import unpack
+from ..shared.types import Proposal
 from .data import defaults, position_data, wrong_choice
 from .picture import position_picture
 
@@ -75,7 +75,7 @@ class PositionView(View, folder=Path(__file__).parent):
                 setattr(self, name, value)
 
     @traitlets.validate("position", "offset", "pair")
-    def _fits(self, proposal: dict[str, Any]) -> int:
+    def _fits(self, proposal: Proposal) -> int:
         chosen = {"position": self.position, "offset": self.offset, "pair": self.pair}
         if wrong := wrong_choice(self.data, **chosen | {proposal["trait"].name: proposal["value"]}):
             raise traitlets.TraitError(wrong)

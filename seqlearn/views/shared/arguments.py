@@ -30,13 +30,17 @@ def finite(name: str, tensor: Shaped[Tensor, "..."], dims: int) -> Shaped[Tensor
     return numbers
 
 
-def as_text(token: Any) -> str:
+def as_text(token: object) -> str:
     """The text of a token; half a letter (a lone surrogate), which no file can hold, becomes �."""
     return str(token).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def offered(
-    kind: Callable[[Any], Number], fits: Callable[[Any], bool], rule: str, chosen: Any, others: Iterable[Any]
+    kind: Callable[[Any], Number],  # Any: whatever a user gave; `fits` looks at it
+    fits: Callable[[Any], bool],  # Any: the same
+    rule: str,
+    chosen: object,
+    others: Iterable[object],
 ) -> list[Number]:
     """The values of a slider: the chosen one and the others, sorted, each once, converted by `kind`.
 
@@ -55,7 +59,7 @@ def offered(
     return sorted({kind(value) for value in values})
 
 
-def token_texts(name: str, tokens: Iterable[Any] | None, count: int, letter: str) -> list[str]:
+def token_texts(name: str, tokens: Iterable[object] | None, count: int, letter: str) -> list[str]:
     """The tokens as texts; without tokens a letter and a number, from 0: q0, q1 ...
 
     Raises:

@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
@@ -17,13 +14,14 @@ from ...reading import average, rollout
 from ..maps import AXIS_NAMES
 from .arguments import as_text
 from .packing import LARGEST, pack
+from .types import Data, Lock
 
 FULL = (0.02, 0.05, 0.1, 0.2, 0.5)  # the brightest colour stands for the first of these that no weight exceeds; else 1
 EXACT = 2**18  # up to so many weights are sent in full, 1 MB; more are rounded to 65,536 steps (error 0.000008)
 THUMB = 32  # pixels of a small map; in a longer sentence each pixel shows the largest of its weights
 
 
-def map_data(attention: AttentionMap) -> dict[str, Any]:
+def map_data(attention: AttentionMap) -> Data:
     """All that the browser draws of one map: weights, means, rollout, and a small map of every head."""
     weights = attention.weights.clamp(0, 1)
     flow = rollout(attention).weights if has_rollout(attention) else None
@@ -46,7 +44,7 @@ def map_data(attention: AttentionMap) -> dict[str, Any]:
     }
 
 
-def pack_weights(weights: Float[Tensor, "..."]) -> dict[str, Any]:
+def pack_weights(weights: Float[Tensor, "..."]) -> Data:
     """The weights as they are or, if there are very many, as whole numbers up to 65,535."""
     if weights.numel() <= EXACT:
         return pack(weights)
@@ -59,7 +57,7 @@ def has_rollout(attention: AttentionMap) -> bool:
     return attention.kind in ("encoder", "causal") and queries == keys
 
 
-def wrong_lock(locked: Sequence[Any] | None, queries: int, keys: int) -> str:
+def wrong_lock(locked: Lock | None, queries: int, keys: int) -> str:
     """What is wrong with a locked target, in one sentence; empty if nothing is wrong."""
     if locked is None:
         return ""

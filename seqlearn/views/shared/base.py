@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from .colours import as_css, as_javascript
 from .fonts import any_script
 from .page import page_of, part_of
+from .types import Data
 
 SHARED = Path(__file__).parent
 
@@ -38,7 +39,9 @@ class View(anywidget.AnyWidget):
     data = traitlets.Dict().tag(sync=True)
     """All that is drawn: texts, numbers, lists of them, and tensors that went through `pack`."""
 
-    def __init_subclass__(cls, folder: Path | None = None, shared: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init_subclass__(
+        cls, folder: Path | None = None, shared: Sequence[str] = (), **kwargs: Any
+    ) -> None:  # of anywidget
         if folder is not None:
             parts = [*(SHARED / name for name in ("base", "heatmap", *shared)), folder / "view"]
             cls._javascript = "\n".join([as_javascript(), *_texts(parts, ".js")])
@@ -77,7 +80,7 @@ class View(anywidget.AnyWidget):
             Path(path).write_text(page, "utf-8")
         return page
 
-    def page_state(self) -> dict[str, Any]:
+    def page_state(self) -> Data:
         """The traits as a page stores them. A view with controls that ask Python adds the answers here."""
         names = [name for name in self.keys if name != "layout" and not name.startswith("_")]
         return {name: getattr(self, name) for name in names}
@@ -86,7 +89,7 @@ class View(anywidget.AnyWidget):
         """The scripts that draw the view into the element `view{number}` of a page."""
         return part_of(number, self.page_state(), self._javascript)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[Data, Data]:  # of anywidget
         """The live view where widgets run, a picture elsewhere, and a text that is the same in every run."""
         bundle, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
         return bundle | {"image/png": base64.b64encode(self.png()).decode(), "text/plain": repr(self)}, metadata

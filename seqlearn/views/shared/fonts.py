@@ -42,7 +42,7 @@ def any_script(draw: Callable[Given, Made]) -> Callable[Given, Made]:
     @functools.wraps(draw)
     def with_settings(*args: Given.args, **kwargs: Given.kwargs) -> Made:
         settings: dict[RcKeyType, Any] = {"font.family": families(), **SETTINGS}  # Any: as rcParams holds values
-        before: dict[RcKeyType, Any] = {name: matplotlib.rcParams[name] for name in settings}
+        before: dict[RcKeyType, object] = {name: matplotlib.rcParams[name] for name in settings}
         matplotlib.rcParams.update(settings)
         try:
             return draw(*args, **kwargs)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import html
 import json
-from typing import Any
+
+from .types import Data
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -33,12 +34,12 @@ def page_of(title: str, css: str, body: str) -> str:
     return PAGE.format(title=html.escape(title), css=css, body=body)
 
 
-def part_of(number: str, state: dict[str, Any], javascript: str) -> str:
+def part_of(number: str, state: Data, javascript: str) -> str:
     """The scripts that draw one view into the element `view{number}` of a page."""
     return PART.format(number=number, state=safe_json(state), js=javascript)
 
 
-def safe_json(state: dict[str, Any]) -> str:
+def safe_json(state: Data) -> str:
     """JSON that may stand inside <script>: no text in it can end the element or begin another."""
     text = json.dumps(state, default=lambda data: {"base64": base64.b64encode(data).decode()}, allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

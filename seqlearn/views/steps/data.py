@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Real
@@ -13,6 +12,7 @@ from torch import Tensor
 from ...nn.masking import Mask, as_mask, masked_softmax
 from ..shared.arguments import finite, token_texts
 from ..shared.packing import pack
+from ..shared.types import Data
 
 MATRICES = {  # name: title, axis of the rows, axis of the columns, whether masked cells are drawn as masked
     "queries": ("Q", "query", "size", False),
@@ -32,11 +32,11 @@ def steps_data(
     keys: Real[Tensor, "..."],
     values: Real[Tensor, "..."],
     mask: Mask | None = None,
-    query_tokens: Sequence[Any] | None = None,
-    key_tokens: Sequence[Any] | None = None,
+    query_tokens: Sequence[object] | None = None,
+    key_tokens: Sequence[object] | None = None,
     scale: float | None = None,
-    value_names: Sequence[Any] | None = None,
-) -> dict[str, Any]:
+    value_names: Sequence[object] | None = None,
+) -> Data:
     """All that `AttentionSteps` draws; the class explains the arguments."""
     queries, keys, values = (
         finite(name, tensor, 2)
@@ -95,7 +95,7 @@ def full_mask(mask: Mask | None, scores: Float[Tensor, "queries keys"]) -> Bool[
 
 def steps_of(
     queries: int, size: int, keys: int, value_size: int, scale: float | None, masks: bool, tensors: dict[str, Tensor]
-) -> list[dict[str, Any]]:
+) -> list[Data]:
     """Each step: name, formula and sentence, its inputs and its result, and which cells of the inputs make a cell."""
     factor = f"1/√{size}" if scale is None else f"{scale:.4g}"
     low, high = (float(number) for number in torch.aminmax(torch.cat([tensors["scores"], tensors["scaled"]])))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,12 +12,13 @@ from ..shared.axes import label_axis, signed, stripe_masked
 from ..shared.colours import CMAP
 from ..shared.fonts import any_script
 from ..shared.packing import unpack
+from ..shared.types import Data
 
 MOST_NUMBERS = 8  # rows or columns of a matrix with numbers in its cells; numbers take most of the drawing time
 
 
 @any_script
-def steps_picture(data: dict[str, Any], step: int) -> Figure:
+def steps_picture(data: Data, step: int) -> Figure:
     """The results of all five steps of an attention, side by side; an arrow marks the current step."""
     steps = data["steps"]
     queries, keys, value_size = (len(data["axes"][name]) for name in ("query", "key", "value"))
@@ -33,7 +33,7 @@ def steps_picture(data: dict[str, Any], step: int) -> Figure:
     return figure
 
 
-def _matrix(ax: Axes, data: dict[str, Any], name: str) -> None:
+def _matrix(ax: Axes, data: Data, name: str) -> None:
     """One result as a heat map; masked cells are striped."""
     matrix, axes = data["matrices"][name], data["axes"]
     numbers, allowed = unpack(matrix["numbers"]).numpy(), unpack(data["allowed"]).bool().numpy()

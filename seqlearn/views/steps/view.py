@@ -14,6 +14,7 @@ from torch import Tensor
 from ...nn.masking import Mask
 from ..shared.base import View
 from ..shared.packing import unpack
+from ..shared.types import Proposal
 from .data import steps_data
 from .picture import steps_picture
 
@@ -47,22 +48,22 @@ class AttentionSteps(View, folder=Path(__file__).parent):
         keys: Real[Tensor, "..."],
         values: Real[Tensor, "..."],
         mask: Mask | None = None,
-        query_tokens: Sequence[Any] | None = None,
-        key_tokens: Sequence[Any] | None = None,
+        query_tokens: Sequence[object] | None = None,
+        key_tokens: Sequence[object] | None = None,
         scale: float | None = None,
-        value_names: Sequence[Any] | None = None,
+        value_names: Sequence[object] | None = None,
     ):
         data = steps_data(queries, keys, values, mask, query_tokens, key_tokens, scale, value_names)
         super().__init__(data=data)
 
-    def update(self, *tensors: Any, **named: Any) -> None:
+    def update(self, *tensors: Any, **named: Any) -> None:  # Any: the arguments of the view, with their types
         """Show another attention in the same view, at the same step. The arguments are those of the class."""
         data = steps_data(*tensors, **named)
         with self.hold_sync():
             self.locked, self.data = [], data
 
     @traitlets.validate("locked")
-    def _fits(self, proposal: dict[str, Any]) -> list[int]:
+    def _fits(self, proposal: Proposal) -> list[int]:
         locked, axes = proposal["value"], self.data["axes"]
         most = (len(axes["query"]), max(len(axes["key"]), len(axes["value"])))
         if locked and not (len(locked) == 2 and locked[0] < most[0] and locked[1] < most[1]):

@@ -6,7 +6,6 @@ import copy
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor
@@ -19,12 +18,13 @@ from ...forced_decoding import forced_decoding
 from ...translator import Translator
 from ..shared.arguments import as_text, finite
 from ..shared.attention import map_data, wrong_lock
+from ..shared.types import Data, Lock
 
 MOST_TOKENS = 100  # of a source; a translation may have twice as many and 10 more, and every token is drawn
 CANDIDATES = 6  # next tokens that are shown with their probabilities
 
 
-def translated(translator: Translator, sentence: str, beam: int = 1) -> dict[str, Any]:
+def translated(translator: Translator, sentence: str, beam: int = 1) -> Data:
     """The translations of a sentence, the best first, each with its attention and its next tokens at every step.
 
     Args:
@@ -112,7 +112,7 @@ def _translation(
     one: Hypothesis,
     probs: Float[Tensor, "steps vocab"],
     weights: Float[Tensor, "layers heads steps source"] | None,
-) -> dict[str, Any]:
+) -> Data:
     """All that the view draws of one hypothesis."""
     written = [*one.tokens, language.vocab.eos][: len(one.log_probs)]
     tokens = language.vocab.decode(written)
@@ -141,7 +141,7 @@ def pieces(language: Language, ids: Sequence[int]) -> list[str]:
     return [after[len(before) :] for before, after in itertools.pairwise(texts)]
 
 
-def next_tokens(vocab: Vocab, probs: Float[Tensor, "vocab"], written: int) -> dict[str, Any]:
+def next_tokens(vocab: Vocab, probs: Float[Tensor, "vocab"], written: int) -> Data:
     """The likeliest next tokens and, among them, the token that was written.
 
     Returns:
@@ -163,12 +163,12 @@ def next_tokens(vocab: Vocab, probs: Float[Tensor, "vocab"], written: int) -> di
 
 
 def wrong_choice(
-    result: dict[str, Any],
+    result: Data,
     beams: Sequence[int],
     chosen: int,
     beam: int = 1,
     step: int = 0,
-    locked: Sequence[Any] | None = None,
+    locked: Lock | None = None,
 ) -> str:
     """What is wrong with a choice, in one sentence; empty if the result has all that is chosen."""
     if beam not in beams:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -13,12 +11,13 @@ from ..shared.axes import frame
 from ..shared.colours import TRAIN
 from ..shared.fonts import any_script, short_label
 from ..shared.packing import unpack
+from ..shared.types import Data
 
 REST = "#8a8a8a"
 
 
 @any_script
-def translation_picture(result: dict[str, Any], chosen: int, step: int) -> Figure:
+def translation_picture(result: Data, chosen: int, step: int) -> Figure:
     """The attention (mean of all heads) and the next tokens at one step, side by side; above, source and translation.
 
     Args:
@@ -42,7 +41,7 @@ def translation_picture(result: dict[str, Any], chosen: int, step: int) -> Figur
     return figure
 
 
-def draw_candidates(ax: Axes, after: dict[str, Any], title: str, words: int) -> None:
+def draw_candidates(ax: Axes, after: Data, title: str, words: int) -> None:
     """A bar for each candidate; ▶ marks the token that was written."""
     signs = ["▶ " if index == after["written"] else "" for index in range(len(after["tokens"]))]
     names = [sign + short_label(text, 20) for sign, text in zip(signs, after["tokens"], strict=True)]

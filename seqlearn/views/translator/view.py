@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import traitlets
 from matplotlib.figure import Figure
@@ -12,6 +10,7 @@ from matplotlib.figure import Figure
 from ...translator import Translator
 from ..shared.arguments import as_text, offered
 from ..shared.base import View
+from ..shared.types import Data, Lock, Proposal
 from .data import translated, wrong_choice
 from .picture import translation_picture
 
@@ -59,7 +58,7 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
         beam: int = 1,
         chosen: int = 0,
         step: int = 0,
-        locked: Sequence[Any] | None = None,
+        locked: Lock | None = None,
     ):
         rule = f"a beam is a whole number from 1 to {MOST_BEAMS}"
         beams = offered(int, lambda one: int(one) == one and 1 <= one <= MOST_BEAMS, rule, beam, BEAMS)
@@ -96,7 +95,7 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
         except ValueError as error:
             self.result = self.result | {"asked": [self.sentence, self.beam], "problem": str(error)}
 
-    def _show(self, result: dict[str, Any]) -> None:
+    def _show(self, result: Data) -> None:
         """Show the best translation. If it was shown before, the marks in it stay."""
         before, after = self.result["best"][self.chosen], result["best"][0]
         same = self.result["source"] == result["source"] and before["tokens"] == after["tokens"]
@@ -126,17 +125,17 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
             self.step = self.locked[1]
 
     @traitlets.validate("sentence")
-    def _text(self, proposal: dict[str, Any]) -> str:
+    def _text(self, proposal: Proposal) -> str:
         return as_text(proposal["value"])
 
     @traitlets.validate("beam", "chosen", "step", "locked")
-    def _fits(self, proposal: dict[str, Any]) -> Any:
+    def _fits(self, proposal: Proposal) -> object:
         name, value = proposal["trait"].name, proposal["value"]
         if wrong := wrong_choice(self.result, self.data["beams"], **{"chosen": self.chosen, name: value}):
             raise traitlets.TraitError(wrong)
         return value
 
-    def page_state(self) -> dict[str, Any]:
+    def page_state(self) -> Data:
         """A page cannot translate, so its text box is read-only and shows the sentence that was translated last."""
         last = [self.result["sentence"], self.result["beam"]]
         result = self.result | {"asked": last, "problem": ""}
