@@ -1,4 +1,4 @@
-"""The kit of the checks. A check says "not tried yet", "right", or a diagnosis, and never raises: Run All works unsolved.
+"""The kit of the checks. A check says "not tried yet", "right", or a diagnosis. It never raises: Run All must work.
 
 A lesson's module holds its cases, its oracles and its mistakes:
 

@@ -83,11 +83,10 @@ def _explain(error: Exception) -> str:
     line = linecache.getline(frame.f_code.co_filename, number, frame.f_globals).strip()
     tensors = _tensors(frame, line)
     shapes = ", ".join(f"{name} {tuple(tensor.shape)}" for name, tensor in tensors.items())
-    where = (
-        f"\n  line {number}{f' of your code: `{line}`' if line else ' of your code'}{f', with {shapes}' * bool(shapes)}"
-    )
     slip = _slip(said, line, {name: tuple(tensor.shape) for name, tensor in tensors.items()})
-    return f"your code stopped with {said}{where}{f'{chr(10)}  Perhaps: {slip}' * bool(slip)}"
+    told = [f"your code stopped with {said}", f"  line {number} of your code"]
+    told[1] += (f": `{line}`" if line else "") + (f", with {shapes}" if shapes else "")
+    return "\n".join(told + [f"  Perhaps: {slip}"] * bool(slip))
 
 
 def _first_line(error: Exception) -> str:

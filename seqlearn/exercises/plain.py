@@ -1,4 +1,4 @@
-"""Numbers without torch's operations, for the oracles: compare, show, softmax, product. Nested lists stand for tensors."""
+"""Plain numbers for the oracles: compare, show, softmax, product. Nested lists stand for tensors."""
 
 from __future__ import annotations
 
