@@ -112,10 +112,11 @@ def called(function: Callable, *arguments: Any) -> Any:
     for place, (argument, kept) in enumerate(zip(arguments, before, strict=True)):
         if not _unchanged(argument, kept):
             name = _parameter(function, place)
-            advice = f"work on a new tensor (`{name} = {name} + ...`, not `{name} += ...` or `{name}[...] = ...`)."
+            x = name or "x"
+            advice = f"work on a new tensor (`{x} = {x} + ...`, not `{x} += ...` or `{x}[...] = ...`)."
             if not isinstance(argument, Tensor):
                 advice = "build a new one (no `.append`, `+=` or `.sort()` on an argument)."
-            raise Wrong(f"`{name}` has changed: {advice}")
+            raise Wrong(f"{f'`{name}`' if name else f'argument {place + 1}'} has changed: {advice}")
     return answer
 
 
@@ -133,13 +134,13 @@ def _unchanged(argument: Any, kept: Any) -> bool:
 
 
 def _parameter(function: Callable, place: int) -> str:
-    """The learner's own name of a parameter."""
+    """The learner's own name of a parameter; nothing, if it has none."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         parameters = []
     named = [each.name for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
-    return named[place] if place < len(named) else f"argument {place + 1}"
+    return named[place] if place < len(named) else ""
 
 
 def avoids(function: Callable, names: Mapping[str, str]) -> None:
