@@ -25,7 +25,7 @@ IN_PLACE = "something was changed in place (`+=`, `x[...] = ...`, a method that 
 
 # What an error says -> the slip that is usually behind it. The first pattern that is found counts.
 SLIPS: list[tuple[str, str]] = [
-    (r"^NotImplementedError", "the stub still raises: replace its last line by your code."),
+    (r"^NotImplementedError: no message", "the stub still raises: replace its last line by your code."),
     (r"got an unexpected keyword argument", "an argument by a name that this function does not know."),
     (r"positional arguments? but \d+ |missing \d+ required positional", "the number of arguments does not fit the "
      "parameters of the function that is called here."),

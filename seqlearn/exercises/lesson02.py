@@ -38,10 +38,10 @@ MAY_LOOK = {
 def check_may_look(may_look: object) -> None:
     """How many of the 11 positions the row "lave", number 3 from 0, of the causal mask may look at."""
     count = number(may_look, "give a whole number", whole=True)
+    if count in MAY_LOOK:
+        raise Wrong(MAY_LOOK[int(count)])
     if count != 4:
-        raise Wrong(
-            MAY_LOOK.get(int(count), f'count the blue cells in the row "lave" again; {count} is not their number.')
-        )
+        raise Wrong(f'count the blue cells in the row "lave" again; {count} is not their number.')
 
 
 @check("2.2", section="5. A masked softmax for lengths")

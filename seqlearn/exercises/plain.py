@@ -28,7 +28,8 @@ def as_numbers(value: Any) -> Tensor | None:
     try:
         if isinstance(value, list | tuple) and any(isinstance(part, Tensor) for part in value):
             value = [numbers(part) for part in value]
-        return torch.as_tensor(value).detach().to("cpu", torch.float64, copy=True)
+        value = value if isinstance(value, Tensor) else torch.as_tensor(value, dtype=torch.float64)
+        return value.detach().to("cpu", torch.float64, copy=True)
     except (TypeError, ValueError, RuntimeError):
         return None
 

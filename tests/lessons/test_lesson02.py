@@ -1,5 +1,6 @@
 """The checks of lesson 02: right answers in other forms, and typical wrong ones, each with its own diagnosis."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -12,6 +13,7 @@ INF = float("inf")
 @pytest.mark.parametrize(
     ("answer", "diagnosis"),
     [
+        (4.5, "a whole number; yours is 4.5"),
         (3, 'left out "lave" itself'),
         (7, "number of dark cells"),
         (8, "what it may look at is its row"),
@@ -27,7 +29,8 @@ def test_wrong_readings_of_the_causal_mask(answer, diagnosis, capsys):
 
 
 def test_right_reading_of_the_causal_mask(capsys):
-    assert said_by(lesson02.check_may_look, 4, capsys) == "Exercise 2.1: right!\n"
+    for answer in (4, 4.0, torch.tensor(4), np.int64(4), np.float32(4)):
+        assert said_by(lesson02.check_may_look, answer, capsys) == "Exercise 2.1: right!\n"
 
 
 def real(scores, lengths, upto=0):
@@ -205,7 +208,7 @@ def in_its_own_weights(scores, mask):
 WRONG_REPAIRS = [
     (as_given, "`scores` has changed: work on a new tensor"),
     (lambda scores, mask: as_given(scores.clone(), mask), "nothing to attend to is NaN (torch.float16)"),
-    (lambda *args: repair(*args, in_place=True), "`scores` has changed: work on a new tensor"),
+    (lambda *args: repair(*args, in_place=True), "argument 1 has changed: work on a new tensor (`x = x + ...`"),
     (lambda *args: repair(*args, empty=False), "fill its weights with 0 after the softmax"),
     (lambda *args: repair(*args, hidden=-1e9), "the dtype torch.float16 cannot hold your constant"),
     (lambda *args: repair(*args, hidden=-1e4, empty=False), "gives 0.33 to a masked key (torch.float16)"),

@@ -145,7 +145,7 @@ WRONG_MASKS = [
     (lambda *args: right_mask(*args)[:, None], "leave the axis of heads out"),
     (lambda *args: right_mask(*args)[0], "(batch, steps, steps), should have shape (3, 4, 4); yours: (4, 4)"),
     (lambda lengths, steps: right_mask(lengths, int(lengths.max())), "is 4 wide, `steps`, and not as wide as"),
-    (from_parts(lambda keys, queries, past: queries & keys & past), "only the *keys* have to be real"),
+    (from_parts(lambda keys, queries, past: queries & keys & past), "emptied the *rows* of padding"),
     (lambda lengths, steps: right_mask(lengths.flip(0), steps), "and yours says"),
     (lambda lengths, steps: right_mask(lengths.sub_(1), steps), "`lengths` has changed"),
 ]
