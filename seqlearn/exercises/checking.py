@@ -175,7 +175,7 @@ def number(answer: Any, wanted: str = "give a number", whole: bool = False) -> i
         answer = answer.item()
     if isinstance(answer, bool) or not isinstance(answer, Real):
         raise Wrong(f"{wanted}; yours is of type {type(answer).__name__}.")
-    if math.isnan(answer) or (whole and answer != round(answer)):
+    if math.isnan(answer) or (whole and not float(answer).is_integer()):
         raise Wrong(f"{wanted}; yours is {float(answer):g}.")
     return int(answer) if whole or isinstance(answer, int) else float(answer)
 

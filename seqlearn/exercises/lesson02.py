@@ -68,7 +68,7 @@ def check_masked_softmax(masked_softmax: Callable[..., Tensor]) -> None:
         if not is_close(weights, expected):
             raise Wrong(_diagnose_weights(weights, expected, scores, lengths))
     weights = called(masked_softmax, torch.full((1, 1, 3), LOWEST), torch.tensor([2]))
-    matches(weights, [[[0.5, 0.5, 0.0]]], otherwise=lambda: (
+    matches(weights, [[[0.5, 0.5, 0.0]]], otherwise=(
         f"where all scores are {LOWEST:g}, padding gets {float(weights[0, 0, 2]):.2f}: a large negative number is not "
         'low enough; float("-inf") is.'))  # fmt: skip
     told = "the weights are right, but the task is to do without `softmax`: use `exp`, `sum`, `amax`, minus and divide."
@@ -158,8 +158,8 @@ def check_decoder_mask(decoder_mask: Callable[..., Tensor]) -> None:
             (batch, 1, steps): padding,
             (batch, steps): padding,
         })  # fmt: skip
-        matches(answer, *_masks(ids, pad), otherwise=lambda answer=answer, ids=ids, pad=pad: _first_wrong(
-            answer.tolist(), ids, pad))  # fmt: skip
+        right, mistakes = _masks(ids, pad)
+        matches(answer, right, mistakes, otherwise=_first_wrong(answer.tolist(), right, ids, pad))
 
 
 def _masks(ids: list[list[int]], pad: int) -> tuple[list, list[tuple[str, list]]]:
@@ -189,17 +189,20 @@ def _masks(ids: list[list[int]], pad: int) -> tuple[list, list[tuple[str, list]]
     return mask(lambda b, q, k: k <= q and real(b, k)), [(said, mask(rule)) for said, rule in mistakes.items()]
 
 
-def _first_wrong(answer: list, ids: list[list[int]], pad: int) -> str:
-    right, _ = _masks(ids, pad)
-    b, q, k = next(
-        (b, q, k)
-        for b, rows in enumerate(right)
-        for q, row in enumerate(rows)
-        for k, may in enumerate(row)
-        if answer[b][q][k] != may
-    )
-    why = "comes later" if k > q else "is real and not in the future" if ids[b][k] != pad else "is padding"
-    return f"sentence {b}, row {q}, key {k} should be {right[b][q][k]}: that key {why}."
+def _first_wrong(answer: list, right: list, ids: list[list[int]], pad: int) -> str:
+    for b, rows in enumerate(right):
+        for q, row in enumerate(rows):
+            for k, may in enumerate(row):
+                if answer[b][q][k] != may:
+                    why = (
+                        "comes later"
+                        if k > q
+                        else "is padding"
+                        if ids[b][k] == pad
+                        else "is real and not in the future"
+                    )
+                    return f"sentence {b}, row {q}, key {k} should be {may}: that key {why}."
+    return ""
 
 
 @check("2.4", section="7. Three traps")
@@ -241,7 +244,7 @@ def _examine_empty_row(row: list[float], dtype: torch.dtype) -> None:
 def _examine_extremes(repaired: Callable[..., Tensor]) -> None:
     mask = torch.tensor([[[True, True, False]]])
     low = called(repaired, torch.tensor([[[LOWEST, LOWEST, 0.0]]]), mask)
-    matches(low, [[[0.5, 0.5, 0.0]]], otherwise=lambda: (
+    matches(low, [[[0.5, 0.5, 0.0]]], otherwise=(
         f"two scores of {LOWEST:g} should get 0.50 each, but get {shown(low[0, 0])}: use -inf, no big number."
     ))  # fmt: skip
     if not called(repaired, torch.tensor([[[math.nan, 1.0, 2.0]]]), mask).isnan().any():

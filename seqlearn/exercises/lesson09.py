@@ -34,9 +34,9 @@ def check_layer_norm(layer_norm: Callable[..., Tensor]) -> None:
             where = "a vector of equal numbers" if equal else "an ordinary vector"
             raise Wrong(f"{where} gives NaN: its variance is 0, and eps under the root avoids the division by 0.")
         right = _normalised(x, -1, gain, shift, eps)
-        matches(answer, right, _norm_mistakes(x, gain, shift, eps), within=1e-3, otherwise=lambda answer=answer, right=right: (
-            f"the first vector should become {shown(right.flatten(0, -2)[0])}; "
-            f"yours: {shown(answer.flatten(0, -2)[0])}."))  # fmt: skip
+        first, given = shown(right.flatten(0, -2)[0]), shown(answer.flatten(0, -2)[0])
+        otherwise = f"the first vector should become {first}; yours: {given}."
+        matches(answer, right, _norm_mistakes(x, gain, shift, eps), otherwise=otherwise, within=1e-3)
     told = "the numbers are right, but the task is to write the norm yourself, without torch's layer norm."
     avoids(layer_norm, {"LayerNorm": told, "layer_norm": told})
 
@@ -57,7 +57,7 @@ def _norm_mistakes(x: Tensor, gain: Tensor, shift: Tensor, eps: float) -> list[t
     def norm(axes: int | tuple[int, ...] = -1, gain=gain, shift=shift, eps=eps, **options) -> Callable[[], Tensor]:
         return lambda: _normalised(x, axes, gain, shift, eps, **options)
 
-    scaled = norm(gain=1.0, shift=0.0)()
+    scaled = norm(gain=torch.ones_like(gain), shift=torch.zeros_like(shift))()
     mistakes = [
         ("you averaged over the *first* axis, so each number depends on other words: take the last one, -1.", norm(0)),
         ("you averaged over *all* axes at once: each vector is normalised by itself, over the last one.",
@@ -112,9 +112,9 @@ def check_decoder_mask(decoder_mask: Callable[..., Tensor]) -> None:
             (batch, longest, longest): f"the mask is {steps} wide, `steps`, and not as wide as the longest sentence.",
         })  # fmt: skip
         has_dtype(mask, torch.bool, "mask", "in other types nobody knows what 0 and 1 mean.")
-        matches(mask, _rule(lengths, steps, lambda q, k, n: k < n and k <= q), [
-            (diagnosis, _rule(lengths, steps, rule)) for diagnosis, rule in MASK_MISTAKES.items()
-        ], otherwise=lambda mask=mask, lengths=lengths: _first_wrong(mask.tolist(), lengths))  # fmt: skip
+        right = _rule(lengths, steps, lambda q, k, n: k < n and k <= q)
+        mistakes = {diagnosis: _rule(lengths, steps, rule) for diagnosis, rule in MASK_MISTAKES.items()}
+        matches(mask, right, mistakes, otherwise=_first_wrong(mask.tolist(), right, lengths))
 
 
 MASK_MISTAKES: dict[str, Callable[[int, int, int], bool]] = {
@@ -135,15 +135,14 @@ def _rule(lengths: list[int], steps: int, rule: Callable[[int, int, int], bool])
     return table((len(lengths), steps, steps), lambda sentence, q, k: bool(rule(q, k, lengths[sentence])))
 
 
-def _first_wrong(mask: list, lengths: list[int]) -> str:
-    for sentence, (rows, length) in enumerate(zip(mask, lengths, strict=True)):
+def _first_wrong(mask: list, right: list, lengths: list[int]) -> str:
+    for sentence, rows in enumerate(right):
         for q, row in enumerate(rows):
-            for k, said in enumerate(row):
-                may = k < length and k <= q
-                if said != may:
-                    return (f"sentence {sentence} has {length} real words; word {q} {'may' if may else 'may not'} "
-                            f"look at word {k}, and yours says {said}.")  # fmt: skip
-    return "the mask is right."
+            for k, may in enumerate(row):
+                if mask[sentence][q][k] != may:
+                    told = f"word {q} {'may' if may else 'may not'} look at word {k}, and yours says {not may}."
+                    return f"sentence {sentence} has {lengths[sentence]} real words; {told}"
+    return ""
 
 
 @check("9.3", section="4. Norm before or after?")
