@@ -177,7 +177,7 @@ def number(answer: Any, wanted: str = "give a number", whole: bool = False) -> i
         raise Wrong(f"{wanted}; yours is of type {type(answer).__name__}.")
     if math.isnan(answer) or (whole and not float(answer).is_integer()):
         raise Wrong(f"{wanted}; yours is {float(answer):g}.")
-    return int(answer) if whole or isinstance(answer, int) else float(answer)
+    return int(float(answer)) if whole else answer if isinstance(answer, int) else float(answer)
 
 
 def has_parts(answer: Any, *names: str) -> Sequence[Any]:
