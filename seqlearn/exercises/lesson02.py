@@ -194,13 +194,7 @@ def _first_wrong(answer: list, right: list) -> str:
         for q, row in enumerate(rows):
             for k, may in enumerate(row):
                 if answer[b][q][k] != may:
-                    why = (
-                        "comes later"
-                        if k > q
-                        else "is padding"
-                        if ids[b][k] == pad
-                        else "is real and not in the future"
-                    )
+                    why = "is real and not in the future" if may else "comes later" if k > q else "is padding"
                     return f"sentence {b}, row {q}, key {k} should be {may}: that key {why}."
     return ""
 
