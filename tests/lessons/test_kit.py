@@ -147,7 +147,7 @@ def test_plain_numbers():
     assert plain.shown(torch.tensor([0.25, 1.0])) == "[0.250, 1.000]" and plain.shown([[1, True]]) == "[[1, True]]"
     assert plain.shown(list(range(20))).endswith("11, ...]")
     assert plain.softmax([-math.inf, -math.inf]) == [0.0, 0.0]
-    scores = torch.tensor([700.0, 701.0, -math.inf], dtype=torch.float64)
+    scores = torch.tensor([1000.0, 1001.0, -math.inf], dtype=torch.float64)
     assert plain.is_close(plain.softmax(scores.tolist()), scores.softmax(-1), within=1e-9)
     one, other = torch.arange(6.0).view(2, 3), torch.arange(12.0).view(3, 4)
     assert plain.product(one.tolist(), other.tolist()) == (one @ other).tolist()
