@@ -115,6 +115,8 @@ def _tensors(frame: FrameType, line: str) -> dict[str, Tensor]:
 def _slip(said: str, line: str, shapes: dict[str, tuple[int, ...]]) -> str:
     """The usual reason for such an error."""
     general = next((slip for pattern, slip in SLIPS if re.search(pattern, said)), "")
+    if any(len(shapes.get(name, ())) > 2 for name in re.findall(r"(\w+)\.T\b", line)):
+        return "`.T` reverses *all* axes: `.mT` or `.transpose(-2, -1)` exchanges the last two of a batch."
     if re.search(r"must match the size|not broadcastable", said):
         return _times(line, shapes) or _lost_axis(line, shapes) or general
     return general

@@ -230,6 +230,8 @@ CRASHES = [
     ("return F.cross_entropy(x, y.flatten())", [OTHER, torch.ones(2, 4).long()], ["`logits.flatten(0, 1)`"]),
     ("return 1 if x > 0 else 2", [ONE], ["write `&`, `|`, `~`"]),
     ("return 1 - x", [ONE > 0], ["write `~`"]),
+    ("return x @ y.T", [OTHER, OTHER], ["`.T` reverses *all* axes"]),
+    ("return x @ y.T", [OTHER, torch.ones(3, 4)], ["is a transpose missing"]),
     ("return x.T.view(6)", [ONE], ["`reshape` can"]),
     ("return x.view(4, 2)", [ONE], ["another number of entries"]),
     ("return float(x)", [ONE], ["one number is wanted here"]),
