@@ -75,12 +75,12 @@ def check_apply_merges(apply_merges: Callable[..., list[str]]) -> None:
             raise Wrong(f"return a list of pieces, such as ['▁', 'a']; yours is of type {type(answer).__name__}.")
         pieces, joined, right = list(answer), "".join(answer), _merged(word, merges)
         said = f'"{word}" with the merges {merges} should give {right}; yours: {pieces}.'
+        if joined == word:
+            raise Wrong(f'{said} The word has to begin with "▁".')
+        if joined == "_" + word:
+            raise Wrong(f'{said} It begins with "_", which is the underscore: copy "▁" ("\\u2581").')
         if joined != "▁" + word:
-            lost = f'Joined, the pieces should give "▁{word}": characters were lost or doubled.'
-            raise Wrong(f"{said} " + {
-                word: 'The word has to begin with "▁".',
-                "_" + word: 'It begins with "_", which is the underscore: copy "▁" ("\\u2581").',
-            }.get(joined, lost))  # fmt: skip
+            raise Wrong(f'{said} Joined, the pieces should give "▁{word}": characters were lost or doubled.')
         slips = {
             "Nothing was joined.": ["▁", *word],
             "Only the first merge was carried out: is there a `return` inside the loop?": _merged(word, merges[:1]),
@@ -88,26 +88,23 @@ def check_apply_merges(apply_merges: Callable[..., list[str]]) -> None:
                 _merged(word, merges, once=True),
             "The merges have an order: the first one learned comes first.": _merged(word, merges[::-1]),
             'A pair is two *whole* pieces: "a" and "b" do not match "a" and "bc".':
-                _merged(word, merges, lambda a, b, left, right: a.endswith(left) and b.startswith(right)),
+                _merged(word, merges, lambda a, b, pair: a.endswith(pair[0]) and b.startswith(pair[1])),
             'A pair is these two pieces: "ab" and "c" do not match "a" and "bc", although both give "abc".':
-                _merged(word, merges, lambda a, b, left, right: a + b == left + right),
+                _merged(word, merges, lambda a, b, pair: a + b == "".join(pair)),
         }  # fmt: skip
         advice = "Take the merges one after the other; for each, walk through the pieces from left to right."
         matches(pieces, right, {f"{said} {slip}": wrong for slip, wrong in slips.items()}, otherwise=f"{said} {advice}")
 
 
-def _exactly(a: str, b: str, left: str, right: str) -> bool:
-    return (a, b) == (left, right)
-
-
-def _merged(word: str, merges: Pairs, fits: Callable[..., bool] = _exactly, once: bool = False) -> list[str]:
+def _merged(word: str, merges: Pairs, fits=lambda a, b, pair: (a, b) == pair, once: bool = False) -> list[str]:
     """The pieces; `fits` decides which two pieces a merge joins, and with `once` it joins only the first two."""
     pieces = ["▁", *word]
-    for merge in merges:
+    for pair in merges:
         index = 0
         while index < len(pieces) - 1:
-            if fits(*pieces[index : index + 2], *merge):
-                pieces[index : index + 2] = ["".join(pieces[index : index + 2])]
+            a, b = pieces[index : index + 2]
+            if fits(a, b, pair):
+                pieces[index : index + 2] = [a + b]
                 if once:
                     break
             index += 1
@@ -124,9 +121,13 @@ def check_split_by_source(split_by_source: Callable[..., tuple[list, list]]) -> 
     def held_out(pairs: Pairs, seed: int = 1) -> list[str]:
         return _sources(split(pairs, seed=seed)[1])
 
-    pairs = _translations(200)
+    # 200 English sentences with 1 to 5 translations each, shuffled; every tenth pair is there twice
+    pairs = [(f"Sentence {i}.", f"Phrase {i}, {way}.") for i in range(200) for way in range(1 + i % 5)]
+    pairs += pairs[::10]
+    random.Random(0).shuffle(pairs)
     for share in (0.2, 0.4):
-        _examine_parts(*split(pairs, share), pairs, share)
+        train, held = split(pairs, share)
+        _examine_parts(train, held, pairs, share)
     first = held_out(pairs)
     if held_out(pairs) != first:
         raise Wrong("two calls with the same seed give two different splits: make your own random.Random(seed).")
@@ -149,14 +150,6 @@ class _Rehashed(str):
     def __hash__(self) -> int:
         """Another one than that of the text, as after a new start of Python."""
         return hash(("a new start", str(self)))
-
-
-def _translations(count: int) -> Pairs:
-    """English sentences with 1 to 5 translations each, shuffled; every tenth pair is there twice."""
-    pairs = [(f"Sentence {i}.", f"Phrase {i}, {way}.") for i in range(count) for way in range(1 + i % 5)]
-    pairs += pairs[::10]
-    random.Random(0).shuffle(pairs)
-    return pairs
 
 
 def _sources(pairs: Iterable) -> list[str]:

@@ -10,22 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .checking import (
-    Wrong,
-    called,
-    check,
-    has_parts,
-    has_shape,
-    is_close,
-    matches,
-    number,
-    numbers,
-    product,
-    shown,
-    softmax,
-    table,
-    transposed,
-)
+from .checking import Wrong, called, check, has_parts, has_shape, matches, number
+from .plain import is_close, numbers, product, shown, softmax, table, transposed
 
 TOKENS = ("the", "girl", "washes", "the", "red", "apple", "and", "eats", "it", ".")
 
@@ -122,10 +108,10 @@ def _wrong_weights(queries: list, keys: list, values: list, may: list) -> dict[s
         "you compared the queries with the *values*, not keys.": weights(_scores(queries, values)) if e == d else None,
         "`reshape` and `view` do not turn the keys round, they only count in other rows: `keys.transpose(-2, -1)`.":
             weights(_products(queries, torch.tensor(keys).view(batch, d, m).tolist())),
-        "you normalised the keys: divide the products by the root of d, not by the lengths of the vectors.":
-            weights(_scores(queries, unit_keys), scale=1.0),
-        "these are cosines: divide the products by the root of d, not by the lengths of the vectors.":
-            weights(_scores(unit_queries, unit_keys), scale=1.0),
+        **{f"you normalised the {names}{too}: the root of d divides the products, not the lengths of the vectors.":
+           weights(_scores(asked, unit_keys), scale=scale)
+           for names, asked in (("keys", queries), ("queries and the keys", unit_queries))
+           for too, scale in (("", 1.0), (", too", d**-0.5))},
     }  # fmt: skip
 
 

@@ -95,10 +95,11 @@ WRONG_ATTENTIONS = [
     (lambda *args: attention(*args, hidden=0.0), "a score of 0 hides nothing"),
     (no_softmax, "these are the scores"),
     (lambda q, k, v, m: attention(q, k.reshape(2, 4, 5).mT, v, m), "`reshape` and `view` do not turn the keys round"),
-    (lambda q, k, v, m: attention(q, F.normalize(k, dim=-1), v, m, scale=1.0), "you normalised the keys"),
+    (lambda q, k, v, m: attention(q, F.normalize(k, dim=-1), v, m, scale=1.0), "you normalised the keys: the root"),
+    (lambda q, k, v, m: attention(q, F.normalize(k, dim=-1), v, m), "you normalised the keys, too"),
     (
         lambda q, k, v, m: attention(F.normalize(q, dim=-1), F.normalize(k, dim=-1), v, m, scale=1.0),
-        "these are cosines",
+        "you normalised the queries and the keys: the root",
     ),
     (scaled_late, "sums to 0.50, not to 1: scale and mask *before* the softmax"),
     (lambda q, k, v, m: attention(q, v, k, m), "you compared the queries with the *values*"),

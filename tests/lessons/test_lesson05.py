@@ -107,7 +107,7 @@ WRONG_LOSSES = [
     (lambda *args: right_loss(*args).item(), "return a tensor: training asks it for its gradient"),
     (
         lambda logits, labels, pad: word_losses(logits, labels),
-        "for the whole batch, should have shape (); yours: (2, 5)",
+        "the whole batch, should have shape (); yours: (2, 5)",
     ),
     (lambda logits, labels, pad: word_losses(logits, labels)[(labels != pad) & (labels != 2)].mean(), "left out <eos>"),
     (first_pad_too, "the first <pad> of each sentence is counted"),
