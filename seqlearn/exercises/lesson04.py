@@ -29,7 +29,7 @@ def check_eats_looks_at(words: object) -> None:
     if len(given) != 2:
         raise Wrong(f"two different words share the most of this row; yours: {len(given)}.")
     if given == {"and", "girl"}:
-        raise Wrong('those are the *rows* that look at "eats", its column; you want at whom "eats" looks: its row.')
+        raise Wrong('those are the *rows* that look at "eats", its column; you want what "eats" looks at: its row.')
     if given == {"washes", "eats"}:
         raise Wrong('those are the brightest keys of the rows "girl" and "and": find the row "eats" on the left.')
     for word in words:
@@ -106,7 +106,7 @@ def _wrong_weights(queries: list, keys: list, values: list, may: list) -> dict[s
             torch.tensor(weights(may=everybody)) * mask,
         "a score of 0 hides nothing, as e to the 0 is 1; use -inf.": weights(hidden=0.0),
         "you compared the queries with the *values*, not keys.": weights(_scores(queries, values)) if e == d else None,
-        "`reshape` and `view` do not turn the keys round, they only count in other rows: `keys.transpose(-2, -1)`.":
+        "`reshape` and `view` only regroup the numbers of the keys: to exchange two axes, `keys.transpose(-2, -1)`.":
             weights(_products(queries, torch.tensor(keys).view(batch, d, m).tolist())),
         **{f"you normalised the {names}{too}: the root of d divides the products, not the lengths of the vectors.":
            weights(_scores(asked, unit_keys), scale=scale)
@@ -171,7 +171,7 @@ def _additive(queries, keys, W_q, W_k, w_v, join: Callable = lambda q, k: math.t
 
 JOINS: dict[str, Callable[[float, float], float]] = {
     "the tanh is missing.": lambda q, k: q + k,
-    "add first, then take tanh of the *sum*: you squeezed queries and keys apart from each other.":
+    "add first, then take tanh of the *sum*: you took the tanh of queries and keys one by one.":
         lambda q, k: math.tanh(q) + math.tanh(k),
     "you subtracted the keys from the queries: the two are *added*.": lambda q, k: math.tanh(q - k),
     "you multiplied query and key: this score is additive.": lambda q, k: math.tanh(q * k),
@@ -198,7 +198,7 @@ def _wrong_scores(queries, keys, W_q, W_k, w_v) -> dict[str, Any]:
     if len(W_q) == len(W_q[0]) == len(W_k[0]) == len(queries[0]) == len(keys[0]):  # the first trial
         unchanged = torch.eye(h).tolist()
         mistakes |= {
-            "your matrices lie on their side: for rows of vectors it is `queries @ W_q.T`.":
+            "your matrices are transposed: for rows of vectors it is `queries @ W_q.T`.":
                 _additive(queries, keys, transposed(W_q), transposed(W_k), w_v),
             "you exchanged W_q and W_k.": _additive(queries, keys, W_k, W_q, w_v),
             "you multiplied from the left: vectors are *rows* here, `queries @ W_q.T`.":

@@ -130,7 +130,7 @@ def check_greedy(greedy: Callable[..., list[int]]) -> None:
         if toy.went_on:
             raise Wrong(f"{eos}: stop there; you called `step` again, with what came after it.")
         if answer == [*right, toy.eos]:
-            raise Wrong(f"{eos}: it does not belong into the list.")
+            raise Wrong(f"{eos}: it does not belong in the list.")
         if len(answer) > limit:
             raise Wrong(f"with limit {limit} there are {limit} tokens at most; yours are {len(answer)}.")
         if answer == right[: len(answer)] and len(answer) < len(right):
@@ -143,7 +143,7 @@ class _Toy:
 
     def __init__(self, bos: int, eos: int, sentence: list[int]):
         self.bos, self.eos, self.sentence = bos, eos, sentence
-        self.line = [bos, *sentence, eos, *sentence]  # after eos it would go on
+        self.line = [bos, *sentence, eos]  # after eos it would start again
         self.worst = next(token for token in range(8) if token not in self.line)
         self.calls, self.went_on = 0, False
 

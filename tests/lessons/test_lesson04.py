@@ -94,7 +94,7 @@ WRONG_ATTENTIONS = [
     (after, "you masked after the softmax"),
     (lambda *args: attention(*args, hidden=0.0), "a score of 0 hides nothing"),
     (no_softmax, "these are the scores"),
-    (lambda q, k, v, m: attention(q, k.reshape(2, 4, 5).mT, v, m), "`reshape` and `view` do not turn the keys round"),
+    (lambda q, k, v, m: attention(q, k.reshape(2, 4, 5).mT, v, m), "`reshape` and `view` only regroup the numbers"),
     (lambda q, k, v, m: attention(q, F.normalize(k, dim=-1), v, m, scale=1.0), "you normalised the keys: the root"),
     (lambda q, k, v, m: attention(q, F.normalize(k, dim=-1), v, m), "you normalised the keys, too"),
     (
@@ -177,7 +177,7 @@ WRONG_SCORES = [
     (lambda *args: additive(*args).softmax(-1), "these are the weights"),
     (lambda *args: additive(*args) / len(args[-1]) ** 0.5, "divided by a root"),
     (lambda q, k, W_q, W_k, w_v: additive(q, k, W_q, W_k, torch.ones_like(w_v)), "w_v is missing"),
-    (lambda q, k, W_q, W_k, w_v: additive(q, k, W_q.T, W_k.T, w_v), "lie on their side"),
+    (lambda q, k, W_q, W_k, w_v: additive(q, k, W_q.T, W_k.T, w_v), "your matrices are transposed"),
     (lambda q, k, W_q, W_k, w_v: additive(q, k, W_k, W_q, w_v), "you exchanged W_q and W_k"),
     (from_left, "vectors are *rows* here, `queries @ W_q.T`"),
     (lambda q, k, W_q, W_k, w_v: additive(q, k, W_q, W_k, torch.eye(len(w_v))), "you still have h numbers"),

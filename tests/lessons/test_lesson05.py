@@ -213,7 +213,7 @@ def worst(step, bos, eos, limit):
 
 WRONG_GREEDIES = [
     (lambda *args: [args[1], *right_greedy(*args)], "your list starts with bos (1)"),
-    (lambda *args: right_greedy(*args, keep_eos=True), "it does not belong into the list"),
+    (lambda *args: right_greedy(*args, keep_eos=True), "it does not belong in the list"),
     (lambda *args: right_greedy(*args, stop=False), "eos (2) ends the sentence: stop there"),
     (endless, "your loop never ends"),
     (without_return, "nothing is returned when the limit is reached: put `return` after the loop"),
