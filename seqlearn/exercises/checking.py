@@ -1,13 +1,41 @@
-"""How a check answers: "not tried yet", "right", or a diagnosis. It never raises, so that Run All works unsolved."""
+"""The kit of the checks. A check says "not tried yet", "right", or a diagnosis. It never raises: Run All must work.
+
+A lesson's module holds its cases, its oracles and its mistakes:
+
+    @check("2.2", section="5. A masked softmax for lengths")
+    def check_masked_softmax(masked_softmax):
+        weights = called(masked_softmax, scores, lengths)      # an argument that has changed is told
+        has_shape(weights, (2, 3), "weights")
+        matches(weights, expected, {"these are the scores: now take the softmax.": scores})
+"""
 
 from __future__ import annotations
 
+import copy
 import functools
-from collections.abc import Callable
-from typing import Any
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Real
+from types import CodeType
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+from .crashes import explain_crash
+from .plain import as_numbers, is_close, numbers, product, shown, softmax, table, transposed
+
+__all__ = [
+    "NotTried", "Wrong", "avoids", "called", "check", "examine_row", "has_dtype", "has_parts", "has_shape", "is_close",
+    "matches", "number", "numbers", "product", "shown", "softmax", "table", "transposed",
+]  # fmt: skip
 
 TRIES_BEFORE_HINT = 3
+COUNTS = {2: "two", 3: "three", 4: "four"}
 _wrong_tries: dict[str, int] = {}
+
+Mistakes: TypeAlias = Mapping[str, Any] | Iterable[tuple[str, Any]]  # diagnosis -> its numbers, or a function of them
 
 
 class NotTried(Exception):
@@ -16,6 +44,9 @@ class NotTried(Exception):
 
 class Wrong(Exception):
     """The answer is wrong; the message says how, and what to try."""
+
+
+# ---- the check cell ----
 
 
 def check(exercise: str, section: str) -> Callable:
@@ -40,7 +71,7 @@ def check(exercise: str, section: str) -> Callable:
             except Wrong as diagnosis:
                 _say_wrong(exercise, section, str(diagnosis))
             except Exception as error:
-                _say_wrong(exercise, section, f"your code stopped with {type(error).__name__}: {_first_line(error)}")
+                _say_wrong(exercise, section, explain_crash(error))
             else:
                 print(f"Exercise {exercise}: right!")
                 _wrong_tries.pop(exercise, None)
@@ -48,6 +79,208 @@ def check(exercise: str, section: str) -> Callable:
         return run
 
     return decorate
+
+
+def _given(answer: Any) -> Any:
+    if answer is None:
+        raise NotTried
+    return answer
+
+
+def _tried(function: Callable) -> Callable:
+    @functools.wraps(function, updated=())
+    def call(*args, **kwargs):
+        return _given(function(*args, **kwargs))
+
+    return call
+
+
+def _say_wrong(exercise: str, section: str, diagnosis: str) -> None:
+    tries = _wrong_tries[exercise] = _wrong_tries.get(exercise, 0) + 1
+    print(f"Exercise {exercise}: not yet. {diagnosis[0].upper()}{diagnosis[1:]}")
+    if tries >= TRIES_BEFORE_HINT:
+        print(f'That was try {tries}. Read "{section}" again, or open the hint below the exercise.')
+
+
+# ---- the call ----
+
+
+def called(function: Callable, *arguments: Any) -> Any:
+    """What the learner's function returns; `Wrong` if it changed an argument, `NotTried` if it returns None."""
+    before = [_copied(argument) for argument in arguments]
+    answer = _given(function(*arguments))
+    for place, (argument, kept) in enumerate(zip(arguments, before, strict=True)):
+        if not _unchanged(argument, kept):
+            name = _parameter(function, place)
+            x = name or "x"
+            advice = f"work on a new tensor (`{x} = {x} + ...`, not `{x} += ...` or `{x}[...] = ...`)."
+            if not isinstance(argument, Tensor):
+                advice = "build a new one (no `.append`, `+=` or `.sort()` on an argument)."
+            raise Wrong(f"{f'`{name}`' if name else f'argument {place + 1}'} has changed: {advice}")
+    return answer
+
+
+def _copied(argument: Any) -> Any:
+    if isinstance(argument, Tensor):
+        return argument.detach().clone()
+    return copy.deepcopy(argument) if isinstance(argument, list | dict | set | tuple) else argument
+
+
+def _unchanged(argument: Any, kept: Any) -> bool:
+    if isinstance(argument, Tensor):
+        same = argument.shape == kept.shape and argument.dtype == kept.dtype
+        return same and torch.allclose(argument.detach(), kept, rtol=0, atol=0, equal_nan=True)
+    return not isinstance(argument, list | dict | set) or argument == kept
+
+
+def _parameter(function: Callable, place: int) -> str:
+    """The learner's own name of a parameter; nothing, if it has none."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    named = [each.name for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    return named[place] if place < len(named) else ""
+
+
+def avoids(function: Callable, names: Mapping[str, str]) -> None:
+    """`Wrong` if the function's own code calls what the task forbids: name -> what to say."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    for name in _names(code) if code else ():
+        if name in names:
+            raise Wrong(names[name])
+
+
+def _names(code: CodeType) -> Iterable[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+# ---- the form of an answer ----
+
+
+def number(answer: Any, wanted: str = "give a number", whole: bool = False) -> int | float:
+    """The answer as a Python number. NumPy's numbers count, and tensors of one entry; `4.0` is whole.
+
+    Args:
+        answer: what the learner gave.
+        wanted: the beginning of the message, such as "give a number of epochs".
+        whole: whether it has to be an integer.
+    """
+    if (shape := getattr(answer, "shape", None)) is not None and hasattr(answer, "item"):
+        if math.prod(shape) != 1:
+            raise Wrong(f"{wanted}; yours has the shape {tuple(shape)}.")
+        answer = answer.item()
+    if isinstance(answer, bool) or not isinstance(answer, Real):
+        raise Wrong(f"{wanted}; yours is of type {type(answer).__name__}.")
+    if math.isnan(answer) or (whole and not float(answer).is_integer()):
+        raise Wrong(f"{wanted}; yours is {float(answer):g}.")
+    return int(float(answer)) if whole else answer if isinstance(answer, int) else float(answer)
+
+
+def has_parts(answer: Any, *names: str) -> Sequence[Any]:
+    """The parts of a tuple or list of this length: `weights, contexts = has_parts(answer, "weights", "contexts")`."""
+    if not isinstance(answer, tuple | list) or len(answer) != len(names):
+        listed = ", ".join(f"the {name}" for name in names[:-1]) + f" and the {names[-1]}"
+        raise Wrong(f"return {COUNTS[len(names)]} things: {listed}.")
+    return answer
+
+
+def has_shape(answer: Any, shape: Sequence[int], name: str = "answer", mistakes: Mapping | None = None) -> None:
+    """`Wrong` unless the answer is a tensor of this shape; `mistakes` gives other shapes their diagnosis."""
+    shape = tuple(shape)
+    if not isinstance(answer, Tensor):
+        raise Wrong(f"return a tensor; yours is of type {type(answer).__name__}: this should be the {name}.")
+    found = tuple(answer.shape)
+    if found == shape:
+        return
+    if mistakes and found in mistakes:
+        raise Wrong(mistakes[found])
+    hint = ""
+    if [size for size in found if size != 1] == [size for size in shape if size != 1]:
+        hint = " An axis of size 1 is too many." if len(found) > len(shape) else " An axis of size 1 is missing."
+    elif sorted(found) == sorted(shape):
+        hint = " The axes are in another order."
+    raise Wrong(f"the {name} should have shape {shape}; yours: {found}.{hint}")
+
+
+def has_dtype(answer: Tensor, dtype: torch.dtype, name: str = "answer", because: str = "") -> None:
+    """`Wrong` unless the tensor has this dtype; `because` is the end of the message."""
+    if answer.dtype != dtype:
+        raise Wrong(f"the {name} should be {dtype}; yours: {answer.dtype}{f': {because}' if because else '.'}")
+
+
+# ---- its numbers ----
+
+
+def matches(
+    answer: Any,
+    expected: Any,
+    mistakes: Mistakes = (),
+    *,
+    otherwise: str | Callable[[], str] = "",
+    axes: Sequence[str] = (),
+    within: float = 1e-4,
+) -> None:
+    """`Wrong` unless the answer has the expected numbers; the first mistake that gives the same numbers is named.
+
+    Args:
+        answer: a tensor, a number or nested lists of them, of the learner.
+        expected: the right one.
+        mistakes: diagnosis -> the numbers of a usual mistake, or a function without arguments that gives them.
+        otherwise: what to say of any other answer, or a function that writes it. Without it, the first row that is off
+            is told with its right numbers.
+        axes: what the axes of the answer count, such as ("sentence", "row"), for this message.
+        within: how far a number may be off.
+    """
+    if is_close(answer, expected, within):
+        return
+    for diagnosis, wrong in mistakes.items() if isinstance(mistakes, Mapping) else mistakes:
+        if is_close(answer, wrong() if callable(wrong) else wrong, within):
+            raise Wrong(diagnosis)
+    said = otherwise() if callable(otherwise) else otherwise or _first_row_off(answer, expected, axes, within)
+    raise Wrong(f"{said}{_pattern(answer, expected, within)}")
+
+
+def _first_row_off(answer: Any, expected: Any, axes: Sequence[str], within: float) -> str:
+    where = []
+    given, right = numbers(answer), numbers(expected)
+    while isinstance(right, list) and right and isinstance(right[0], list):
+        place = next(i for i in range(len(right)) if not is_close(given[i], right[i], within))
+        name = axes[len(where)] if len(where) < len(axes) else "row" if not axes else f"axis {len(where)},"
+        where.append(f"{name} {place}")
+        given, right = given[place], right[place]
+    return f"{', '.join(where) or 'the answer'} should be {shown(right)}; yours: {shown(given)}."
+
+
+def _pattern(answer: Any, expected: Any, within: float) -> str:
+    """What all numbers have in common that are off, if anything."""
+    given, right = as_numbers(answer), as_numbers(expected)
+    if given is None or right is None or given.shape != right.shape or right.numel() < 2:
+        return ""
+    if given.isnan().any() and not right.isnan().any():
+        return " There is a NaN in your answer."
+    if not (given.isfinite().all() and right.isfinite().all()):
+        return ""
+    for one in range(right.dim()):
+        for other in range(one):
+            if given.shape[one] == given.shape[other] and is_close(given.transpose(one, other), right, within):
+                return f" Your axes {other} and {one} are exchanged."
+    if is_close(-given, right, within):
+        return " Your signs are the other way round."
+    if is_close(right.sum(-1), torch.ones_like(right.sum(-1)), 1e-3):
+        for axis in range(right.dim() - 1):
+            if is_close(given.sum(axis), torch.ones_like(given.sum(axis)), 1e-3):
+                return f" Your sums of 1 run along axis {axis}: the softmax goes over the last axis, -1."
+    largest = int(right.abs().argmax())
+    factor = float(given.flatten()[largest] / right.flatten()[largest]) if right.any() else 0.0
+    if abs(factor) > 1e-3 and abs(right.std()) > within and is_close(given / factor, right, within):
+        return f" All your numbers are {factor:.3g} times the right ones."
+    if float(right.std()) > within and is_close(given - (given - right).mean(), right, within):
+        return f" All your numbers are off by {float((given - right).mean()):.3g}."
+    return ""
 
 
 def examine_row(answer: object, attention: Any, query: str) -> None:
@@ -63,27 +296,3 @@ def examine_row(answer: object, attention: Any, query: str) -> None:
     if word != columns[int(weights[rows.index(query)].argmax())]:
         row = rows[int(weights[:, columns.index(word)].argmax())]
         raise Wrong(f'"{word}" is brightest in the row "{row}"; you want the row "{query}".')
-
-
-def _given(answer: Any) -> Any:
-    if answer is None:
-        raise NotTried
-    return answer
-
-
-def _tried(function: Callable) -> Callable:
-    def call(*args, **kwargs):
-        return _given(function(*args, **kwargs))
-
-    return call
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or ["no message"])[0]
-
-
-def _say_wrong(exercise: str, section: str, diagnosis: str) -> None:
-    tries = _wrong_tries[exercise] = _wrong_tries.get(exercise, 0) + 1
-    print(f"Exercise {exercise}: not yet. {diagnosis[0].upper()}{diagnosis[1:]}")
-    if tries >= TRIES_BEFORE_HINT:
-        print(f'That was try {tries}. Read "{section}" again, or open the hint below the exercise.')

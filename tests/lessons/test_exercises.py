@@ -55,13 +55,17 @@ def test_there_are_exercises_in_every_lesson():
     assert sum(param.id.startswith("06") for param in exercises()) >= 2
 
 
-def right_step(query, keys, values, W_q, W_k, w_v, length, *, mask=True, tanh=True, scale=1.0, after=False, soft=True):
+def right_step(
+    query, keys, values, W_q, W_k, w_v, length, *, mask=True, tanh=True, scale=1.0, after=False, soft=True,
+    hidden=float("-inf"), upside=False
+):  # fmt: skip
     """The solution of 6.1, with a switch for each typical mistake."""
-    scores = (W_q @ query + keys @ W_k.T).tanh() if tanh else W_q @ query + keys @ W_k.T
-    scores = scores @ w_v / scale
-    real = torch.arange(len(keys)) < length
+    of_query, of_keys = W_q @ query, keys @ W_k.T
+    scores = of_query.tanh() + of_keys.tanh() if tanh == "each" else of_query + of_keys
+    scores = (scores.tanh() if tanh is True else scores) @ w_v / scale
+    real = (torch.arange(len(keys)) < length) ^ upside
     if mask and not after:
-        scores = scores.masked_fill(~real, float("-inf"))
+        scores = scores.masked_fill(~real, hidden)
     weights = scores.softmax(0) if soft else scores
     if after:
         weights = weights * real
@@ -81,11 +85,20 @@ WRONG_STEPS = [
     (lambda *args: right_step(*args, tanh=False), "without the tanh"),
     (lambda *args: right_step(*args, scale=8**0.5), "divided by a square root"),
     (lambda *args: right_step(*args)[0], "return two things"),
-    (lambda *args: right_step(*args)[::-1], "the weights should have shape (4,)"),
+    (lambda *args: right_step(*args)[::-1], "the weights, one for each key, should have shape (5,); yours: (6,)"),
     (lambda *args: (right_step(*args)[0], right_step(*args)[0] @ args[1].repeat(1, 3)), "the context is not"),
-    (lambda *args: (right_step(*args)[0], args[2].sum()), "the context should have the shape of one value, (6,)"),
-    (lambda *args: (torch.ones(len(args[1])) / len(args[1]), args[2][0]), "are not those of the formula"),
-    (in_place, "one of the arguments has changed"),
+    (
+        lambda *args: (right_step(*args)[0], args[2].sum()),
+        "the context, of the shape of one value, should have shape (6,)",
+    ),
+    (lambda *args: (torch.arange(len(args[1])).lt(args[-1]) / args[-1], args[2][0]), "are not those of the formula"),
+    (lambda *args: right_step(*args[:-1], args[-1] - 1), "one key is missing: the 3 keys"),
+    (lambda *args: right_step(*args[:-1], args[-1] + 1), "the key with index 3 is padding"),
+    (lambda *args: right_step(*args, hidden=0.0), "a score of 0 hides nothing"),
+    (lambda *args: right_step(*args, upside=True), "the mask is upside down"),
+    (lambda *args: right_step(*args, tanh="each"), "first add the two vectors, then take the tanh of the sum"),
+    (lambda *args: right_step(*args[:5], torch.ones(8), args[-1]), "w_v is missing"),
+    (in_place, "`keys` has changed"),
     (lambda *args: args[0] @ args[1], "your code stopped with RuntimeError"),
 ]
 
@@ -106,12 +119,26 @@ def link(weights, target, source, *, eos_row=False, eos_column=False, swap=False
     return [pair[::-1] for pair in pairs] if swap else pairs
 
 
+def each_source_once(weights, target, source):
+    left, pairs = weights[:, :-1].clone(), []
+    for q, word in enumerate(target[:-1]):
+        pairs.append((word, source[int(left[q].argmax())]))
+        left[:, int(left[q].argmax())] = -1
+    return pairs
+
+
 WRONG_LINKS = [
     (lambda *args: link(*args, eos_row=True), "leave its row out"),
     (lambda *args: link(*args, eos_column=True), "leave its column out"),
     (lambda *args: link(*args, swap=True), "the wrong way round"),
     (lambda *args: link(*args, columns=True), "largest weight of each column"),
     (lambda *args: link(*args)[:2], "3 links; yours: 2"),
+    (lambda *args: link(*args)[:3], "4 links; yours: 3"),
+    (lambda *args: [("la", "red"), ("pomme", "red"), ("rouge", "apple")], "4 links; yours: 3"),
+    (lambda weights, t, s: link(weights, range(len(t)), range(len(s))), "These are indices"),
+    (lambda weights, t, s: link(torch.cat([weights[:, : len(t) - 1], weights[:, -1:]], 1), t, s), "the links should"),
+    (each_source_once, "A source word may have several links"),
+    (lambda *args: list(dict(link(*args)).items()), "a dictionary keeps only one"),
     (lambda *args: {"la": "the"}, "a list of pairs"),
     (lambda *args: [("la", "the"), ("pomme", "the"), ("rouge", "the")], "should be"),
 ]

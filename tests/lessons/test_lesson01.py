@@ -43,30 +43,42 @@ def cut_in_place(sentences, pad_id, steps):
     return answer
 
 
+def keeps_eos(sentences, pad_id, steps):
+    return padded([s if len(s) <= steps else [*s[: steps - 1], s[-1]] for s in sentences], pad_id, steps)
+
+
 WRONG_PADS = [
-    (lambda s, p, n: padded(s, p, n, left=True), "padding stands on the left"),
-    (lambda s, p, n: padded(s, p, n, left=True, keep_end=True), "padding stands on the left"),
+    (lambda s, p, n: padded(s, p, n, left=True), "the padding is on the left"),
+    (lambda s, p, n: padded(s, p, n, left=True, keep_end=True), "the padding is on the left"),
     (lambda s, p, n: padded(s, p, n, keep_end=True), "you kept the last 3 ids"),
     (lambda s, p, n: padded(s, p, n, fill=0), "filled up with 0, but pad_id is 1"),
     (lambda s, p, n: padded(s, p, n, fill=-1), "filled up with -1, but pad_id is 0"),
-    (lambda s, p, n: padded(s, p, n, cut=False, wide=max(n, longest(s))), "6 wide. Cut longer sentences"),
+    (lambda s, p, n: padded(s, p, n, cut=False, wide=max(n, longest(s))), "your rows are 6 wide: cut longer sentences"),
     (lambda s, p, n: padded(s, p, n, wide=longest(s)), "`steps` is the width, not the longest"),
     (lambda s, p, n: (padded(s, p, n)[0], torch.tensor([*map(len, s)])), "valid length is 6 in a row of 3"),
     (lambda s, p, n: (padded(s, p, n)[0], torch.tensor([n] * 3)), "count the padding, too"),
     (lambda s, p, n: (padded(s, p, n)[0], n - padded(s, p, n)[1]), "count the padding instead"),
     (lambda s, p, n: (padded(s, p, n)[0], padded(s, p, n)[1] - 1), "<eos> counts, too"),
-    (lambda s, p, n: (padded(s, p, n)[0], torch.tensor([[2], [2], [2]])), "lengths should be [4, 2, 3]; yours: [[2]"),
+    (
+        lambda s, p, n: (padded(s, p, n)[0], torch.tensor([[2], [2], [2]])),
+        "should have shape (3,); yours: (3, 1)",
+    ),
     (lambda s, p, n: (padded(s, p, n)[0], (padded(s, p, n)[0] != 0).sum(1)), "count the padding, too"),
     (lambda s, p, n: padded(s, p, n)[0], "return two things"),
     (lambda s, p, n: (*padded(s, p, n), n), "return two things"),
-    (lambda s, p, n: tuple(part.tolist() for part in padded(s, p, n)), "ids should be a tensor"),
-    (lambda s, p, n: (padded(s, p, n)[0], [*map(len, s)]), "valid lengths should be a tensor"),
+    (lambda s, p, n: tuple(part.tolist() for part in padded(s, p, n)), "of type list: this should be the ids"),
+    (lambda s, p, n: (padded(s, p, n)[0], [*map(len, s)]), "of type list: this should be the valid lengths"),
     (lambda s, p, n: (padded(s, p, n)[0].float(), padded(s, p, n)[1]), "should be whole numbers"),
     (lambda s, p, n: (padded(s, p, n)[0].T, padded(s, p, n)[1]), "should have shape (3, 4); yours: (4, 3)"),
-    (lambda s, p, n: (padded(s, p, n)[0].flip(1), padded(s, p, n)[1]), "row 0 should be [5, 6, 7, 2]"),
+    (
+        lambda s, p, n: (padded(s, p, n)[0].flip(1), padded(s, p, n)[1]),
+        "0, 4) should give the ids [[5, 6, 7, 2], [8, 2,",
+    ),
     (lambda s, p, n: (torch.tensor(s), torch.tensor([n] * 3)), "your code stopped with ValueError"),
-    (filled_in_place, "handed in has changed"),
-    (cut_in_place, "handed in has changed"),
+    (filled_in_place, "`sentences` has changed"),
+    (keeps_eos, "you cut the middle out and kept <eos>"),
+    (lambda s, p, n: (padded(s, p, n)[0], padded(s, p, n)[1] * 2), "should be [4, 2, 3]; yours: [8, 4, 6]"),
+    (cut_in_place, "`sentences` has changed"),
 ]
 
 
@@ -136,6 +148,16 @@ def replaced(word, merges):
     return text.split()
 
 
+def any_cut(word, merges):
+    """Joins any two pieces that give the text of the merged pair."""
+    pieces = ["▁", *word]
+    for left, right in merges:
+        for place in range(len(pieces)):
+            if "".join(pieces[place : place + 2]) == left + right:
+                pieces[place : place + 2] = [left + right]
+    return pieces
+
+
 def from_the_right(word, merges):
     pieces = ["▁", *word]
     for pair in merges:
@@ -155,16 +177,17 @@ def test_a_right_merge_of_another_kind(capsys):
         (lambda *args: merged(*args, begin=""), 'The word has to begin with "▁"'),
         (lambda word, merges: ["▁", *word], "Nothing was joined"),
         (lambda *args: merged(*args, stop=1), "is there a `return` inside the loop?"),
-        (lambda *args: merged(*args, first_only=True), "*all* places where its pair stands"),
+        (lambda *args: merged(*args, first_only=True), "joins its pair *everywhere* in the word"),
         (lambda *args: merged(*args, order=-1), "the first one learned comes first"),
         (lambda *args: merged(*args)[:-1], "characters were lost or doubled"),
         (lambda *args: " ".join(merged(*args)), "yours is of type str"),
         (lambda *args: merged(*args, begin="_"), 'the underscore: copy "▁" ("\\u2581")'),
-        (repeated, "*all* places where its pair stands"),
+        (repeated, "joins its pair *everywhere* in the word"),
         (replaced, "A pair is two *whole* pieces"),
         (greedy, "the first one learned comes first"),
         (from_the_right, "one after the other"),
-        (consumed, "handed in has changed"),
+        (any_cut, 'a pair is these two pieces: "ab" and "c" do not match "a" and "bc"'),
+        (consumed, "`merges` has changed"),
         (lambda word, merges: merges[9], "your code stopped with IndexError"),
     ],
 )
@@ -234,7 +257,7 @@ def test_a_right_split_of_another_kind(capsys):
     [
         (by_line, "is in both parts"),
         (one_translation_each, "pairs are in neither part, such as ("),
-        (lambda *args: tuple(part * 2 for part in by_source(*args)), "there twice"),
+        (lambda *args: tuple(part * 2 for part in by_source(*args)), "more often than in the list"),
         (lambda *args: by_source(*args, swap=True), "the wrong way round"),
         (lambda pairs, share, seed: by_source(pairs, share / 4, seed), "you held out 5%"),
         (lambda pairs, share, seed: (list(pairs), []), "you held out 0%"),
@@ -246,9 +269,11 @@ def test_a_right_split_of_another_kind(capsys):
             by_hash,
             "after a new start of Python the split would be another one: the order of a set of texts, and `hash()`",
         ),
-        (lambda *args: by_source(*args)[1], "return two lists"),
-        (lambda *args: tuple(map(set, by_source(*args))), "return two lists"),
-        (shuffled_in_place, "handed in has changed"),
+        (lambda *args: by_source(*args)[1], "return two things: the train pairs and the held-out pairs"),
+        (lambda *args: tuple(map(set, by_source(*args))), "a pair that is in the list twice has to stay twice"),
+        (lambda pairs, *rest: by_source(list(dict.fromkeys(pairs)), *rest), "has to stay twice"),
+        (lambda pairs, share, seed: by_source(pairs, 0.2, seed), "with share=0.4, about 40% of the 200 sentences"),
+        (shuffled_in_place, "`pairs` has changed"),
     ],
 )
 def test_wrong_splits(answer, diagnosis, capsys):
@@ -320,7 +345,7 @@ def test_a_right_bucket_of_another_kind(capsys):
     ("answer", "diagnosis"),
     [
         (lambda *args: buckets(*args, sort=False), "of similar length it would be"),
-        (shuffled_sentences, "of the places are padding"),
+        (shuffled_sentences, "of the batches is padding"),
         (lambda *args: buckets(*args, shuffle=False), "shuffle the *batches*"),
         (lambda *args: buckets(*args, shuffle=False, backwards=True), "shuffle the *batches*"),
         (
@@ -328,8 +353,8 @@ def test_a_right_bucket_of_another_kind(capsys):
             "5 of 101 sentences are in no batch; the last batch may be smaller.",
         ),
         (lambda *args: buckets(*args)[1:4], "are in no batch."),
-        (by_index, "79 of 101 sentences are in no batch: you have one sentence of each length"),
-        (by_dictionary, "one sentence of each length"),
+        (by_index, "79 of 101 sentences are in no batch: you have one of each length"),
+        (by_dictionary, "a dictionary keeps the last"),
         (
             lambda lengths, *rest: [[lengths[place] for place in b] for b in buckets(lengths, *rest)],
             "these are lengths",
@@ -337,12 +362,14 @@ def test_a_right_bucket_of_another_kind(capsys):
         (lambda lengths, size, seed: buckets(lengths, size // 2, seed), "12 full ones and one of 5; your sizes: [1, 4"),
         (lambda lengths, size, seed: buckets(lengths, size, 0), "every seed gives the same order"),
         (unseeded_buckets, "two calls with the same seed"),
-        (lambda *args: [*buckets(*args), [0]], "there twice"),
+        (lambda *args: [*buckets(*args), [0]], "or one twice"),
         (
             lambda *args: [place for batch in buckets(*args) for place in batch],
-            "a list of batches, each a list of places",
+            "a list of batches, each a list of indices",
         ),
-        (sorted_in_place, "handed in has changed"),
+        (lambda lengths, size, seed: buckets(lengths, 8, seed), "206 sentences in batches of 12 are 17 full ones"),
+        (lambda *args: random.Random(args[2]).shuffle(buckets(*args)), "`shuffle` changes its list and returns None"),
+        (sorted_in_place, "`lengths` has changed"),
         (lambda lengths, size, seed: lengths[seed * 1000], "your code stopped with IndexError"),
     ],
 )

@@ -1,5 +1,6 @@
 """The checks of lesson 02: right answers in other forms, and typical wrong ones, each with its own diagnosis."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -12,6 +13,7 @@ INF = float("inf")
 @pytest.mark.parametrize(
     ("answer", "diagnosis"),
     [
+        (4.5, "a whole number; yours is 4.5"),
         (3, 'left out "lave" itself'),
         (7, "number of dark cells"),
         (8, "what it may look at is its row"),
@@ -27,7 +29,8 @@ def test_wrong_readings_of_the_causal_mask(answer, diagnosis, capsys):
 
 
 def test_right_reading_of_the_causal_mask(capsys):
-    assert said_by(lesson02.check_may_look, 4, capsys) == "Exercise 2.1: right!\n"
+    for answer in (4, 4.0, torch.tensor(4), np.int64(4), np.float32(4)):
+        assert said_by(lesson02.check_may_look, answer, capsys) == "Exercise 2.1: right!\n"
 
 
 def real(scores, lengths, upto=0):
@@ -60,6 +63,11 @@ def by_the_largest_of_all(scores, lengths):
     return powers / powers.sum(-1, keepdim=True)
 
 
+def over_queries(scores, lengths, hidden=-INF):
+    hide = torch.arange(scores.shape[1]) >= lengths[:, None]
+    return scores.masked_fill(hide[:, :, None], hidden).softmax(-1)
+
+
 def over(axis, scores, lengths):
     return scores.masked_fill(~real(scores, lengths), -INF).softmax(axis)
 
@@ -80,7 +88,15 @@ WRONG_SOFTMAXES = [
     (lambda *args: from_scratch(*args, inverse=True), "the mask is upside down"),
     (lambda *args: from_scratch(*args, upto=1), "`<`, not `<=`"),
     (lambda *args: from_scratch(*args, hidden=0.0), "a score of 0 hides nothing"),
-    (lambda *args: from_scratch(*args, hidden=-1e9), "where all scores are -3e9, padding gets 1.00"),
+    (lambda *args: from_scratch(*args, hidden=-1e9), "where all scores are -3e+38, padding gets 1.00"),
+    (lambda *args: from_scratch(*args, hidden=-1e30), "where all scores are -3e+38, padding gets 1.00"),
+    (lambda scores, lengths: from_scratch(scores, lengths[:1].expand(len(lengths))), "uses the length of sentence 0"),
+    (over_queries, "you masked the *queries*"),
+    (lambda scores, lengths: over_queries(scores, lengths, hidden=-1e9), "you masked the *queries*"),
+    (
+        lambda scores, lengths: scores.masked_fill(~real(scores, lengths), -INF).softmax(-1),
+        "the task is to do without `softmax`",
+    ),
     (lambda *args: from_scratch(*args, hidden=-1e4), "a large negative number is not low enough"),
     (lambda scores, lengths: scores.masked_fill(~real(scores, lengths), -INF), "these are the masked scores"),
     (lambda *args: over(1, *args), "your sums of 1 run along axis 1"),
@@ -90,7 +106,7 @@ WRONG_SOFTMAXES = [
         lambda scores, lengths: from_scratch(scores, lengths) / 3,
         "sentence 0, row 0 should be [1.000, 0.000, 0.000]; yours: [0.333",
     ),
-    (writes, "the caller's scores have changed"),
+    (writes, "`scores` has changed"),
     (
         lambda scores, lengths: scores.masked_fill(~real(scores, lengths)[:, 0], -INF).softmax(-1),
         "row 1 of sentence 0 uses the length of sentence 1: give the mask an axis for the queries",
@@ -112,8 +128,8 @@ def test_wrong_masked_softmaxes(answer, diagnosis, capsys):
     "answer",
     [
         from_scratch,
-        lambda scores, lengths: scores.masked_fill(~real(scores, lengths), -INF).softmax(-1),
-        lambda scores, lengths: (scores.double() + torch.where(real(scores, lengths), 0, -INF)).softmax(-1),
+        lambda scores, lengths: from_scratch(scores.double(), lengths),
+        lambda scores, lengths: from_scratch(scores, lengths, hidden=torch.finfo(scores.dtype).min),
     ],
 )
 def test_right_masked_softmaxes(answer, capsys):
@@ -128,8 +144,8 @@ WRONG_MASKS = [
     (lambda ids, pad: ~(causal(ids) & (ids != pad)[:, None]), "upside down"),
     (lambda ids, pad: causal(ids), "one mask for all sentences"),
     (lambda ids, pad: causal(ids).expand(len(ids), -1, -1), "the causal mask alone"),
-    (lambda ids, pad: (ids != pad)[:, None], "the padding alone: & with the causal mask"),
-    (lambda ids, pad: ids != pad, "the padding alone: & with the causal mask"),
+    (lambda ids, pad: (ids != pad)[:, None], "this is the padding alone: & with the causal mask"),
+    (lambda ids, pad: ids != pad, "this is the padding alone: & with the causal mask"),
     (lambda ids, pad: (ids != pad)[:, None].expand(-1, ids.shape[1], -1), "the padding alone: row 0 sees words"),
     (lambda ids, pad: causal(ids) | (ids != pad)[:, None], "you joined with |"),
     (lambda ids, pad: causal(ids).T & (ids != pad)[:, None], "`tril`, not `triu`"),
@@ -138,10 +154,10 @@ WRONG_MASKS = [
     (lambda ids, pad: causal(ids) & (ids != pad)[:, None] & (ids != pad)[:, :, None], "and only them"),
     (lambda ids, pad: causal(ids) & (ids != 0)[:, None], "here the id of <pad> is 1, and 0 is a word"),
     (lambda ids, pad: causal(ids, 1) & (ids != pad)[:, None], "row 0, key 1 should be False: that key comes later"),
-    (lambda ids, pad: (causal(ids) & (ids != pad)[:, None]).float(), "yours is torch.float32"),
+    (lambda ids, pad: (causal(ids) & (ids != pad)[:, None]).float(), "yours: torch.float32: true or false"),
     (lambda ids, pad: (causal(ids) & (ids != pad)[:, None]).tolist(), "of type list"),
     (lambda ids, pad: (causal(ids) & (ids != pad)[:, None])[:1], "should have shape (2, 4, 4); yours: (1, 4, 4)"),
-    (lambda ids, pad: causal(ids) & (ids.clamp_(max=5) != pad)[:, None], "ids have changed"),
+    (lambda ids, pad: causal(ids) & (ids.clamp_(max=5) != pad)[:, None], "`ids` has changed"),
     (lambda ids, pad: causal(ids) & (ids != pad), "your code stopped with RuntimeError"),
 ]  # fmt: skip
 
@@ -190,17 +206,21 @@ def in_its_own_weights(scores, mask):
 
 
 WRONG_REPAIRS = [
-    (as_given, "still writes into the caller's scores"),
+    (as_given, "`scores` has changed: work on a new tensor"),
     (lambda scores, mask: as_given(scores.clone(), mask), "nothing to attend to is NaN (torch.float16)"),
-    (lambda *args: repair(*args, in_place=True), "still writes into the caller's scores"),
+    (lambda *args: repair(*args, in_place=True), "argument 1 has changed: work on a new tensor (`x = x + ...`"),
     (lambda *args: repair(*args, empty=False), "fill its weights with 0 after the softmax"),
-    (lambda *args: repair(*args, hidden=-1e9), "the kind torch.float16 cannot hold your constant"),
+    (lambda *args: repair(*args, hidden=-1e9), "the dtype torch.float16 cannot hold your constant"),
     (lambda *args: repair(*args, hidden=-1e4, empty=False), "gives 0.33 to a masked key (torch.float16)"),
-    (lambda *args: repair(*args, hidden=-1e4), "the scores -3e9, -3e9 should get 0.50 each"),
+    (lambda *args: repair(*args, hidden=-1e4), "two scores of -3e+38 should get 0.50 each"),
     (lambda scores, mask: repair(scores, mask, empty=False).nan_to_num(0.0), "`nan_to_num` does"),
-    (lambda *args: repair(*args, dtype=torch.float32), "the weights should be, too; yours: torch.float32"),
+    (lambda *args: repair(*args, dtype=torch.float32), "the weights should be torch.float16; yours: torch.float32"),
     (lambda scores, mask: scores.softmax(-1) * mask, "the weights of the rows with real keys are off (torch.float16)"),
     (lambda scores, mask: repair(scores, ~mask), "the mask is upside down: real keys get 0"),
+    (
+        lambda scores, mask: scores.masked_fill(~mask, -INF).softmax(-2).masked_fill(~mask, 0.0),
+        "each real key gets 1: the softmax goes over the keys",
+    ),
     (in_its_own_weights, "you wrote into the weights that the softmax still needs"),
     (by_division, "the gradient holds NaN"),
     (lambda scores, mask: repair(scores.detach(), mask), "no gradient flows"),

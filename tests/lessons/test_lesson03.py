@@ -5,6 +5,7 @@ from pathlib import Path
 import matplotlib
 import matplotlib.pyplot as plt
 import nbformat
+import numpy as np
 import pytest
 import torch
 
@@ -32,7 +33,7 @@ INF = float("inf")
         (6.8, "6.8 is too high"),
         (-1, "-1 is not on the left axis"),
         (59, "59 is not on the left axis"),
-        (float("nan"), "nan is not on the left axis"),
+        (float("nan"), "give a number; yours is nan"),
         ("5.9", "of type str"),
         (True, "of type bool"),
     ],
@@ -42,7 +43,7 @@ def test_wrong_readings_of_the_picture(answer, diagnosis, capsys):
     assert said.startswith("Exercise 3.1: not yet.") and diagnosis.lower() in said.lower()
 
 
-@pytest.mark.parametrize("answer", [5.5, 5.88, 6, 6.3])
+@pytest.mark.parametrize("answer", [5.5, 5.88, 6, 6.3, torch.tensor(5.9), np.float32(5.9)])
 def test_right_reading_of_the_picture(answer, capsys):
     assert said_by(lesson03.check_held_out_error, answer, capsys) == "Exercise 3.1: right!\n"
 
@@ -71,7 +72,9 @@ def test_the_picture_of_the_lesson_is_as_the_check_says():
         assert start < number < end, diagnosis
 
 
-def gaussian(queries, keys, width, *, half=2, sign=-1, square=True, inside=True, soft=True, axis=-1, stable=True):
+def gaussian(
+    queries, keys, width, *, half=2, sign=-1, square=True, inside=True, soft=True, axis=-1, stable=True, eps=0.0
+):
     """The solution of 3.2, with a switch for each typical mistake."""
     u = queries[:, None] - keys
     u = u / width if inside else u
@@ -79,7 +82,7 @@ def gaussian(queries, keys, width, *, half=2, sign=-1, square=True, inside=True,
     if stable and soft:
         return scores.softmax(axis)
     powers = scores.exp()
-    return powers / powers.sum(axis, keepdim=True) if soft else powers
+    return powers / (powers.sum(axis, keepdim=True) + eps) if soft else powers
 
 
 def in_place(queries, keys, width):
@@ -104,9 +107,10 @@ WRONG_WEIGHTS = [
     (lambda q, k, h: gaussian(q, k, h)[0], "should have shape (3, 4); yours: (4,)"),
     (lambda q, k, h: gaussian(q, k, h).tolist(), "of type list"),
     (lambda q, k, h: (q - k) / h, "your code stopped with RuntimeError"),
-    (lambda q, k, h: torch.full((len(q), len(k)), 1 / len(k)), "for the query 0 the weights should be [0.345"),
+    (lambda q, k, h: torch.full((len(q), len(k)), 1 / len(k)), "row 0 should be [0.345"),
     (lambda q, k, h: gaussian(q, k, h) / 0 * 0, "though no query is far from the keys"),
-    (in_place, "the caller's tensors have changed"),
+    (lambda *args: gaussian(*args, stable=False, eps=1e-9), "the query 100 gets no weights: so far"),
+    (in_place, "`queries` has changed"),
 ]
 
 
@@ -128,12 +132,24 @@ def test_right_weights(capsys):
 
 
 def by_others(
-    keys, values, width, *, mask="others", hidden=-INF, half=2, after=False, empty=True, transpose=False, first=False
+    keys,
+    values,
+    width,
+    *,
+    mask="others",
+    hidden=-INF,
+    half=2,
+    after=False,
+    empty=True,
+    transpose=False,
+    first=False,
+    equal=False,
 ):
     """The solution of 3.3, with a switch for each typical mistake."""
     keys = keys[:1].expand_as(keys) if first else keys
     scores = -(((keys[:, :, None] - keys[:, None, :]) / width) ** 2) / half
     itself = torch.eye(keys.shape[1], dtype=torch.bool)
+    itself = keys[:, :, None] == keys[:, None, :] if equal else itself
     hide = {"others": itself, "none": itself & False, "itself": ~itself}[mask]
     weights = (scores if after else scores.masked_fill(hide, hidden)).softmax(-1)
     if empty or after:
@@ -148,11 +164,11 @@ def writes(keys, values, width):
     return answer
 
 
-def divides_again(keys, values, width):
+def divides_again(keys, values, width, eps=0.0):
     """Right on paper; of a far neighbour nothing is left."""
     weights = (-(((keys[:, :, None] - keys[:, None, :]) / width) ** 2) / 2).softmax(-1)
     weights = weights * ~torch.eye(keys.shape[1], dtype=torch.bool)
-    return torch.bmm(weights / weights.sum(-1, keepdim=True), values[:, :, None])[:, :, 0]
+    return torch.bmm(weights / (weights.sum(-1, keepdim=True) + eps), values[:, :, None])[:, :, 0]
 
 
 def exp_by_hand(keys, values, width):
@@ -182,7 +198,10 @@ WRONG_OTHERS = [
     (lambda *args: by_others(*args) + 1, "day 0 should be ["),
     (lambda *args: by_others(*args) / 0 * 0, "there is a nan, though each"),
     (lambda k, v, h: torch.bmm(k, v), "your code stopped with RuntimeError"),
-    (writes, "the caller's tensors have changed"),
+    (lambda *args: by_others(*args, equal=True), "two readings at the same time should see each other"),
+    (lambda k, v, h: by_others(k, k, h), "these are averages of the *keys*"),
+    (lambda *args: divides_again(*args, eps=1e-9), "a 0, where two readings are 60 widths apart"),
+    (writes, "`values` has changed"),
 ]
 
 
@@ -207,7 +226,9 @@ def boxcar(queries, keys, values, width, *, near=None, over="count"):
     differences = queries[:, None] - keys
     chosen = differences.abs() < width if near is None else near(differences, width)
     count = chosen.sum(-1, keepdim=True)
-    return (chosen / {"count": count.clamp(min=1), "plain": count, "all": len(keys), "none": 1}[over]) @ values
+    return (
+        chosen / {"count": count.clamp(min=1), "plain": count, "one more": count + 1, "all": len(keys), "none": 1}[over]
+    ) @ values
 
 
 def hides(*args):
@@ -231,11 +252,13 @@ WRONG_BOXCARS = [
     (lambda *args: boxcar(*args, near=lambda d, h: d.abs() < 1), "the width does not enter"),
     (hides, "`nan_to_num` does"),
     (lambda *args: boxcar(*args).masked_fill(boxcar(*args) == 0, 4.75), "give 0, not 4.75"),
-    (lambda q, k, v, h: boxcar(q, k, v, h) * 2, "the query 0.5 should give"),
+    (lambda q, k, v, h: boxcar(q, k, v, h) * 2, "the answer should be ["),
     (lambda *args: boxcar(*args)[:, None], "should have shape (5,); yours: (5, 1)"),
     (lambda *args: boxcar(*args).tolist(), "of type list"),
     (lambda q, k, v, h: (q - k) < h, "your code stopped with RuntimeError"),
-    (shifts, "the caller's tensors have changed"),
+    (lambda *args: boxcar(*args, over="one more"), "one more than the number of neighbours"),
+    (lambda q, k, v, h: ((q[:, None] - k).abs() < h).float().softmax(-1) @ v, "a softmax of the mask"),
+    (shifts, "`keys` has changed"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -93,6 +94,13 @@ WRONG_ATTENTIONS = [
     (after, "you masked after the softmax"),
     (lambda *args: attention(*args, hidden=0.0), "a score of 0 hides nothing"),
     (no_softmax, "these are the scores"),
+    (lambda q, k, v, m: attention(q, k.reshape(2, 4, 5).mT, v, m), "`reshape` and `view` only regroup the numbers"),
+    (lambda q, k, v, m: attention(q, F.normalize(k, dim=-1), v, m, scale=1.0), "you normalised the keys: the root"),
+    (lambda q, k, v, m: attention(q, F.normalize(k, dim=-1), v, m), "you normalised the keys, too"),
+    (
+        lambda q, k, v, m: attention(F.normalize(q, dim=-1), F.normalize(k, dim=-1), v, m, scale=1.0),
+        "you normalised the queries and the keys: the root",
+    ),
     (scaled_late, "sums to 0.50, not to 1: scale and mask *before* the softmax"),
     (lambda q, k, v, m: attention(q, v, k, m), "you compared the queries with the *values*"),
     (lambda q, k, v, m: attention(q, k, k, m), "you averaged the keys"),
@@ -105,12 +113,12 @@ WRONG_ATTENTIONS = [
     (lambda *args: attention(*args, hidden=-1e9, empty=None), "but gets 0.20 for a masked key"),
     (lambda *args: attention(*args)[0], "return two things"),
     (lambda *args: attention(*args)[::-1], "the wrong way round"),
-    (lambda *args: tuple(part.tolist() for part in attention(*args)), "weights should be a tensor; yours is of type l"),
+    (lambda *args: tuple(part.tolist() for part in attention(*args)), "of type list: this should be the weights"),
     (lambda *args: (attention(*args)[0][:, 0], None), "the weights should have shape (2, 3, 5); yours: (2, 5)"),
     (lambda *args: (attention(*args)[0], attention(*args)[1].sum(1)), "contexts should have shape (2, 3, 4); yours: ("),
     (spread, "sentence 0, query 0 should be ["),
-    (hides_in_place, "an argument has changed, `mask`"),
-    (scales_in_place, "an argument has changed, `queries`"),
+    (hides_in_place, "`mask` has changed"),
+    (scales_in_place, "`queries` has changed"),
     (lambda q, k, v, m: attention(q, k.transpose(1, 2), v, m), "your code stopped with RuntimeError"),
 ]
 
@@ -157,22 +165,26 @@ WRONG_SCORES = [
     (lambda *args: additive(*args, join=lambda q, k: (q - k).tanh()), "the two are *added*"),
     (lambda *args: additive(*args, join=lambda q, k: (q * k).tanh()), "this score is additive"),
     (
-        lambda *args: additive(*args, join=lambda q, k: (q + k).sigmoid()),
-        "should have the score -0.707, and key 1 1.130; yours: -1.155 and -0.432",
+        lambda *args: additive(*args, join=lambda q, k: (q + k).cos()),
+        "sentence 0, query 0, keys 0 and 1 should have the scores [-0.707, 1.130]; yours: [",
     ),
+    (lambda *args: additive(*args, join=lambda q, k: (q + k).sigmoid()), "not through the sigmoid"),
+    (lambda *args: additive(*args, join=lambda q, k: (q + k).relu()), "not through the ReLU"),
+    (lambda *args: additive(*args, join=lambda q, k: q + k).tanh(), "first the tanh, then the product with w_v"),
+    (lambda *args: additive(*args) / len(args[-1]), "you took the *mean* over the hidden units"),
     (lambda *args: additive(*args, paired=False), "query 0 met key 0 only"),
     (lambda *args: additive(*args).transpose(1, 2), "the other way round"),
     (lambda *args: additive(*args).softmax(-1), "these are the weights"),
     (lambda *args: additive(*args) / len(args[-1]) ** 0.5, "divided by a root"),
     (lambda q, k, W_q, W_k, w_v: additive(q, k, W_q, W_k, torch.ones_like(w_v)), "w_v is missing"),
-    (lambda q, k, W_q, W_k, w_v: additive(q, k, W_q.T, W_k.T, w_v), "lie on their side"),
+    (lambda q, k, W_q, W_k, w_v: additive(q, k, W_q.T, W_k.T, w_v), "your matrices are transposed"),
     (lambda q, k, W_q, W_k, w_v: additive(q, k, W_k, W_q, w_v), "you exchanged W_q and W_k"),
     (from_left, "vectors are *rows* here, `queries @ W_q.T`"),
     (lambda q, k, W_q, W_k, w_v: additive(q, k, W_q, W_k, torch.eye(len(w_v))), "you still have h numbers"),
     (lambda q, k, W_q, W_k, w_v: additive(q, k, W_q, W_k, w_v[:, None]), "`squeeze(-1)` takes it away"),
     (lambda *args: additive(*args)[0], "the scores should have shape (2, 3, 3); yours: (3, 3)"),
-    (lambda *args: additive(*args).tolist(), "the scores should be a tensor; yours is of type list"),
-    (adds_in_place, "one of the arguments has changed"),
+    (lambda *args: additive(*args).tolist(), "of type list: this should be the scores"),
+    (adds_in_place, "`w_v` has changed"),
     (lambda q, k, W_q, W_k, w_v: q @ w_v[:2], "your code stopped with RuntimeError"),
 ]
 
@@ -192,12 +204,13 @@ def test_right_additive_scores(answer, capsys):
     assert said_by(lesson04.check_additive_scores, answer, capsys) == "Exercise 4.3: right!\n"
 
 
-def sharpen(scores, share, *, high=2.0**40, turn=1):
+def sharpen(scores, share, *, high=2.0**40, turn=1, exchange=False):
     """The solution of 4.4 as a search in the exponent, with a switch for each typical mistake."""
     low = 2.0**-40
     for _ in range(200):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if (turn * middle * scores).softmax(0).max() < share else (low, middle)
+        too_small = bool((turn * middle * scores).softmax(0).max() < share)
+        low, high = (middle, high) if too_small != exchange else (low, middle)
     return high
 
 
@@ -205,6 +218,14 @@ def sorts_in_place(scores, share):
     answer = sharpen(scores, share)
     scores.copy_(scores.sort().values)
     return answer
+
+
+def search_by_first_key(scores, share):
+    low, high = 2.0**-40, 2.0**40
+    for _ in range(200):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if (middle * scores).softmax(0)[0] < share else (low, middle)
+    return high
 
 
 def first_key(scores, share):
@@ -225,12 +246,14 @@ WRONG_SHARPNESSES = [
         "scores [0.01, 0.0, 0.02] give a largest weight of 0.367",
     ),
     (first_key, "the *first* key now has 0.40; it is the largest"),
+    (search_by_first_key, "the largest one need not be the *first*"),
+    (lambda *args: sharpen(*args, exchange=True), "are the two branches of your search exchanged"),
     (lambda scores, share: -sharpen(scores, share, turn=-1), "positive number, yours is -"),
     (lambda scores, share: 0, "positive number, yours is 0"),
-    (lambda scores, share: math.nan, "positive number, yours is nan"),
-    (lambda scores, share: (sharpen(scores, share) * scores).softmax(0), "yours is of shape (3,)"),
+    (lambda scores, share: math.nan, "return one number, `s`; yours is nan"),
+    (lambda scores, share: (sharpen(scores, share) * scores).softmax(0), "yours has the shape (3,)"),
     (lambda scores, share: "1.5", "yours is of type str"),
-    (sorts_in_place, "scores have changed"),
+    (sorts_in_place, "`scores` has changed"),
     (lambda scores, share: scores[7], "your code stopped with IndexError"),
 ]
 
@@ -248,7 +271,11 @@ def by_steps(scores, share):
     return candidates[(largest - share).abs().argmin()]
 
 
-@pytest.mark.parametrize("answer", [sharpen, by_steps])
+def as_numpy(scores, share):
+    return np.float32(sharpen(scores, share))
+
+
+@pytest.mark.parametrize("answer", [sharpen, by_steps, as_numpy])
 def test_right_sharpnesses(answer, capsys):
     assert said_by(lesson04.check_sharpen, answer, capsys) == "Exercise 4.4: right!\n"
 

@@ -1,6 +1,7 @@
 """The checks of lesson 05: right answers in other forms, and typical wrong ones, each with its own diagnosis."""
 
 import json
+import math
 from pathlib import Path
 from statistics import mean
 
@@ -55,6 +56,15 @@ def word_losses(logits, labels):
     return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none").view(labels.shape)
 
 
+def by_log(logs, labels, pad):
+    return -logs.gather(-1, labels[..., None])[..., 0][labels != pad].mean()
+
+
+def first_pad_too(logits, labels, pad):
+    real = labels != pad
+    return word_losses(logits, labels)[real | ((~real).cumsum(1) == 1)].mean()
+
+
 def mean_of_means(logits, labels, pad):
     real = labels != pad
     return ((word_losses(logits, labels) * real).sum(1) / real.sum(1)).mean()
@@ -80,7 +90,7 @@ WRONG_LOSSES = [
     (lambda logits, labels, pad: word_losses(logits, labels).mean(), "padding is counted like a word"),
     (
         lambda logits, labels, pad: (word_losses(logits, labels) * (labels != pad)).mean(),
-        "you divide by all 10 places; only 8 of them are real",
+        "you divide by all 10 positions; only 8 of them are real",
     ),
     (
         lambda logits, labels, pad: word_losses(logits, labels)[labels != pad].sum(),
@@ -95,8 +105,21 @@ WRONG_LOSSES = [
     (lambda *args: right_loss(*args) + 1, "the loss should be"),
     (lambda *args: right_loss(*args).detach(), "no gradient flows"),
     (lambda *args: right_loss(*args).item(), "return a tensor: training asks it for its gradient"),
-    (lambda logits, labels, pad: word_losses(logits, labels), "one number for the whole batch; yours has the shape"),
-    (writes, "the caller's logits have changed"),
+    (
+        lambda logits, labels, pad: word_losses(logits, labels),
+        "the whole batch, should have shape (); yours: (2, 5)",
+    ),
+    (lambda logits, labels, pad: word_losses(logits, labels)[(labels != pad) & (labels != 2)].mean(), "left out <eos>"),
+    (first_pad_too, "the first <pad> of each sentence is counted"),
+    (lambda *args: right_loss(*args) / math.log(2), "the logarithm to base 2"),
+    (lambda logits, labels, pad: by_log((logits.softmax(-1) + 1e-9).log(), labels, pad), "or so is added to the prob"),
+    (lambda logits, labels, pad: by_log(logits.log_softmax(1), labels, pad), "and not over the steps"),
+    (lambda logits, *args: right_loss(logits.softmax(-1), *args), "you took the softmax twice"),
+    (
+        lambda logits, labels, pad: F.cross_entropy(logits.reshape(len(labels), 4, -1), labels, ignore_index=pad),
+        "`reshape` and `view` mix up the numbers",
+    ),
+    (writes, "`logits` has changed"),
     (lambda logits, labels, pad: F.cross_entropy(logits, labels), "your code stopped with"),
 ]
 
@@ -164,13 +187,33 @@ def first_state_kept(step, bos, eos, limit):
     return tokens
 
 
+def until_the_limit(step, bos, eos, limit):
+    tokens = right_greedy(step, bos, eos, limit, stop=False)
+    return tokens[: tokens.index(eos)] if eos in tokens else tokens
+
+
+def chosen_by(choose, step, bos, eos, limit):
+    tokens, token, state = [], bos, None
+    for _ in range(limit):
+        scores, state = step(token, state)
+        token = int(choose(scores))
+        if token == eos:
+            break
+        tokens.append(token)
+    return tokens
+
+
+def sampled(scores):
+    return torch.multinomial(scores.softmax(-1), 1, generator=torch.Generator().manual_seed(0))
+
+
 def worst(step, bos, eos, limit):
     return [int(step(bos, None)[0].argmin())]
 
 
 WRONG_GREEDIES = [
     (lambda *args: [args[1], *right_greedy(*args)], "your list starts with bos (1)"),
-    (lambda *args: right_greedy(*args, keep_eos=True), "it does not belong into the list"),
+    (lambda *args: right_greedy(*args, keep_eos=True), "it does not belong in the list"),
     (lambda *args: right_greedy(*args, stop=False), "eos (2) ends the sentence: stop there"),
     (endless, "your loop never ends"),
     (without_return, "nothing is returned when the limit is reached: put `return` after the loop"),
@@ -178,11 +221,19 @@ WRONG_GREEDIES = [
     (lambda step, bos, eos, limit: right_greedy(step, bos, eos, limit - 1), "you stop too early: 7 tokens"),
     (lambda *args: right_greedy(*args, carry=False), "has the state None again"),
     (first_state_kept, "the same old state at each step"),
-    (lambda *args: right_greedy(*args, feed="bos"), "feed back the token you chose last, 4"),
+    (lambda *args: right_greedy(*args, feed="bos"), "feed back the token you chose last, and that is the one with the"),
     (lambda *args: right_greedy(*args, first=args[2]), "start with step(bos, None); you called step(2, None)"),
     (lambda *args: right_greedy(*args, pick=lambda best: best), "use `int(scores.argmax())`"),
     (lambda *args: torch.tensor(right_greedy(*args)), "a list of tokens; yours is of type Tensor"),
-    (worst, "the best tokens are [4, 4, 3, 5]; yours: [1]"),
+    (worst, "the best tokens are [4, 4, 3, 5]; yours: [0]"),
+    (lambda *args: chosen_by(lambda scores: scores.argmin(), *args), "which has the smallest score"),
+    (lambda *args: chosen_by(sampled, *args), "the one with the largest score, 4"),
+    (
+        lambda *args: [token for token in right_greedy(*args, stop=False) if token != args[2]],
+        "eos (2) ends the sentence: stop there",
+    ),
+    (until_the_limit, "eos (2) ends the sentence: stop there"),
+    (lambda step, bos, eos, limit: right_greedy(step, bos, 2, limit), "eos (7) ends the sentence: stop there"),
     (lambda step, bos, eos, limit: step(bos), "your code stopped with TypeError"),
 ]
 
@@ -208,13 +259,17 @@ def test_right_greedies(capsys):
         assert said_by(lesson05.check_greedy, answer, capsys) == "Exercise 5.3: right!\n"
 
 
-def right_step(x, h, W, U, *, flip=False, reset="after", order=(0, 1, 2), new=torch.tanh, gate=torch.sigmoid, mix=True):
+def right_step(
+    x, h, W, U, *, flip=False, reset="after", order=(0, 1, 2), new=torch.tanh, gate=torch.sigmoid, mix=True, keep=""
+):
     """The solution of 5.4, with a switch for each typical mistake."""
     of_reset, of_update, of_new = order
     r = gate(W[of_reset] @ x + U[of_reset] @ h)
     z = gate(W[of_update] @ x + U[of_update] @ h)
-    memory = {"after": r * (U[of_new] @ h), "before": U[of_new] @ (r * h), "none": U[of_new] @ h}[reset]
-    n = new(W[of_new] @ x + memory)
+    if keep == "old":
+        return z * h
+    memory = {"after": r * (U[of_new] @ h), "before": U[of_new] @ (r * h)}.get(reset, U[of_new] @ h)
+    n = new(r * (W[of_new] @ x + memory) if reset == "everything" else W[of_new] @ x + memory)
     if not mix:
         return n
     return z * n + (1 - z) * h if flip else (1 - z) * n + z * h
@@ -236,9 +291,13 @@ WRONG_STEPS = [
     (lambda *args: right_step(*args, gate=torch.tanh), "the gates go through the sigmoid"),
     (lambda *args: right_step(*args, mix=False), "these are the new values alone"),
     (lambda *args: args[1], "the new state should be ["),
-    (lambda *args: right_step(*args)[None], "the shape of the old one, (4,); yours: (1, 4)"),
+    (lambda *args: right_step(*args)[None], "of the shape of the old one, should have shape (4,); yours: (1, 4)"),
     (lambda *args: right_step(*args).tolist(), "of type list"),
-    (in_place, "one of the arguments has changed"),
+    (lambda x, h, W, U: right_step(x, h, W, U.mT), "the matrices U are transposed"),
+    (lambda *args: right_step(*args, reset="everything"), "you multiplied the input by r, too"),
+    (lambda *args: right_step(*args) - right_step(*args, keep="old"), "the old state is missing"),
+    (lambda *args: right_step(*args, order=(2, 0, 1)), "you took them for update, new, reset"),
+    (in_place, "`h` has changed"),
     (lambda x, h, W, U: W @ h, "your code stopped with RuntimeError"),
 ]
 

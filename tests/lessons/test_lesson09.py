@@ -31,6 +31,23 @@ def scaled(x, eps):
     return right_norm(x, 1.0, 0.0, eps)
 
 
+def by_size(size):
+    def norm(x, gain, shift, eps):
+        return gain * (x - x.mean(-1, keepdim=True)) / size(x.var(-1, correction=0, keepdim=True), eps) + shift
+
+    return norm
+
+
+def by_sum(x, gain, shift, eps):
+    away = x - x.mean(-1, keepdim=True)
+    return gain * away / ((away**2).sum(-1, keepdim=True) + eps).sqrt() + shift
+
+
+def by_distance(x, gain, shift, eps):
+    away = x - x.mean(-1, keepdim=True)
+    return gain * away / (away.abs().mean(-1, keepdim=True) + eps) + shift
+
+
 WRONG_NORMS = [
     (lambda *args: right_norm(*args, axes=0), "over the *first* axis"),
     (lambda *args: right_norm(*args, axes=tuple(range(args[0].dim()))), "over *all* axes at once"),
@@ -58,9 +75,19 @@ WRONG_NORMS = [
     (lambda x, g, b, eps: (scaled(x, eps) + b) * g, "the other way round"),
     (lambda x, g, b, eps: scaled(x, eps) * b + g, "exchanged gain and shift"),
     (lambda x, g, b, eps: g * (x - x.mean(-1, keepdim=True)) + b, "did not divide by the standard deviation"),
-    (lambda x, g, b, eps: x.mean(-1), "so should the answer; yours: (3,)"),
+    (lambda x, g, b, eps: x.mean(-1), "like that of x, should have shape (3, 3); yours: (3,)"),
     (lambda *args: right_norm(*args) + 1, "the first vector should become"),
     (lambda *args: right_norm(*args).tolist(), "return a tensor"),
+    (
+        lambda x, g, b, eps: F.layer_norm(x, (x.shape[-1],), g, b, eps),
+        "the numbers are right, but the task is to write",
+    ),
+    (lambda x, g, b, eps: g * (x - x.mean(-1)) / (x.var(-1, correction=0) + eps).sqrt() + b, "`keepdim=True` keeps"),
+    (lambda x, g, b, eps: g * (x - x.mean(-1)) / (((x - x.mean(-1)) ** 2).mean(-1) + eps).sqrt() + b, "`keepdim=True`"),
+    (by_size(lambda v, eps: v.clamp(min=eps).sqrt()), "the larger one of variance and eps"),
+    (by_size(lambda v, eps: v.sqrt().clamp(min=eps)), "the larger one of the root and eps"),
+    (lambda *args: by_sum(*args), "the *sum* of the squared distances"),
+    (by_distance, "the mean of the distances without their sign"),
     (writes, "`x` has changed"),
     (lambda x, g, b, eps: x.mean(9), "your code stopped with IndexError"),
 ]
@@ -76,7 +103,6 @@ def test_wrong_norms(answer, diagnosis, capsys):
     "answer",
     [
         right_norm,
-        lambda x, gain, shift, eps: F.layer_norm(x, (x.shape[-1],), gain, shift, eps),
         lambda x, gain, shift, eps: right_norm(x.float(), gain.float(), shift.float(), eps),
     ],
 )
@@ -114,10 +140,12 @@ WRONG_MASKS = [
     (from_parts(lambda keys, queries, past: ~(keys & past)), "upside down"),
     (from_parts(lambda keys, queries, past: keys | past), "joined the two rules with *or*"),
     (from_parts(lambda keys, queries, past: queries & past), "emptied the *rows* of padding"),
-    (lambda lengths, steps: right_mask(lengths + 1, steps), "one place of padding can be seen"),
-    (lambda *args: right_mask(*args).float(), "a mask is bool; yours is torch.float32"),
+    (lambda lengths, steps: right_mask(lengths + 1, steps), "one position of padding can be seen"),
+    (lambda *args: right_mask(*args).float(), "the mask should be torch.bool; yours: torch.float32"),
     (lambda *args: right_mask(*args)[:, None], "leave the axis of heads out"),
-    (lambda *args: right_mask(*args)[0], "the shape should be (batch, steps, steps), here (3, 4, 4); yours: (4, 4)"),
+    (lambda *args: right_mask(*args)[0], "(batch, steps, steps), should have shape (3, 4, 4); yours: (4, 4)"),
+    (lambda lengths, steps: right_mask(lengths, int(lengths.max())), "is 4 wide, `steps`, and not as wide as"),
+    (from_parts(lambda keys, queries, past: queries & keys & past), "emptied the *rows* of padding"),
     (lambda lengths, steps: right_mask(lengths.flip(0), steps), "and yours says"),
     (lambda lengths, steps: right_mask(lengths.sub_(1), steps), "`lengths` has changed"),
 ]
@@ -150,7 +178,8 @@ def adds_in_place(x, attention, ffn, norm1, norm2):
     ("answer", "diagnosis"),
     [
         (adds_in_place, "not `x += ...`"),
-        (lambda x, *rest: x.mean(-1), "of the shape of x, (2, 3, 4)"),
+        (lambda x, *rest: x.mean(-1), "of the shape of x, should have shape (2, 3, 4)"),
+        (lambda x, a, f, n1, n2: x + f(n2(x + a(n1(x), n1(x), n1(x)) * 0)), "neither pre-norm"),
         (lambda x, *rest: x, "neither pre-norm nor a mistake"),
         (lambda x, attention, *rest: attention(x), "your code stopped with TypeError"),
     ],
@@ -183,6 +212,7 @@ def test_the_packages_block_is_right(capsys):
         (40, "on its way up already"),
         (2, "still falling"),
         (0, "from 1 to 200 epochs"),
+        (float("nan"), "yours is nan"),
         ("15", "of type str"),
         (True, "of type bool"),
     ],
@@ -227,8 +257,12 @@ def right_count(d, f):
         (lambda d, f: right_count(d, f) - f, "the first matrix gives f numbers"),
         (lambda d, f: right_count(d, f) + 4 * d * d + 2 * d, "this is a decoder block"),
         (lambda d, f: right_count(d, f) + 4 * d * d, "the second one is the decoder's"),
-        (lambda d, f: d + f, "for d = 6 and f = 10 it should be 304; yours: 16"),
+        (lambda d, f: d + f, "for d = 7 and f = 10 it should be 381; yours: 17"),
         (lambda d, f: "many", "of type str"),
+        (lambda d, f: float("nan"), "yours is nan"),
+        (lambda d, f: right_count(d, f) - d + f, "d numbers, not f"),
+        (lambda d, f: right_count(d, 4 * d), "f need not be 4d"),
+        (lambda d, f: right_count(d, f) - d * d - 4 * d, "and the layer norms are missing, too"),
     ],
 )
 def test_wrong_counts(answer, diagnosis, capsys):
