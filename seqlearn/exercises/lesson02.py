@@ -8,21 +8,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .checking import (
-    Wrong,
-    avoids,
-    called,
-    check,
-    has_dtype,
-    has_shape,
-    is_close,
-    matches,
-    number,
-    numbers,
-    shown,
-    softmax,
-    table,
-)
+from .checking import Wrong, avoids, called, check, has_dtype, has_shape, matches, number
+from .plain import is_close, numbers, shown, softmax, table
 
 TOLERANCE = {torch.float16: 2e-3, torch.bfloat16: 1e-2, torch.float32: 1e-4}  # dtype -> how far a weight may be off
 LOWEST = -3e38  # a score that every large negative constant meets, and -inf stays below

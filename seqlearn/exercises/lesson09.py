@@ -7,7 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .checking import Wrong, avoids, called, check, has_dtype, has_shape, matches, number, shown, table
+from .checking import Wrong, avoids, called, check, has_dtype, has_shape, matches, number
+from .plain import shown, table
 
 LOWEST = (8, 25)  # epochs between which the reading of exercise 9.4 is right
 
