@@ -186,5 +186,5 @@ def _turn_mistakes(k: int, j: int, size: int) -> list[tuple[str, list[list[float
         ("you multiply by the power of the base: divide k by it.", _turn(k / speed)),
         ("your angle was taken for degrees: sines take radians, as they are.", _turn(math.radians(k * speed))),
         *((f"your size is always {fixed}: take the size that was asked for, here {size}.",
-           _turn(k * _frequency(j, fixed))) for fixed in (4, 6, 8, 32, 64)),
+           _turn(k * _frequency(j, fixed))) for fixed in (8, 16, 32, 64)),
     ]  # fmt: skip
