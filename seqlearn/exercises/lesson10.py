@@ -18,53 +18,31 @@ END = "<eos>"
 Table = Mapping[str, Mapping[str, float]]  # which word may follow which, and how probable that is
 
 VIEWED: Table = {  # the search that exercise 10.3 looks at
-    "<bos>": {"elle": 0.9, "il": 0.1},
-    "elle": {"lave": 0.7, "mange": 0.3},
-    "il": {"lave": 0.7, "mange": 0.3},
-    "lave": {"la": 0.55, "sa": 0.45},
-    "mange": {"la": 0.5, "sa": 0.5},
-    "la": {"pomme": 0.34, "fille": 0.33, "main": 0.33},
-    "sa": {"pomme": 0.9, "main": 0.1},
-    "pomme": {END: 0.9, "lave": 0.1},
-    "fille": {END: 0.8, "lave": 0.2},
-    "main": {END: 0.8, "lave": 0.2},
-}
+    "<bos>": {"elle": 0.9, "il": 0.1}, "elle": {"lave": 0.7, "mange": 0.3}, "il": {"lave": 0.7, "mange": 0.3},
+    "lave": {"la": 0.55, "sa": 0.45}, "mange": {"la": 0.5, "sa": 0.5},
+    "la": {"pomme": 0.34, "fille": 0.33, "main": 0.33}, "sa": {"pomme": 0.9, "main": 0.1},
+    "pomme": {END: 0.9, "lave": 0.1}, "fille": {END: 0.8, "lave": 0.2}, "main": {END: 0.8, "lave": 0.2},
+}  # fmt: skip
 MISLED_AT = 3  # the first step at which greedy leaves the best sentence of VIEWED
 
 TABLES: dict[str, Table] = {  # of exercise 10.4: greedy search is misled by one of them
     "north": {
-        "<bos>": {"le": 0.6, "un": 0.4},
-        "le": {"chat": 0.7, "chien": 0.3},
-        "un": {"chat": 0.2, "chien": 0.8},
-        "chat": {END: 0.8, "dort": 0.2},
-        "chien": {END: 0.5, "dort": 0.5},
-        "dort": {END: 1.0},
+        "<bos>": {"le": 0.6, "un": 0.4}, "le": {"chat": 0.7, "chien": 0.3}, "un": {"chat": 0.2, "chien": 0.8},
+        "chat": {END: 0.8, "dort": 0.2}, "chien": {END: 0.5, "dort": 0.5}, "dort": {END: 1.0},
     },
     "east": {
-        "<bos>": {"le": 0.5, "un": 0.3, "chat": 0.2},
-        "le": {"chat": 0.6, "chien": 0.4},
-        "un": {"chien": 0.9, END: 0.1},
-        "chat": {"dort": 0.7, END: 0.3},
-        "chien": {END: 0.6, "dort": 0.4},
-        "dort": {END: 1.0},
+        "<bos>": {"le": 0.5, "un": 0.3, "chat": 0.2}, "le": {"chat": 0.6, "chien": 0.4}, "un": {"chien": 0.9, END: 0.1},
+        "chat": {"dort": 0.7, END: 0.3}, "chien": {END: 0.6, "dort": 0.4}, "dort": {END: 1.0},
     },
     "south": {
-        "<bos>": {"le": 0.55, "un": 0.45},
-        "le": {"chat": 0.9, "chien": 0.1},
-        "un": {"chien": 1.0},
-        "chat": {"dort": 0.5, "chien": 0.3, END: 0.2},
-        "chien": {"dort": 0.9, END: 0.1},
-        "dort": {END: 1.0},
+        "<bos>": {"le": 0.55, "un": 0.45}, "le": {"chat": 0.9, "chien": 0.1}, "un": {"chien": 1.0},
+        "chat": {"dort": 0.5, "chien": 0.3, END: 0.2}, "chien": {"dort": 0.9, END: 0.1}, "dort": {END: 1.0},
     },
     "west": {
-        "<bos>": {"le": 0.65, "un": 0.35},
-        "le": {"chat": 0.8, "chien": 0.2},
-        "un": {"chien": 0.9, "chat": 0.1},
-        "chat": {END: 0.7, "dort": 0.3},
-        "chien": {END: 0.6, "dort": 0.4},
-        "dort": {END: 0.9, "chat": 0.1},
+        "<bos>": {"le": 0.65, "un": 0.35}, "le": {"chat": 0.8, "chien": 0.2}, "un": {"chien": 0.9, "chat": 0.1},
+        "chat": {END: 0.7, "dort": 0.3}, "chien": {END: 0.6, "dort": 0.4}, "dort": {END: 0.9, "chat": 0.1},
     },
-}
+}  # fmt: skip
 LONGEST = 4  # words of a sentence, at most; then <eos>
 
 
@@ -119,11 +97,8 @@ def check_beam_step(beam_step: Callable[..., Sequence[Tensor]]) -> None:
 def _step(totals, log_probs, finished, eos, width, *, ended="eos", each=False, largest=True, worth=operator.add):
     """One beam step as a loop over all extensions: totals, parents, tokens. The options make usual mistakes.
 
-    Args:
-        ended: which extensions a finished beam has: "eos" at no cost, "every token" at no cost, "reset" for `eos` with
-            the total 0, "none", or those of any other beam ("as others").
-        each: only the best extension of each beam counts.
-        worth: the new total, from a total and a log-probability.
+    `ended` names the extensions that a finished beam has, `each` keeps only the best extension of each beam, and
+    `worth` gives the new total from a total and a log-probability.
     """
     extensions = []
     for beam, row in enumerate(log_probs.tolist()):
@@ -131,8 +106,7 @@ def _step(totals, log_probs, finished, eos, width, *, ended="eos", each=False, l
         own = [(worth(total, log_prob), beam, token) for token, log_prob in enumerate(row)]
         if finished[beam] and ended != "as others":
             tokens = {"eos": [eos], "reset": [eos], "none": [], "every token": range(len(row))}[ended]
-            cost_free = 0.0 if ended == "reset" else worth(total, 0.0)
-            own = [(cost_free, beam, token) for token in tokens]
+            own = [(0.0 if ended == "reset" else worth(total, 0.0), beam, token) for token in tokens]
         extensions += sorted(own, reverse=True)[:1] if each and len(totals) > 1 else own
     extensions.sort(key=lambda extension: -extension[0] if largest else extension[0])
     return [list(part) for part in zip(*extensions[:width], strict=True)]

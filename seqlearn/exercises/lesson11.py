@@ -7,20 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .checking import (
-    Wrong,
-    called,
-    check,
-    has_dtype,
-    has_shape,
-    is_close,
-    matches,
-    number,
-    product,
-    shown,
-    table,
-    transposed,
-)
+from .checking import Wrong, called, check, has_dtype, has_shape, is_close, matches, number, product, shown, table
 
 MOST_AT_ARTICLE = (1, 3)  # cross-attention, while an article is written: the head that looks at the article most
 LEFT = (82.9, 83.45)  # percent of right object pronouns without encoder 0.0, 0.3 and causal 1.2; read as 83 or 83.3
@@ -150,7 +137,7 @@ def _rollout_mistakes(weights: Tensor) -> list[tuple[str, Tensor | list[list[flo
         ("layer 0 is missing: start from the identity, and multiply all layers.", _rolled(weights[1:])),
         ("this is the average of all maps.", weights.mean((0, 1))),
         ("you averaged over the layers: *multiply* the layers, average over the heads only.", halved.mean(0)),
-        ("rows and columns are exchanged.", transposed(_rolled(weights))),
+        ("rows and columns are exchanged.", torch.tensor(_rolled(weights)).T),
         (by_entry, halved.prod(0)),
         (by_entry, same * halved.prod(0)),
         (added, halved.sum(0)),
