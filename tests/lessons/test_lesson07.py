@@ -149,6 +149,11 @@ def strict_with_zeros(*args):
     return weights.nan_to_num(0.0), outputs
 
 
+def doubles_the_first_row(*args):
+    weights, outputs = layer(*args)
+    return torch.cat([2 * weights[:, :1], weights[:, 1:]], dim=1), outputs
+
+
 def scales_in_place(x, *rest):
     answer = layer(x, *rest)
     x /= 2
@@ -171,6 +176,7 @@ WRONG_LAYERS = [
     (lambda *args: layer(*args, over=0), "several rows are NaN: softmax over the *last* axis"),
     (lambda *args: layer(*args, over=1), "not to 1: softmax over the last axis"),
     (strict_with_zeros, "a word does not see itself"),
+    (doubles_the_first_row, "a row of your weights sums to 2.00, not to 1"),
     (lambda *args: layer(*args, late=True), "you masked after the softmax"),
     (lambda *args: layer(*args, late="zeros"), "lies on a word that comes later than its query"),
     (lambda *args: layer(*args, scale=lambda d, h: 1.0), "you did not divide the scores"),
