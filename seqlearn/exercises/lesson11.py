@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .checking import Wrong, check
+from .checking import Wrong, called, check, has_dtype, has_shape, is_close, matches, number, product, shown, table
 
 MOST_AT_ARTICLE = (1, 3)  # cross-attention, while an article is written: the head that looks at the article most
 LEFT = (82.9, 83.45)  # percent of right object pronouns without encoder 0.0, 0.3 and causal 1.2; read as 83 or 83.3
@@ -25,143 +25,124 @@ OTHER_READINGS = {  # percent that stand near this number in the picture -> what
 }
 
 
-# ---- 11.1 ----
-
-
 @check("11.1", section="2. Does a head follow positions?")
 def check_head_scores(head_scores: Callable[..., Tensor]) -> None:
-    """Try out `head_scores(weights, places)` -> a share for each head, on made-up weights of 3 heads."""
+    """Try out `head_scores(weights, places)` -> a share for each head, on made-up weights of 2 to 4 heads."""
     generator = torch.Generator().manual_seed(11)
-    for queries, keys, places in (
-        (4, 5, [(0, [1]), (1, [4]), (2, [0]), (3, [2])]),
-        (6, 6, [(1, [0, 3]), (4, [2, 5]), (5, [1, 2])]),
-        (5, 7, [(0, [6]), (2, [0, 1, 2]), (2, [5, 6]), (4, [3])]),
+    for heads, queries, keys, places in (
+        (3, 4, 5, [(0, [1]), (1, [4]), (2, [0]), (3, [2])]),
+        (2, 6, 6, [(1, [0, 3]), (4, [2, 5]), (5, [1, 2])]),
+        (4, 5, 7, [(0, [6]), (2, [0, 1, 2]), (2, [5, 6]), (4, [3])]),
     ):
-        weights = (2 * torch.randn(3, queries, keys, generator=generator)).softmax(-1)
-        for number, (row, columns) in enumerate(places):  # so that no head has everything or nothing
-            head = number % 3
-            best = int(weights[head, row].argmax())
-            weights[head, row, [best, columns[-1]]] = weights[head, row, [columns[-1], best]]
-        given, asked = weights.clone(), [(row, list(columns)) for row, columns in places]
-        answer = head_scores(weights, places)
-        if not torch.equal(weights, given) or places != asked:
-            raise Wrong("one of the arguments has changed: only read them.")
-        right = [_share(weights[head], places) for head in range(3)]
-        if not isinstance(answer, Tensor):
-            raise Wrong(f"return a tensor; yours is of type {type(answer).__name__}.")
-        if answer.shape != (3,):
-            raise Wrong(f"one number for each head, shape (3,); yours: {tuple(answer.shape)}.")
-        if not _close(answer, right):
-            raise Wrong(_diagnose_scores(answer, right, weights, places))
+        weights = (2 * torch.randn(heads, queries, keys, generator=generator)).softmax(-1)
+        for i, (row, columns) in enumerate(places):  # so that no head has everything or nothing
+            best = int(weights[i % heads, row].argmax())
+            weights[i % heads, row, [best, columns[-1]]] = weights[i % heads, row, [columns[-1], best]]
+        answer = called(head_scores, weights, places)
+        has_shape(answer, (heads,), "answer, one number for each head,")
+        right = _shares(weights, places)
+        wanted = "Wanted: is the *largest* weight of the row in one of the columns?"
+        mistakes = {f"{what}. {wanted}": shares for what, shares in _share_mistakes(weights, places, right).items()}
+        otherwise = f"for the places {places} the shares should be {shown(right)}; yours: {shown(answer)}."
+        matches(answer, right, mistakes, otherwise=otherwise)
 
 
-def _share(weights: Tensor, places: list, rule: Callable | None = None) -> float:
-    """The mean of a rule (row of weights, wanted columns) -> number; default: is the largest one wanted?"""
-    rule = rule or (lambda row, wanted: float(max(range(len(row)), key=row.__getitem__) in wanted))
-    marks = [rule(weights[row].tolist(), columns) for row, columns in places]
-    return sum(marks) / len(marks)
+def _best(row: list[float]) -> int:
+    return row.index(max(row))
 
 
-def _diagnose_scores(answer: Tensor, right: list[float], weights: Tensor, places: list) -> str:
-    def by(rule: Callable) -> list[float]:
-        return [_share(head, places, rule) for head in weights]
-
-    def best(row: list[float]) -> int:
-        return max(range(len(row)), key=row.__getitem__)
-
-    columns = [sum(int(head[:, row].argmax()) in wanted for row, wanted in places) / len(places) for head in weights]
-    known = [
-        (by(lambda row, wanted: sum(row[column] for column in wanted)), "this is the mean *weight* on the columns"),
-        (by(lambda row, wanted: float(best(row) == wanted[0])), "only the first of the wanted columns counts"),
-        (by(lambda row, wanted: float(best(row) == wanted[-1])), "only the last of the wanted columns counts"),
-        (by(lambda row, wanted: float(sum(row[column] for column in wanted) > 0.5)), "you asked for more than half"),
-        ([share * len(places) for share in right], "these are counts: divide by the number of places"),
-        ([share * len(places) / weights.shape[1] for share in right], "divide by the places, not by all rows"),
-        ([1 - share for share in right], "these are the shares of misses"),
-        ([sum(right) / 3] * 3, "these are all heads thrown together: a share for *each* head"),
-        (columns, "you took the largest weight of each *column*: `argmax(-1)` goes over the keys"),
-    ]
-    for numbers, what in known:
-        if _close(answer, numbers):
-            return f"{what}. Wanted: is the *largest* weight of the row in one of the columns?"
-    return f"for the places {places} the shares should be {_shown(right)}; yours: {_shown(answer.tolist())}."
+def _shares(weights, places, rule=lambda row, wanted: _best(row) in wanted) -> list[float]:
+    """For each head the mean of a rule (row of weights, wanted columns) -> number."""
+    return [sum(rule(head[row].tolist(), columns) for row, columns in places) / len(places) for head in weights]
 
 
-# ---- 11.2 ----
+def _share_mistakes(weights: Tensor, places: list, right: list[float]) -> dict[str, list[float]]:
+    def shares(rule: Callable[[list[float], list[int]], float]) -> list[float]:
+        return _shares(weights, places, rule)
+
+    in_order = [(row, columns) for row, (_, columns) in enumerate(places)]
+    return {
+        "this is the mean *weight* on the columns": shares(lambda row, wanted: sum(row[k] for k in wanted)),
+        "only the first of the wanted columns counts": shares(lambda row, wanted: _best(row) == wanted[0]),
+        "only the last of the wanted columns counts": shares(lambda row, wanted: _best(row) == wanted[-1]),
+        "you asked for more than half": shares(lambda row, wanted: sum(row[k] for k in wanted) > 0.5),
+        "you took the *two* largest weights":
+            shares(lambda row, wanted: any(row[k] in sorted(row)[-2:] for k in wanted)),
+        "these are counts: divide by the number of places": [share * len(places) for share in right],
+        "divide by the places, not by all rows": [share * len(places) / weights.shape[1] for share in right],
+        "these are the shares of misses": [1 - share for share in right],
+        "these are all heads thrown together: a share for *each* head": [sum(right) / len(right)] * len(right),
+        "you averaged the weights of the heads first: a share for *each* head":
+            _shares(weights.mean(0, keepdim=True), places) * len(right),
+        "you looked into the rows 0, 1, 2, ...: each place names its row": _shares(weights, in_order),
+        "a row that comes twice counts twice: in a dictionary, one of them is lost":
+            _shares(weights, [*dict(places).items()]),
+        "you took the largest weight of each *column*: `argmax(-1)` goes over the keys":
+            [sum(int(head[:, row].argmax()) in wanted for row, wanted in places) / len(places) for head in weights],
+    }  # fmt: skip
 
 
 @check("11.2", section="6. One map out of many: average or rollout")
 def check_rollout(my_rollout: Callable[[Tensor], Tensor]) -> None:
-    """Try out `my_rollout(weights)` with 3, 2 and 1 layers."""
+    """Try out `my_rollout(weights)` with 3, 2 and 1 layers of different size."""
     generator = torch.Generator().manual_seed(12)
-    for layers in (3, 2, 1):
-        weights = (2 * torch.randn(layers, 2, 4, 4, generator=generator)).softmax(-1)
-        given = weights.clone()
-        answer = my_rollout(weights)
-        if not torch.equal(weights, given):
-            raise Wrong("`weights` has changed: work on new tensors (no `+=`).")
-        if not isinstance(answer, Tensor):
-            raise Wrong(f"return a tensor; yours is of type {type(answer).__name__}.")
-        if answer.shape != (4, 4):
-            raise Wrong(f"the shape should be (words, words), here (4, 4); yours: {tuple(answer.shape)}.")
-        if not _same(answer, _rolled(weights)):
-            raise Wrong(_diagnose_rollout(answer, weights))
+    for layers, heads, words in ((3, 3, 4), (2, 2, 5), (1, 4, 3)):
+        weights = (2 * torch.randn(layers, heads, words, words, generator=generator)).softmax(-1)
+        answer = called(my_rollout, weights)
+        has_shape(answer, (words, words), "answer, (words, words),")
+        right, total = _rolled(weights), float(answer[0].sum())
+        otherwise = f"the first row should be {shown(right[0])}; yours: {shown(answer[0])}."
+        if abs(total - 1) > 1e-3:
+            otherwise = f"the rows should sum to 1; the first of yours sums to {total:.3f}."
+        matches(answer, right, _rollout_mistakes(weights.double()), otherwise=otherwise)
 
 
-def _rolled(weights: Tensor, *, same=1.0, other=0.0, half=0.5, left=True, heads="mean", layers=None) -> Tensor:
+def _rolled(weights: Tensor, *, same=1.0, other=0.0, half=0.5, left=True) -> list[list[float]]:
     """The formula, product by product; with the options, that of a usual mistake."""
-    words = weights.shape[-1]
-    total = [[float(i == j) for j in range(words)] for i in range(words)]
-    for layer in weights if layers is None else weights[layers]:
-        mixed = {"max": layer.amax(0), "first": layer[0], "sum": layer.sum(0), "mean": layer.mean(0)}[heads]
-        added = [[same if i == j else other for j in range(words)] for i in range(words)]
-        mixed = [[half * (float(mixed[i, j]) + added[i][j]) for j in range(words)] for i in range(words)]
-        one, two = (mixed, total) if left else (total, mixed)
-        total = [[sum(one[i][k] * two[k][j] for k in range(words)) for j in range(words)] for i in range(words)]
-    return torch.tensor(total, dtype=torch.float64)
+    shape = weights.shape[-2:]
+    total = torch.eye(shape[0]).tolist()
+    added = torch.tensor(table(shape, lambda i, j: same if i == j else other))
+    for layer in weights.double():
+        mixed = (half * (layer.mean(0) + added)).tolist()
+        total = product(mixed, total) if left else product(total, mixed)
+    return total
 
 
-def _diagnose_rollout(answer: Tensor, weights: Tensor) -> str:
-    same = torch.eye(4)
-    halved = [(layer.mean(0) + same) / 2 for layer in weights]
-    known = [
-        (
-            _rolled(weights, same=0.0, half=1.0),
-            "the identity is missing: half of each word passes by on the way around",
-        ),
-        (_rolled(weights, half=1.0), "you added the identity and did not halve: rows should sum to 1"),
-        (_rolled(weights, same=0.0), "you halved, but did not add the identity"),
-        (_rolled(weights, left=False), "the order is reversed: a later layer is multiplied from the *left*"),
-        (_rolled(weights, heads="max"), "you took the largest of the heads: take their mean"),
-        (_rolled(weights, heads="first"), "you took head 0 alone: take the mean of the heads"),
-        (_rolled(weights, heads="sum"), "you added the heads up: take their mean"),
-        (
-            _rolled(weights, other=1.0),
-            "you added 1 to every entry: the identity is `torch.eye(n)`, 1 on the diagonal only",
-        ),
-        (_rolled(weights, layers=slice(-1, None)), "this is the last layer alone: multiply all of them"),
-        (_rolled(weights, layers=slice(0, 1)), "this is the first layer alone: multiply all of them"),
-        (weights.mean((0, 1)), "this is the average of all maps"),
-        (
-            (weights.mean((0, 1)) + same) / 2,
-            "you averaged over the layers: *multiply* the layers, average over the heads only",
-        ),
-        (_rolled(weights).T, "rows and columns are exchanged"),
-        (torch.stack(halved).prod(0), "you multiplied entry by entry, `*`: you want the matrix product, `@`"),
-        (torch.stack([same, *halved]).prod(0), "you multiplied entry by entry, `*`: you want the matrix product, `@`"),
-        (sum(halved), "you added the layers up: *multiply* them"),
-        (sum(halved, same), "you added the layers up: *multiply* them"),
-    ]
-    for numbers, what in known:
-        if _same(answer, numbers):
-            return f"{what}."
-    total = float(answer[0].sum())
-    if abs(total - 1) > 1e-3:
-        return f"the rows should sum to 1; the first of yours sums to {total:.3f}."
-    return f"the first row should be {_shown(_rolled(weights)[0].tolist())}; yours: {_shown(answer[0].tolist())}."
-
-
-# ---- 11.3 ----
+def _rollout_mistakes(weights: Tensor) -> list[tuple[str, Tensor | list[list[float]]]]:
+    same = torch.eye(weights.shape[-1])
+    halved = (weights.mean(1) + same) / 2
+    by_entry = "you multiplied entry by entry, `*`: you want the matrix product, `@`."
+    added = "you added the layers up: *multiply* them."
+    by_head = torch.tensor([_rolled(weights[:, [head]]) for head in range(weights.shape[1])])
+    return [
+        ("the identity is missing: half of each word passes by in the residual connection.",
+         _rolled(weights, same=0.0, half=1.0)),
+        ("you added the identity and did not halve: rows should sum to 1.", _rolled(weights, half=1.0)),
+        ("you halved the identity alone: `/` comes before `+`, so put the sum in brackets.",
+         _rolled(weights, same=0.5, half=1.0)),
+        ("you halved the mean alone: put the sum in brackets.", _rolled(weights, same=2.0)),
+        ("you halved, but did not add the identity.", _rolled(weights, same=0.0)),
+        ("the order is reversed: a later layer is multiplied from the *left*.", _rolled(weights, left=False)),
+        ("you took the largest of the heads: take their mean.", _rolled(weights.amax(1, keepdim=True))),
+        ("you took head 0 alone: take the mean of the heads.", _rolled(weights[:, :1])),
+        ("you added the heads up: take their mean.", _rolled(weights.sum(1, keepdim=True))),
+        ("you rolled out each head by itself: take the mean of the heads in each layer, then multiply.",
+         by_head.mean(0)),
+        ("you averaged over the layers and multiplied the heads: axis 0 counts layers, axis 1 heads.",
+         _rolled(weights.transpose(0, 1))),
+        ("you added 1 to every entry: the identity is `torch.eye(n)`, 1 on the diagonal only.",
+         _rolled(weights, other=1.0)),
+        ("this is the last layer alone: multiply all of them.", _rolled(weights[-1:])),
+        ("this is the first layer alone: multiply all of them.", _rolled(weights[:1])),
+        ("layer 0 is missing: start from the identity, and multiply all layers.", _rolled(weights[1:])),
+        ("this is the average of all maps.", weights.mean((0, 1))),
+        ("you averaged over the layers: *multiply* the layers, average over the heads only.", halved.mean(0)),
+        ("rows and columns are exchanged.", torch.tensor(_rolled(weights)).T),
+        (by_entry, halved.prod(0)),
+        (by_entry, same * halved.prod(0)),
+        (added, halved.sum(0)),
+        (added, same + halved.sum(0)),
+    ]  # fmt: skip
 
 
 @check("11.3", section="7. Cut a head")
@@ -171,75 +152,74 @@ def check_look_at_last(look_at_last: Callable[..., Tensor]) -> None:
     causal = torch.ones(4, 4, dtype=torch.bool).tril()
     keys = torch.tensor([[True, True, True, False], [True, True, True, True]])
     holes = torch.tensor([[True, False, True, False], [False] * 4, [False, True, False, False], [True] * 4])
-    for head, may in ((1, causal.expand(2, 3, 4, 4)), (0, keys[:, None, None].expand(2, 3, 4, 4)),
-                      (2, holes.expand(2, 3, 4, 4))):  # fmt: skip
+    for head, mask in ((1, causal), (0, keys[:, None, None]), (2, holes)):
+        may = mask.expand(2, 3, 4, 4)
         scores = torch.randn(2, 3, 4, 4, generator=generator).masked_fill(~may, float("-inf"))
         weights = scores.softmax(-1).nan_to_num(0.0)
-        given = weights.clone()
-        answer = look_at_last(head, weights, may.clone())
-        if not torch.equal(weights, given):
-            raise Wrong("`weights` has changed: edit a copy, `weights.clone()`.")
-        if not isinstance(answer, Tensor):
-            raise Wrong(f"return a tensor; yours is of type {type(answer).__name__}.")
-        if answer.shape != weights.shape:
-            raise Wrong(f"keep the shape {tuple(weights.shape)}; yours: {tuple(answer.shape)}.")
-        _examine_edit(answer, weights, may, head)
+        answer = called(look_at_last, head, weights, may.clone())
+        has_shape(answer, weights.shape)
+        has_dtype(answer, weights.dtype, "answer", "an edit gives weights, numbers: `.to(weights.dtype)`.")
+        right = _edited(weights, may, head)
+
+        def in_head(values: Tensor, weights: Tensor = weights, head: int = head) -> Tensor:
+            edited = weights.clone()
+            edited[:, head] = values[:, head]
+            return edited
+
+        matches(answer, right, {
+            "you edited a *sentence*, not a head: the first axis is the batch, the second one the heads.":
+                _edited(weights, may, head, axis=0),
+            f"head {head} still has its own weights.": weights,
+            "this is the *first* key that may be attended; you want the last one.":
+                _edited(weights, may, head, lambda keys, query: keys[:1]),
+            "each query looks at itself: the last key that it may attend to is often another one.":
+                _edited(weights, may, head, lambda keys, query: [query]),
+            "this is `uniform`: here one key gets everything.":
+                in_head(may / may.sum(-1, keepdim=True).clamp(min=1)),
+            "the last key has kept its own weight: it gets 1.": in_head(weights * torch.tensor(right)),
+        }, otherwise=_other_edit(answer, weights, may, head))  # fmt: skip
 
 
-def _examine_edit(answer: Tensor, weights: Tensor, may: Tensor, head: int) -> None:
+def _edited(weights, may, head, choose=lambda keys, query: keys[-1:], axis=1) -> list:
+    """The right answer, entry by entry; or with other keys, or for a sentence (axis 0) in place of a head."""
+    old, keys = weights.tolist(), may.tolist()
+
+    def entry(b: int, h: int, query: int, key: int) -> float:
+        if (b, h)[axis] != head:
+            return old[b][h][query][key]
+        allowed = [k for k, attended in enumerate(keys[b][h][query]) if attended]
+        return float(key in allowed and key in choose(allowed, query))
+
+    return table(weights.shape, entry)
+
+
+def _other_edit(answer: Tensor, weights: Tensor, may: Tensor, head: int) -> str:
+    """What is wrong with an edit that no usual mistake gives in full."""
     rest = [other for other in range(3) if other != head]
-    if not _same(answer[:, rest], weights[:, rest]):
-        if _same(answer, _last(weights, may, head, batch=True)):
-            raise Wrong("you edited a *sentence*, not a head: the first axis is the batch, the second one the heads.")
-        if float(answer[:, rest].abs().sum()) == 0:
-            raise Wrong("the other heads have become 0: they keep their weights.")
-        raise Wrong(f"only head {head} should change; other heads have changed, too.")
-    right = _last(weights, may, head)
-    if _same(answer, right):
-        return
-    edited, empty = answer[:, head], ~may[:, head].any(-1)
-    if _same(edited, weights[:, head]):
-        raise Wrong(f"head {head} still has its own weights.")
+    if not answer[:, rest].any():
+        return "the other heads have become 0: they keep their weights."
+    if not is_close(answer[:, rest], weights[:, rest]):
+        return f"only head {head} should change; other heads have changed, too."
+    edited, allowed = answer[:, head], may[:, head]
     if edited.isnan().any():
-        raise Wrong("there is a NaN: a query that may attend to nothing keeps zeros.")
-    if float(edited[empty].abs().sum()) > 0:
-        raise Wrong("a query that may attend to nothing has got weight: its row stays 0.")
-    if float(edited[~may[:, head]].abs().sum()) > 0:
-        raise Wrong("weight lies where nothing may be attended: the last key is often padding or the future.")
-    if _same(edited, _last(weights, may, head, first=True)[:, head]):
-        raise Wrong("this is the *first* key that may be attended; you want the last one.")
-    if _same(edited, may[:, head] / may[:, head].sum(-1, keepdim=True).clamp(min=1)):
-        raise Wrong("this is `uniform`: here one key gets everything.")
-    totals = edited.sum(-1)[~empty]
-    if not _same(totals, torch.ones_like(totals)):
-        raise Wrong(f"all the weight should be on one key; a row of yours sums to {float(totals.flatten()[0]):.2f}.")
-    raise Wrong("the weight is not on the *last* key that may be attended: look at the row of a causal mask.")
-
-
-def _last(weights: Tensor, may: Tensor, where: int, *, first: bool = False, batch: bool = False) -> Tensor:
-    """The right answer, entry by entry; or with the first key, or for a sentence instead of a head."""
-    edited = weights.clone()
-    for sentence in range(weights.shape[0]):
-        for head in range(weights.shape[1]):
-            if where == (sentence if batch else head):
-                for query in range(weights.shape[2]):
-                    keys = [key for key in range(weights.shape[3]) if may[sentence, head, query, key]]
-                    edited[sentence, head, query] = 0.0
-                    if keys:
-                        edited[sentence, head, query, keys[0 if first else -1]] = 1.0
-    return edited
-
-
-# ---- 11.4 ----
+        return "there is a NaN: a query that may attend to nothing keeps zeros."
+    if edited[~allowed.any(-1)].any():
+        return "a query that may attend to nothing has got weight: its row stays 0."
+    if edited[~allowed].any():
+        return "weight lies where nothing may be attended: the last key is often padding or the future."
+    totals = edited.sum(-1)[allowed.any(-1)]
+    if not is_close(totals, torch.ones_like(totals)):
+        return f"all the weight should be on one key; a row of yours sums to {float(totals.flatten()[0]):.2f}."
+    return "the weight is not on the *last* key that may be attended: look at the row of a causal mask."
 
 
 @check("11.4", section="3. Does a head follow phrases?")
 def check_readings(layer_and_head: object, percent_left: object) -> None:
     """Two numbers read off the pictures: a head, and a share that is left."""
-    if isinstance(layer_and_head, list):
-        layer_and_head = tuple(layer_and_head)
-    if not (isinstance(layer_and_head, tuple) and len(layer_and_head) == 2):
-        raise Wrong("give two numbers in brackets for 1, the layer and the head, such as (0, 3).")
+    wanted = "give two numbers in brackets for 1, the layer and the head, such as (0, 3)"
+    if not (isinstance(layer_and_head, tuple | list) and len(layer_and_head) == 2):
+        raise Wrong(f"{wanted}.")
+    layer_and_head = tuple(number(each, wanted, whole=True) for each in layer_and_head)
     if layer_and_head in ((0, 2), (1, 2)):
         raise Wrong("this head looks at the *noun*: that is the left panel; you want the right one.")
     if layer_and_head == MOST_AT_ARTICLE[::-1] or layer_and_head == (2, 4):
@@ -248,23 +228,9 @@ def check_readings(layer_and_head: object, percent_left: object) -> None:
         raise Wrong("1: another cell of the right panel has a larger number.")
     if percent_left is None:
         raise Wrong("1 is right; 2 is still to come.")
-    if isinstance(percent_left, bool) or not isinstance(percent_left, int | float):
-        raise Wrong(f"give a number of percent for 2; yours is of type {type(percent_left).__name__}.")
-    if 0 < percent_left <= 1:
+    percent = number(percent_left, "give a number of percent for 2")
+    if 0 < percent <= 1:
         raise Wrong("2: give percent, such as 75, not a share.")
-    if not LEFT[0] <= percent_left <= LEFT[1]:
-        close = [what for what, (low, high) in OTHER_READINGS.items() if low <= percent_left <= high]
-        told = close[0] if close else f"{percent_left:g} does not stand in this row and column"
-        raise Wrong(f"2: {told}. The picture is in section 8.")
-
-
-def _close(answer: Tensor, numbers: list[float]) -> bool:
-    return _same(answer, torch.tensor(numbers))
-
-
-def _same(one: Tensor, other: Tensor) -> bool:
-    return one.shape == other.shape and torch.allclose(one.detach().double(), other.double(), atol=1e-4, rtol=0)
-
-
-def _shown(numbers: list[float]) -> str:
-    return "[" + ", ".join(f"{number:.3f}" for number in numbers) + "]"
+    if not LEFT[0] <= percent <= LEFT[1]:
+        near = [what for what, (low, high) in OTHER_READINGS.items() if low <= percent <= high]
+        raise Wrong(f"2: {[*near, f'{percent:g} is not in this row and column'][0]}. The picture is in section 8.")

@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -57,25 +58,45 @@ WRONG_HEADS = [
         "head 0 got the numbers 0, 4, 8, ... of a step; it should get the first 5",
     ),
     (lambda x, heads: split(x, heads).flip(1), merge, "in the opposite order"),
-    (lambda x, heads: split(x, heads).flip(2), merge, "sentence 0, head 0, step 0 should be [0.0, 1.0"),
+    (lambda x, heads: split(x, heads).flip(2), merge, "`to_heads`: sentence 0, head 0, step 0 should be [0.000, 1.000"),
     (lambda x, heads: torch.stack(x.chunk(heads, -1)), merge, "the heads stand before the batch"),
     (
         lambda x, heads: late_swap(split(x, heads).contiguous()),
         merge,
-        "sentence 1, head 3, step 2 should be [115.0, 116.0, 117.0, 118.0, 119.0]; yours: [119.0",
+        "sentence 1, head 3, step 2 should be [115.000, 116.000, 117.000, 118.000, 119.000]; yours: [119.0",
     ),
-    (lambda x, heads: split(x, heads)[0], merge, "`to_heads` should have the shape (2, 4, 3, 5); yours: (4, 3, 5)"),
-    (lambda x, heads: x.tolist(), merge, "`to_heads` should give a tensor; yours is of type list"),
+    (
+        lambda x, heads: split(x, heads)[0],
+        merge,
+        "`to_heads` should have shape (2, 4, 3, 5); yours: (4, 3, 5)",
+    ),
+    (
+        lambda x, heads: x.tolist(),
+        merge,
+        "yours is of type list: this should be the answer of `to_heads`",
+    ),
     (split, lambda x: None, "`from_heads`: it still returns None"),
-    (split, lambda x: x.reshape(len(x), x.shape[2], -1), "`from_heads` has the classic bug"),
+    (split, lambda x: x.reshape(len(x), x.shape[2], -1), "`from_heads`: the classic bug"),
     (split, lambda x: x.transpose(1, 2), "heads and size are still two axes"),
     (split, lambda x: x.flatten(2), "joined steps and size"),
     (split, lambda x: x.flatten(1, 2), "joined heads and steps"),
-    (split, lambda x: merge(x.flip(1)), "`from_heads`: sentence 0, step 0 should be [0.0, 1.0"),
-    (split, lambda x: late_swap(merge(x)), "`from_heads`: sentence 1, step 2 should be [100.0, 101.0"),
+    (
+        split,
+        lambda x: merge(x.flip(1)),
+        "is right! `from_heads`: sentence 0, step 0 should be [0.000, 1.000",
+    ),
+    (split, lambda x: late_swap(merge(x)), "`from_heads`: sentence 1, step 2 should be [100.000, 101.000"),
     (split, lambda x: x.transpose(1, 2).view(len(x), x.shape[2], -1), "your code stopped with RuntimeError"),
-    (in_place, merge, "x has changed"),
-    (split, lambda x: merge(x.add_(1)) - 1, "changed its argument"),
+    (in_place, merge, "not yet. `x` has changed"),
+    (
+        lambda x, heads: x.unflatten(-1, (-1, heads)).transpose(1, 2),
+        merge,
+        "5 heads of 4: `heads` says how many",
+    ),
+    (lambda x, heads: split(x, 4), merge, "4 heads of 3: `heads` says how many, here 6 of 2"),
+    (split, lambda x: x.permute(0, 2, 3, 1).flatten(2), "all numbers of head 0 come first, then those of head 1"),
+    (split, lambda x: x.transpose(1, 2).reshape(2, x.shape[2], -1), "the batch is not always 2"),
+    (split, lambda x: merge(x.add_(1)) - 1, "`to_heads` is right! `from_heads`: `x` has changed"),
 ]
 
 
@@ -129,6 +150,11 @@ def strict_with_zeros(*args):
     return weights.nan_to_num(0.0), outputs
 
 
+def doubles_the_first_row(*args):
+    weights, outputs = layer(*args)
+    return torch.cat([2 * weights[:, :1], weights[:, 1:]], dim=1), outputs
+
+
 def scales_in_place(x, *rest):
     answer = layer(x, *rest)
     x /= 2
@@ -148,9 +174,10 @@ WRONG_LAYERS = [
     (lambda *args: layer(*args, mask="ahead"), "the mask is upside down"),
     (lambda *args: layer(*args, mask="strict"), "the first word sees nothing: a word may look at itself, too"),
     (lambda *args: layer(*args, mask="inverted"), "the last word sees nothing: the mask is inverted"),
-    (lambda *args: layer(*args, over=0), "there are NaNs in several rows: softmax over the *last* axis"),
+    (lambda *args: layer(*args, over=0), "several rows are NaN: softmax over the *last* axis"),
     (lambda *args: layer(*args, over=1), "not to 1: softmax over the last axis"),
     (strict_with_zeros, "a word does not see itself"),
+    (doubles_the_first_row, "a row of your weights sums to 2.00, not to 1"),
     (lambda *args: layer(*args, late=True), "you masked after the softmax"),
     (lambda *args: layer(*args, late="zeros"), "lies on a word that comes later than its query"),
     (lambda *args: layer(*args, scale=lambda d, h: 1.0), "you did not divide the scores"),
@@ -160,14 +187,14 @@ WRONG_LAYERS = [
     (lambda *args: layer(*args, scale=lambda d, h: 1.0, mask="all"), "neither scaled nor masked"),
     (lambda *args: layer(*args, cut=reshaped, join=joined_wrong), "the classic bug"),
     (lambda *args: layer(*args, cut=interleaved), "head 0 got the rows 0, 2, 4, ... of W; it has the first 3"),
-    (turned, "your matrices lie on their side"),
+    (turned, "your matrices are transposed"),
     (lambda x, W_q, W_k, *rest: layer(x, W_k, W_q, *rest), "you exchanged W_q and W_k"),
     (lambda *args: (layer(*args)[0].transpose(1, 2), layer(*args)[1]), "not to 1: softmax over the last axis"),
     (lambda *args: layer(*args, scale=lambda d, h: 0.1), "head 0, word 1 should be ["),
     (lambda *args: outputs_of(*args, out=False), "W_o is missing"),
     (lambda *args: outputs_of(*args, join=joined_wrong), "you joined the heads by `reshape` alone"),
-    (lambda x, Q, K, V, W_o, h: (layer(x, Q, K, V, W_o, h)[0], layer(x, Q, K, V, W_o.T, h)[1]), "W_o lies on its side"),
-    (lambda x, Q, K, V, W_o, h: (layer(x, Q, K, V, W_o, h)[0], layer(x, Q, K, V.T, W_o, h)[1]), "W_v lies on its side"),
+    (lambda x, Q, K, V, W_o, h: (layer(x, Q, K, V, W_o, h)[0], layer(x, Q, K, V, W_o.T, h)[1]), "W_o is transposed"),
+    (lambda x, Q, K, V, W_o, h: (layer(x, Q, K, V, W_o, h)[0], layer(x, Q, K, V.T, W_o, h)[1]), "W_v is transposed"),
     (lambda x, Q, K, V, *rest: layer(x, Q, K, torch.eye(len(V)), *rest), "you averaged x itself"),
     (lambda *args: (layer(*args)[0], layer(*args)[1] * 2), "the outputs are not"),
     (lambda *args: (layer(*args)[0], split(layer(*args)[1][None], args[-1])[0]), "the heads are not joined yet"),
@@ -175,8 +202,11 @@ WRONG_LAYERS = [
     (lambda *args: layer(*args)[1], "return two things"),
     (lambda *args: (layer(*args)[0][0], layer(*args)[1]), "the weights of one head"),
     (lambda *args: (layer(*args)[0][None], layer(*args)[1]), "no batch"),
-    (lambda *args: (layer(*args)[0].tolist(), layer(*args)[1]), "the weights should give a tensor; yours is of type l"),
-    (scales_in_place, "an argument has changed, `x`"),
+    (
+        lambda *args: (layer(*args)[0].tolist(), layer(*args)[1]),
+        "of type list: this should be the weights",
+    ),
+    (scales_in_place, "`x` has changed"),
     (lambda x, *rest: x @ x, "your code stopped with RuntimeError"),
 ]
 
@@ -217,6 +247,8 @@ RIGHT_JOBS = {"previous": 3, "next": 0, "first": 2, "reverse": 1}
         (RIGHT_JOBS | {"next": "0"}, 'the head for "next" should be a number, such as 0; yours is of type str'),
         (RIGHT_JOBS | {"last": 0}, '"last" is none of the jobs'),
         ({"previous": 3}, 'there is no head for "next"'),
+        ({head: job for job, head in RIGHT_JOBS.items()}, "the job comes first, then its head"),
+        (RIGHT_JOBS | {"next": 0.5}, 'the head for "next" should be a number, such as 0; yours is 0.5'),
         ([3, 0, 2, 1], "yours is of type list"),
     ],
 )
@@ -226,7 +258,9 @@ def test_wrong_jobs(answer, diagnosis, capsys):
 
 
 def test_right_jobs_and_the_maps_they_are_read_from(capsys):
-    assert said_by(lesson07.check_jobs, RIGHT_JOBS, capsys) == "Exercise 7.3: right!\n"
+    for kind in (int, float, torch.tensor, np.int64):
+        jobs = {job: kind(head) for job, head in RIGHT_JOBS.items()}
+        assert said_by(lesson07.check_jobs, jobs, capsys) == "Exercise 7.3: right!\n"
     brightest = lesson07.mystery_heads().argmax(-1)
     assert torch.allclose(lesson07.mystery_heads().sum(-1), torch.ones(4, 10))
     assert brightest[3, 1:].tolist() == list(range(9)) and brightest[0, :9].tolist() == list(range(1, 10))
@@ -240,20 +274,25 @@ def needed(n, k):
 @pytest.mark.parametrize(
     ("answer", "diagnosis"),
     [
-        (lambda n, k: math.ceil((n - 1) / (k - 1)), "half* of k - 1 places"),
+        (lambda n, k: math.ceil((n - 1) / (k - 1)), "half* of k - 1 positions"),
         (lambda n, k: math.ceil(n / (k // 2)), "one layer too many where n - 1 is a multiple of k // 2"),
-        (lambda n, k: (n - 1) // (k // 2) + 1, "of n - 1 places, only a remainder needs one more"),
-        (lambda n, k: n // (k // 2), "it is n - 1 places, not n, and round up"),
+        (lambda n, k: (n - 1) // (k // 2) + 1, "of n - 1 positions, only a remainder needs one more"),
+        (lambda n, k: n // (k // 2), "it is n - 1 positions, not n, and round up"),
         (lambda n, k: (n - 1) // (k // 2), "you rounded down"),
         (lambda n, k: round((n - 1) / (k // 2)), "you rounded to the nearest"),
         (lambda n, k: math.ceil(n / k), "that is the order of growth, n / k"),
         (lambda n, k: n // k, "that is the order of growth, n / k"),
-        (lambda n, k: math.ceil((n - 1) / k), "less than k places to one side"),
+        (lambda n, k: math.ceil((n - 1) / k), "less than k positions to one side"),
         (lambda n, k: math.ceil((n - 1) / (k / 2)), "not 1.5"),
         (lambda n, k: needed(n, k) + 1, "one too many"),
         (lambda n, k: math.ceil(math.log(n, k)), "for *dilated* convolutions"),
         (lambda n, k: n - 1, "that is a window of 3"),
-        (lambda n, k: (n - 1) / (k // 2), "return an int; for n = 2 and k = 3 yours is of type float"),
+        (lambda n, k: (n - 1) / (k // 2), "return a whole number (for n = 2 and k = 5); yours is 0.5"),
+        (lambda n, k: max(1, n // (k // 2)), "it is n - 1 positions, not n, and round up"),
+        (lambda n, k: n // 2, "the window k changes nothing"),
+        (lambda n, k: n - 2, "the window k changes nothing"),
+        (lambda n, k: needed(n, 3) if k == 3 else n // 3, "you are right for a window of 3, and for no wider one"),
+        (lambda n, k: "2", "return a whole number (for n = 2 and k = 3); yours is of type str"),
         (lambda n, k: 5, "for n = 2 words and a window of 3 it takes 1; yours: 5"),
         (lambda n, k: n / 0, "your code stopped with ZeroDivisionError"),
     ],
@@ -270,7 +309,9 @@ def by_counting(n, k):
     return layers
 
 
-@pytest.mark.parametrize("answer", [needed, by_counting, lambda n, k: -(-(n - 1) // (k // 2))])
+@pytest.mark.parametrize(
+    "answer", [needed, by_counting, lambda n, k: -(-(n - 1) // (k // 2)), lambda n, k: np.ceil((n - 1) / (k // 2))]
+)
 def test_right_layers_needed(answer, capsys):
     assert said_by(lesson07.check_layers_needed, answer, capsys) == "Exercise 7.4: right!\n"
 

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 import torch
 
@@ -29,14 +30,14 @@ STORED = sorted((ROOT / "assets" / "experiments" / "positions").glob("*.json"))
         (1, "pair 1 is too fast: in 35 steps it makes 3.13 turns"),
         (0, "pair 0 is too fast: in 35 steps it makes 5.57 turns"),
         (4, "pair 4 is too slow: in 35 steps it makes 0.56 turns"),
-        (14, "pair 14 has hardly moved"),
+        (14, "pair 14 has hardly moved in 35 steps: that is why"),
         (35, "35 is the offset"),
         (357, "the angle of one full turn"),
         (6.22, "the angle of one full turn"),
         (16, "there is no pair 16"),
         (-1, "there is no pair -1"),
         (2.5, "there is no pair 2.5"),
-        (math.nan, "there is no pair nan"),
+        (math.nan, "give the number of the pair; yours is nan"),
         ("3", "of type str"),
         (True, "of type bool"),
     ],
@@ -46,7 +47,7 @@ def test_wrong_readings_of_the_clock(answer, diagnosis, capsys):
     assert said.startswith("Exercise 8.1: not yet.") and diagnosis.lower() in said.lower()
 
 
-@pytest.mark.parametrize("answer", [3, 3.0])
+@pytest.mark.parametrize("answer", [3, 3.0, np.int64(3), torch.tensor(3.0)])
 def test_right_readings_of_the_clock(answer, capsys):
     assert said_by(lesson08.check_full_turn, answer, capsys) == "Exercise 8.1: right!\n"
 
@@ -69,15 +70,25 @@ def test_the_view_of_the_lesson_shows_what_the_check_asks():
     )
 
 
-def table(steps, size, *, start=0, factor=2, base=10000.0, sign=-1, first=torch.sin, second=torch.cos):
+def table(steps, size, *, start=0, skip=0, factor=2, base=10000.0, sign=-1, first=torch.sin, second=torch.cos):
     """The solution of 8.2 and 8.4, with a switch for each typical mistake."""
-    pairs = torch.arange((size + 1) // 2, dtype=torch.float64)
+    pairs = torch.arange(skip, skip + (size + 1) // 2, dtype=torch.float64)
     angles = torch.arange(start, start + steps)[:, None] * base ** (sign * factor * pairs / size)
     return torch.stack([first(angles), second(angles)], dim=-1).flatten(1)[:, :size]
 
 
+def in_halves(answer):
+    return torch.cat([answer[:, 0::2], answer[:, 1::2]], dim=1)
+
+
 def halves(steps, size):
-    return torch.cat([table(steps, size)[:, 0::2], table(steps, size)[:, 1::2]], dim=1)
+    return in_halves(table(steps, size))
+
+
+def like_tensor2tensor(steps, size):
+    """Its slowest hand has exactly the base: the exponents are divided by size - 2."""
+    angles = torch.arange(steps)[:, None] / 10000.0 ** (torch.arange(0, size, 2) / max(size - 2, 1))
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
 
 
 def by_column(steps, size, factor=1):
@@ -123,12 +134,16 @@ WRONG_TABLES = [
     (by_steps, "you divide by the number of steps"),
     (in_degrees, "sines take radians"),
     (lambda n, d: table(n, d, first=same, second=same), "these are the angles"),
-    (lambda n, d: table(n, d).T, "lies on its side"),
+    (lambda n, d: table(n, d).T, "your table is transposed"),
     (lambda n, d: table(n, d)[None], "should have shape (5, 8); yours: (1, 5, 8)"),
     (lambda n, d: table(n, d).tolist(), "of type list"),
-    (lambda n, d: -table(n, d), "position 0, dimension 1 should be 1.0000; yours: -1.0000"),
-    (lambda n, d: table(n, d) * math.nan, "position 0, dimension 0 should be 0.0000; yours: nan"),
-    (lambda n, d: table(n, d) @ torch.eye(3), "your code stopped with RuntimeError"),
+    (lambda n, d: like_tensor2tensor(n, d), "you divide by size - 2 in the exponent, as some libraries do"),
+    (lambda n, d: in_halves(like_tensor2tensor(n, d)), "first all sines, then all cosines, and you divide by size - 2"),
+    (lambda n, d: table(n, d).half(), "torch.float16 has three digits at most"),
+    (lambda n, d: table(n, d, skip=1), "your pairs start from 1"),
+    (lambda n, d: -table(n, d), "for 5 steps and size 8, position 0 should be [0.000, 1.000"),
+    (lambda n, d: table(n, d) * math.nan, "there is a NaN in your answer"),
+    (lambda n, d: table(n, d) @ torch.eye(3), "for 5 steps and size 8, your code stopped with RuntimeError"),
 ]
 
 
@@ -155,11 +170,42 @@ def with_last(column):
     return answer
 
 
+def by_size(steps, size, divisor):
+    angles = torch.arange(steps)[:, None] / 10000.0 ** (torch.arange(0, size, 2) / divisor)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :size]
+
+
+def filled(steps, size, cosines):
+    """As many libraries fill their table, with these of the cosines."""
+    angles = torch.arange(steps)[:, None] / 10000.0 ** (torch.arange(0, size, 2) / size)
+    answer = torch.zeros(steps, size)
+    answer[:, 0::2] = angles.sin()
+    answer[:, 1::2] = angles.cos()[:, cosines]
+    return answer
+
+
+def first_cosine_left_out(steps, size):
+    return filled(steps, size, slice(size % 2, None))
+
+
+def only_odd(steps, size):
+    return filled(steps, size, slice(0, -1))
+
+
+def fails_at_1(steps, size):
+    table(steps, size)[0, 1]
+    return table(steps, size)
+
+
 WRONG_ANY_TABLES = [
     (lambda n, d: table(n, d - d % 2), "for size 5 your table has 4 columns"),
     (lambda n, d: table(n, d + d % 2), "for size 5 your table has 6 columns"),
     (lambda n, d: table(n, d + d % 2)[:, :d], "for size 5 you divide by 6 in the exponent"),
     (lambda n, d: torch.cat([table(n, d - d % 2), torch.zeros(n, d % 2)], 1), "the last column is all zeros"),
+    (lambda n, d: by_size(n, d, d - d % 2 or 1), "for size 5 you divide by 4 in the exponent"),
+    (first_cosine_left_out, "for size 5 you left the *first* cosine out"),
+    (only_odd, "for 5 steps and size 8, your code stopped with RuntimeError"),
+    (fails_at_1, "for 4 steps and size 1, your code stopped with IndexError"),
     (with_last(lambda i, d: 0 * i), "for size 5 the last column is all zeros"),
     (with_last(lambda i, d: (i * 10000 ** (-(d - 1) / d)).cos()), "the *cosine* of the last hand"),
     (with_last(lambda i, d: (i * 10000 ** (-(d - 3) / d)).sin()), "the sine of the hand before the last"),
@@ -167,7 +213,7 @@ WRONG_ANY_TABLES = [
     (with_last(lambda i, d: i), "for size 5 the last column should be the sine of the last hand; yours is something"),
     (lambda n, d: table(n, d, start=1), "your positions start from 1"),
     (lambda n, d: table(n, d, second=torch.sin), "sines everywhere"),
-    (lambda n, d: table(n, d).T, "lies on its side"),
+    (lambda n, d: table(n, d).T, "your table is transposed"),
 ]  # fmt: skip
 
 
@@ -190,8 +236,8 @@ def turn(k, j, size, *, factor=2, sign=-1, rows=lambda c, s: [[c, s], [-s, c]], 
 
 WRONG_TURNS = [
     (lambda *args: turn(*args).T, "it turns the other way, by -k"),
-    (lambda *args: turn(*args, rows=lambda c, s: [[s, c], [c, -s]]), "sine and cosine have changed places"),
-    (lambda *args: turn(*args, rows=lambda c, s: [[s, c], [-c, s]]), "sine and cosine have changed places"),
+    (lambda *args: turn(*args, rows=lambda c, s: [[s, c], [c, -s]]), "sine and cosine are exchanged"),
+    (lambda *args: turn(*args, rows=lambda c, s: [[s, c], [-c, s]]), "sine and cosine are exchanged"),
     (lambda *args: turn(*args, rows=lambda c, s: [[c, s], [s, c]]), "a minus is missing"),
     (lambda *args: turn(*args, rows=lambda c, s: [[c, s], [s, -c]]), "a mirror, not a turn"),
     (lambda *args: turn(*args, rows=lambda c, s: [[c, -s], [-s, c]]), "one minus too many"),
@@ -201,13 +247,18 @@ WRONG_TURNS = [
     (lambda *args: turn(*args, factor=1), "yours is j/size"),
     (lambda *args: turn(*args, sign=1), "divide k by it"),
     (lambda *args: turn(*args, angle=math.radians), "taken for degrees"),
+    (
+        lambda k, j, size: turn(k, j - 1, size),
+        "pairs count from 0: the exponent is 2j/size, and yours is 2(j - 1)",
+    ),
+    (lambda k, j, size: turn(k, j, 8), "your size is always 8: take the size that was asked for, here 24"),
     (lambda k, j, size: turn(abs(k), j, size), "for k = -3: it turns forwards although k is negative"),
     (lambda k, j, size: rotation(k, size), "the matrix of the whole row"),
     (lambda *args: turn(*args)[0], "should have shape (2, 2); yours: (2,)"),
     (lambda *args: turn(*args).tolist(), "of type list"),
     (
         lambda *args: torch.eye(2),
-        "for k = 2, j = 1, size 8 the matrix should be [0.980 0.199; -0.199 0.980]; yours: [1.0",
+        "for k = 2, j = 3, size 24 the matrix should be [[0.980, 0.199], [-0.199, 0.980]]; yours: [[1.000",
     ),
     (lambda k, j, size: turn(k, j), "your code stopped with TypeError"),
 ]

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 import torch
 
@@ -54,6 +55,21 @@ def places(totals, log_probs, finished, eos, width):
     return found, parents, parents * log_probs.shape[1] + tokens
 
 
+def divided_by(totals, log_probs, finished, eos, width, number):
+    found, parents, tokens = step(totals, log_probs, finished, eos, width)
+    flat = parents * log_probs.shape[1] + tokens
+    return found, flat // number, flat % number
+
+
+def fractions(totals, log_probs, finished, eos, width):
+    found, parents, tokens = step(totals, log_probs, finished, eos, width)
+    return found, parents + tokens / log_probs.shape[1], tokens
+
+
+def at_no_cost(totals, log_probs, finished, eos, width):
+    return step(totals, log_probs.masked_fill(finished[:, None], 0.0), finished, eos, width, end=False)
+
+
 def one_child_each(totals, log_probs):
     best, tokens = (totals[:, None] + log_probs).max(1)
     return best, torch.arange(len(totals)), tokens
@@ -68,8 +84,14 @@ WRONG_STEPS = [
     (lambda totals, log_probs, *rest: one_child_each(totals, log_probs), "the best extension of *each* beam"),
     (
         lambda totals, log_probs, finished, eos, width: step(totals, log_probs, finished, 0, width),
-        "the tokens should be",
+        "`eos` is not always token 0: here it is 4",
     ),
+    (lambda *args: divided_by(*args, args[-1]), "you divided by the wrong number"),
+    (lambda *args: divided_by(*args, len(args[0])), "you divided by the wrong number"),
+    (fractions, "the parents are fractions"),
+    (lambda *args: step(args[0].masked_fill(args[2], 0.0), *args[1:]), "the total of a finished beam has become 0"),
+    (at_no_cost, "a finished beam is extended by every token"),
+    (lambda totals, *rest: step(totals[None], *rest), "your code stopped with"),
     (without_the_finished, "a finished beam is gone"),
     (lambda *args: step(*args, base=torch.zeros_like), "the totals are missing"),
     (lambda *args: step(*args, base=torch.zeros_like, end=False), "the totals are missing"),
@@ -81,7 +103,8 @@ WRONG_STEPS = [
     (lambda *args: step(*args, end=False), "you extended a finished beam"),
     (lambda *args: (step(*args)[0], step(*args)[2], step(*args)[1]), "parents and tokens are exchanged"),
     (lambda *args: [part.flip(0) for part in step(*args)], "in another order"),
-    (places, "the tokens are places in the flat table"),
+    (lambda *args: [part.roll(1) for part in step(*args)], "in another order"),
+    (places, "the tokens are indices into the flat table"),
     (each_its_share, "the totals are right. The tokens should be"),
     (lambda *args: step(*args)[:2], "return three things"),
     (lambda *args: [part[:1] for part in step(*args)], "should have shape (2,)"),
@@ -125,6 +148,15 @@ def spoils(log_probs, lengths, alpha):
     return score(log_probs, lengths, alpha)
 
 
+def filled_with_infinity(log_probs, lengths, alpha):
+    return score(
+        log_probs.masked_fill(torch.arange(log_probs.shape[1]) >= lengths[:, None], -INF),
+        lengths,
+        alpha,
+        wide=(True, False),
+    )
+
+
 WRONG_SCORES = [
     (lambda *args: score(*args, wide=(True, True)), "in the sum and in the length"),
     (lambda *args: score(*args, wide=(True, False)), "the *sum* still has"),
@@ -146,7 +178,12 @@ WRONG_SCORES = [
     (lambda *args: score(*args)[:1], "one score for each row"),
     (lambda *args: score(*args).tolist(), "of type list"),
     (lambda *args: score(*args) + 1, "the scores are ["),
-    (spoils, "an argument has changed"),
+    (spoils, "`log_probs` has changed"),
+    (lambda *args: score(*args[:2], 0.6), "alpha is always 0.6 in yours: here it is 1.0"),
+    (lambda a, n, alpha: score(a, n.clone().fill_(n.max()), alpha), "all rows have the longest length"),
+    (lambda a, n, alpha: score(a, n, alpha, penalty=lambda n, a: ((5 + n.max()) / 6) ** a), "penalty of the longest"),
+    (lambda a, n, alpha: score(a[:, : n.max()], n, alpha, wide=(True, False)), "summed as far as the longest"),
+    (filled_with_infinity, "a sum with minus infinity in it is minus infinity"),
     (lambda log_probs, lengths, alpha: log_probs[:, lengths.max() + 3], "your code stopped with IndexError"),
 ]
 
@@ -170,8 +207,8 @@ def test_right_scores(answer, capsys):
 @pytest.mark.parametrize(
     ("answer", "diagnosis"),
     [
-        ((2, -2.24), "still on the thick way"),
-        ((4, -2.24), "off the way already"),
+        ((2, -2.24), "still on the thick line"),
+        ((4, -2.24), "has left the best sentence already"),
         ((5, -2.24), "off it for some time"),
         ((9, -2.24), "the steps are 1 to 5"),
         ((3, 2.24), "has a minus"),
@@ -181,6 +218,8 @@ def test_right_scores(answer, capsys):
         ((3, -0.60), "the log-probability of one token"),
         ((3, -0.11), "the log-probability of one token"),
         ((3, -7.0), "the last box with a G"),
+        ((3, math.nan), "give two numbers, without quotes; yours is nan"),
+        ((math.nan, -2.24), "give two numbers, without quotes; yours is nan"),
         ((3, "-2.24"), "without quotes"),
         (3, "two numbers in brackets"),
     ],
@@ -190,7 +229,7 @@ def test_wrong_readings_of_the_tree(answer, diagnosis, capsys):
     assert said.startswith("Exercise 10.3: not yet.") and diagnosis.lower() in said.lower()
 
 
-@pytest.mark.parametrize("answer", [(3, -2.24), [3.0, -2.244]])
+@pytest.mark.parametrize("answer", [(3, -2.24), [3.0, -2.244], (torch.tensor(3), np.float32(-2.24))])
 def test_right_readings_of_the_tree(answer, capsys):
     assert said_by(lesson10.check_misled, answer, capsys) == "Exercise 10.3: right!\n"
 

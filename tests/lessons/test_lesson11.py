@@ -1,8 +1,10 @@
 """The checks of lesson 11: right answers, typical wrong ones, and what the pictures of the lesson show."""
 
 import itertools
+import math
 import random
 
+import numpy as np
 import pytest
 import torch
 
@@ -44,7 +46,7 @@ WRONG_SCORES = [
     (lambda weights, places: right_scores(weights, places) * len(places), "these are counts"),
     (lambda weights, places: right_scores(weights, places) * len(places) / weights.shape[1], "not by all rows"),
     (lambda *args: 1 - right_scores(*args), "the shares of misses"),
-    (lambda *args: right_scores(*args).mean().expand(3), "thrown together"),
+    (lambda *args: right_scores(*args).mean().expand(len(args[0])), "thrown together"),
     (
         lambda weights, places: (
             torch.stack([torch.isin(weights.argmax(-2)[:, row], torch.tensor(columns)) for row, columns in places])
@@ -53,10 +55,19 @@ WRONG_SCORES = [
         ),
         "largest weight of each *column*",
     ),
-    (lambda *args: right_scores(*args).mean(), "shape (3,); yours: ()"),
+    (
+        lambda weights, places: right_scores(weights.mean(0, keepdim=True), places).expand(len(weights)),
+        "of the heads first",
+    ),
+    (lambda weights, places: right_scores(weights, list(enumerate(c for _, c in places))), "the rows 0, 1, 2"),
+    (lambda weights, places: right_scores(weights, [*dict(places).items()]), "a row that comes twice counts twice"),
+    (by_rule(lambda row, columns: bool(set(row.topk(2).indices.tolist()) & set(columns))), "the *two* largest weights"),
+    (lambda weights, places: right_scores(weights[:2], places), "should have shape (3,); yours: (2,)"),
+    (lambda weights, places: torch.stack([right_scores(weights, places)[i] for i in range(3)]), "your code stopped"),
+    (lambda *args: right_scores(*args).mean(), "should have shape (3,); yours: ()"),
     (lambda *args: right_scores(*args).tolist(), "return a tensor; yours is of type list"),
     (lambda *args: torch.full((3,), 0.123), "the shares should be"),
-    (changes_places, "one of the arguments has changed"),
+    (changes_places, "`places` has changed"),
     (lambda weights, places: weights @ weights, "your code stopped with RuntimeError"),
 ]
 
@@ -99,6 +110,10 @@ def in_place(weights):
     return weights.mean((0, 1))
 
 
+def of_size_4(weights):
+    return by_hand(weights, torch.matmul, start=torch.eye(4), same=torch.eye(4))
+
+
 WRONG_ROLLOUTS = [
     (lambda weights: right_rollout(weights, same=0.0, half=1.0), "the identity is missing"),
     (lambda weights: right_rollout(weights, half=1.0), "did not halve"),
@@ -117,9 +132,21 @@ WRONG_ROLLOUTS = [
     (lambda weights: by_hand(weights, lambda mixed, total: mixed @ total, same=1), "you added 1 to every entry"),
     (lambda weights: by_hand(weights, lambda mixed, total: mixed + total, start=torch.zeros(4, 4)), "added the layers"),
     (lambda weights: by_hand(weights, lambda mixed, total: mixed + total), "you added the layers up"),
+    (lambda weights: right_rollout(weights, same=0.5, half=1.0), "you halved the identity alone"),
+    (lambda weights: right_rollout(weights, same=2.0), "you halved the mean alone"),
+    (lambda weights: right_rollout(weights[1:]), "layer 0 is missing"),
+    (lambda weights: right_rollout(weights.transpose(0, 1)), "axis 0 counts layers, axis 1 heads"),
+    (
+        lambda weights: sum(right_rollout(weights[:, [h]]) for h in range(weights.shape[1])) / weights.shape[1],
+        "you rolled out each head by itself",
+    ),
+    (of_size_4, "your code stopped with RuntimeError"),
     (lambda weights: 2 * right_rollout(weights), "should sum to 1"),
     (lambda weights: right_rollout(weights).roll(1, -1), "the first row should be"),
-    (lambda weights: right_rollout(weights)[None], "the shape should be (words, words)"),
+    (
+        lambda weights: right_rollout(weights)[None],
+        "the answer, (words, words), should have shape (4, 4); yours: (1, 4, 4)",
+    ),
     (lambda weights: right_rollout(weights).tolist(), "return a tensor"),
     (in_place, "`weights` has changed"),
     (lambda weights: torch.eye(3) @ weights, "your code stopped with RuntimeError"),
@@ -202,12 +229,25 @@ def second_last(may):
     return may & (to_come == to_come.max(-1, keepdim=True).values.clamp(max=2))
 
 
+def itself(may):
+    return torch.eye(may.shape[-1], dtype=torch.bool) & may
+
+
+def keeps_its_weight(head, weights, may):
+    edited = weights.clone()
+    edited[:, head] *= last_of(may[:, head])
+    return edited
+
+
 WRONG_EDITS = [
     (writes_into, "`weights` has changed"),
     (a_sentence, "you edited a *sentence*, not a head"),
     (only, "the other heads have become 0"),
     (lambda head, weights, may: last_of(may).float(), "only head 1 should change"),
     (lambda head, weights, may: weights.clone(), "still has its own weights"),
+    (lambda head, *rest: right_edit(head, *rest, rule=itself), "each query looks at itself"),
+    (keeps_its_weight, "the last key has kept its own weight: it gets 1"),
+    (lambda head, weights, may: right_edit(head, weights, may).bool(), "should be torch.float32; yours: torch.bool"),
     (lambda head, *rest: right_edit(head, *rest, rule=spread), "this is `uniform`"),
     (lambda head, *rest: right_edit(head, *rest, rule=last_place), "where nothing may be attended"),
     (lambda head, *rest: right_edit(head, *rest, rule=lambda may: may & (may.cumsum(-1) == 1)), "the *first* key"),
@@ -215,7 +255,7 @@ WRONG_EDITS = [
     (lambda head, *rest: right_edit(head, *rest, rule=lambda may: last_of(may) / last_of(may).sum(-1, True)), "a NaN"),
     (lambda head, *rest: right_edit(head, *rest, rule=second_last), "not on the *last* key"),
     (lambda head, *rest: right_edit(head, *rest, rule=lambda may: 0.5 * last_of(may)), "sums to 0.50"),
-    (lambda head, weights, may: weights[:, head], "keep the shape (2, 3, 4, 4); yours: (2, 4, 4)"),
+    (lambda head, weights, may: weights[:, head], "should have shape (2, 3, 4, 4); yours: (2, 4, 4)"),
     (lambda head, weights, may: 1.0, "return a tensor; yours is of type float"),
     (lambda head, weights, may: weights[head + 5], "your code stopped with IndexError"),
 ]
@@ -258,6 +298,12 @@ def read(layer_and_head, percent, capsys):
         ((2, 4), 83.3, "counted from 0"),
         ((1, 0), 83.3, "has a larger number"),
         (3, 83.3, "two numbers in brackets"),
+        (
+            ("1", "3"),
+            83.3,
+            "give two numbers in brackets for 1, the layer and the head, such as (0, 3); yours is of type str",
+        ),
+        ((1, 3), math.nan, "give a number of percent for 2; yours is nan"),
         ((1, 3), None, "2 is still to come"),
         ((1, 3), "83", "of type str"),
         ((1, 3), 0.83, "give percent"),
@@ -271,8 +317,8 @@ def read(layer_and_head, percent, capsys):
         ((1, 3), 95.5, "in a column of *because*"),
         ((1, 3), 90.3, "the construction *because*"),
         ((1, 3), 95.2, "causal 1.2 is still there"),
-        ((1, 3), 50, "50 does not stand in this row and column. The picture is in section 8"),
-        ((1, 3), 85, "85 does not stand"),
+        ((1, 3), 50, "50 is not in this row and column. The picture is in section 8"),
+        ((1, 3), 85, "85 is not in this row and column"),
     ],
 )
 def test_wrong_readings(layer_and_head, percent, diagnosis, capsys):
@@ -281,7 +327,7 @@ def test_wrong_readings(layer_and_head, percent, diagnosis, capsys):
 
 
 def test_right_readings(capsys):
-    for answer, percent in (((1, 3), 83.3), ([1, 3], 83.3), ((1, 3), 83)):
+    for answer, percent in (((1, 3), 83.3), ([1, 3], 83.3), ((1, 3), 83), ((1.0, np.int64(3)), torch.tensor(83.3))):
         assert read(answer, percent, capsys) == "Exercise 11.4: right!\n"
     assert read(None, None, capsys) == "Exercise 11.4: not tried yet.\n"
 
