@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from .crashes import explain_crash
-from .plain import as_numbers, is_close, numbers, product, shown, softmax, table, transposed
+from .plain import Answer, Numbers, as_numbers, is_close, numbers, product, shown, softmax, table, transposed
 
 __all__ = [
     "NotTried", "Wrong", "avoids", "called", "check", "examine_row", "has_dtype", "has_parts", "has_shape", "is_close",
@@ -63,7 +63,7 @@ def check(exercise: str, section: str) -> Callable:
 
     def decorate(examine: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(examine)
-        def run(answer: Any, *context: Any) -> None:
+        def run(answer: Answer, *context: object) -> None:
             try:
                 examine(_tried(answer) if callable(answer) else _given(answer), *context)
             except NotTried:
@@ -81,7 +81,7 @@ def check(exercise: str, section: str) -> Callable:
     return decorate
 
 
-def _given(answer: Any) -> Any:
+def _given(answer: Answer) -> Answer:
     if answer is None:
         raise NotTried
     return answer
@@ -105,7 +105,7 @@ def _say_wrong(exercise: str, section: str, diagnosis: str) -> None:
 # ---- the call ----
 
 
-def called(function: Callable, *arguments: Any) -> Any:
+def called(function: Callable, *arguments: object) -> Answer:
     """What the learner's function returns; `Wrong` if it changed an argument, `NotTried` if it returns None."""
     before = [_copied(argument) for argument in arguments]
     answer = _given(function(*arguments))
@@ -120,13 +120,13 @@ def called(function: Callable, *arguments: Any) -> Any:
     return answer
 
 
-def _copied(argument: Any) -> Any:
+def _copied(argument: Answer) -> Any:
     if isinstance(argument, Tensor):
         return argument.detach().clone()
     return copy.deepcopy(argument) if isinstance(argument, list | dict | set | tuple) else argument
 
 
-def _unchanged(argument: Any, kept: Any) -> bool:
+def _unchanged(argument: Answer, kept: Answer) -> bool:
     if isinstance(argument, Tensor):
         same = argument.shape == kept.shape and argument.dtype == kept.dtype
         return same and torch.allclose(argument.detach(), kept, rtol=0, atol=0, equal_nan=True)
@@ -161,7 +161,7 @@ def _names(code: CodeType) -> Iterable[str]:
 # ---- the form of an answer ----
 
 
-def number(answer: Any, wanted: str = "give a number", whole: bool = False) -> int | float:
+def number(answer: Answer, wanted: str = "give a number", whole: bool = False) -> int | float:
     """The answer as a Python number. NumPy's numbers count, and tensors of one entry; `4.0` is whole.
 
     Args:
@@ -180,7 +180,7 @@ def number(answer: Any, wanted: str = "give a number", whole: bool = False) -> i
     return int(float(answer)) if whole else answer if isinstance(answer, int) else float(answer)
 
 
-def has_parts(answer: Any, *names: str) -> Sequence[Any]:
+def has_parts(answer: Answer, *names: str) -> Sequence[Answer]:
     """The parts of a tuple or list of this length: `weights, contexts = has_parts(answer, "weights", "contexts")`."""
     if not isinstance(answer, tuple | list) or len(answer) != len(names):
         listed = ", ".join(f"the {name}" for name in names[:-1]) + f" and the {names[-1]}"
@@ -188,7 +188,7 @@ def has_parts(answer: Any, *names: str) -> Sequence[Any]:
     return answer
 
 
-def has_shape(answer: Any, shape: Sequence[int], name: str = "answer", mistakes: Mapping | None = None) -> None:
+def has_shape(answer: Answer, shape: Sequence[int], name: str = "answer", mistakes: Mapping | None = None) -> None:
     """`Wrong` unless the answer is a tensor of this shape; `mistakes` gives other shapes their diagnosis."""
     shape = tuple(shape)
     if not isinstance(answer, Tensor):
@@ -216,8 +216,8 @@ def has_dtype(answer: Tensor, dtype: torch.dtype, name: str = "answer", because:
 
 
 def matches(
-    answer: Any,
-    expected: Any,
+    answer: Answer,
+    expected: Numbers,
     mistakes: Mistakes = (),
     *,
     otherwise: str | Callable[[], str] = "",
@@ -244,7 +244,7 @@ def matches(
     raise Wrong(f"{said}{_pattern(answer, expected, within)}")
 
 
-def _first_row_off(answer: Any, expected: Any, axes: Sequence[str], within: float) -> str:
+def _first_row_off(answer: Answer, expected: Numbers, axes: Sequence[str], within: float) -> str:
     where = []
     given, right = numbers(answer), numbers(expected)
     while isinstance(right, list) and right and isinstance(right[0], list):
@@ -255,7 +255,7 @@ def _first_row_off(answer: Any, expected: Any, axes: Sequence[str], within: floa
     return f"{', '.join(where) or 'the answer'} should be {shown(right)}; yours: {shown(given)}."
 
 
-def _pattern(answer: Any, expected: Any, within: float) -> str:
+def _pattern(answer: Answer, expected: Numbers, within: float) -> str:
     """What all numbers have in common that are off, if anything."""
     given, right = as_numbers(answer), as_numbers(expected)
     if given is None or right is None or given.shape != right.shape or right.numel() < 2:
@@ -283,7 +283,7 @@ def _pattern(answer: Any, expected: Any, within: float) -> str:
     return ""
 
 
-def examine_row(answer: object, attention: Any, query: str) -> None:
+def examine_row(answer: object, attention: Answer, query: str) -> None:
     """Is `answer` the key that the row `query` of an attention map looks at most? Raises `Wrong` if not."""
     if not isinstance(answer, str):
         raise Wrong(f"give the word in quotes; yours is of type {type(answer).__name__}.")

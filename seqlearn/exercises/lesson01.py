@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
 from .checking import NotTried, Wrong, avoids, called, check, has_parts, has_shape, matches
+from .plain import Answer
 
 Pairs: TypeAlias = list[tuple[str, str]]
 
@@ -115,7 +116,7 @@ def _merged(word: str, merges: Pairs, fits=lambda a, b, pair: (a, b) == pair, on
 def check_split_by_source(split_by_source: Callable[..., tuple[list, list]]) -> None:
     """Try out `split_by_source(pairs, share, seed)` -> (train, held out)."""
 
-    def split(pairs: Pairs, share: float = 0.2, seed: int = 1) -> Sequence[Any]:
+    def split(pairs: Pairs, share: float = 0.2, seed: int = 1) -> Sequence[Answer]:
         return has_parts(called(split_by_source, pairs, share, seed), "train pairs", "held-out pairs")
 
     def held_out(pairs: Pairs, seed: int = 1) -> list[str]:

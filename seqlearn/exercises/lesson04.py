@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from .checking import Wrong, called, check, has_parts, has_shape, matches, number
-from .plain import is_close, numbers, product, shown, softmax, table, transposed
+from .plain import Numbers, is_close, numbers, product, shown, softmax, table, transposed
 
 TOKENS = ("the", "girl", "washes", "the", "red", "apple", "and", "eats", "it", ".")
 
@@ -79,7 +78,7 @@ def _weights(scores: list, may: list, scale: float, hidden: float = -math.inf) -
     ]))  # fmt: skip
 
 
-def _wrong_weights(queries: list, keys: list, values: list, may: list) -> dict[str, Any]:
+def _wrong_weights(queries: list, keys: list, values: list, may: list) -> dict[str, Numbers]:
     """Diagnosis -> the weights of a usual mistake."""
     d, n, m, e, batch = len(keys[0][0]), len(queries[0]), len(keys[0]), len(values[0][0]), len(queries)
     scores, mask = _scores(queries, keys), torch.tensor(may, dtype=torch.bool)
@@ -180,10 +179,10 @@ JOINS: dict[str, Callable[[float, float], float]] = {
 }  # fmt: skip
 
 
-def _wrong_scores(queries, keys, W_q, W_k, w_v) -> dict[str, Any]:
+def _wrong_scores(queries, keys, W_q, W_k, w_v) -> dict[str, Numbers]:
     """Diagnosis -> the scores of a usual mistake."""
     right, h, flat = _additive(queries, keys, W_q, W_k, w_v), len(w_v), JOINS["the tanh is missing."]
-    mistakes: dict[str, Any] = {
+    mistakes: dict[str, Numbers] = {
         "a row for each key, a column for each query: it should be the other way round.":
             [transposed(rows) for rows in right],
         "these are the weights: return the scores, before the softmax.":

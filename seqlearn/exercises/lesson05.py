@@ -213,7 +213,7 @@ def _gru(
 
 
 GATES = ("reset", "update", "new")
-GRU_MISTAKES: dict[str, dict[str, Any]] = {
+GRU_MISTAKES: dict[str, dict[str, Any]] = {  # Any: options of `_gru` that make a mistake
     "the update gate is upside down: z keeps the *old* state, 1 - z takes the new one.":
         {"mix": lambda z, new, old: z * new + (1 - z) * old},
     "these are the new values alone: now mix them with the old state, as the update gate says.":

@@ -113,7 +113,7 @@ def _step(totals, log_probs, finished, eos, width, *, ended="eos", each=False, l
 
 
 ADDED = "you added probabilities: add the log-probabilities as they are, without exp."
-STEP_MISTAKES: list[tuple[str, dict[str, Any]]] = [
+STEP_MISTAKES: list[tuple[str, dict[str, Any]]] = [  # Any: options of `_step` that make a mistake
     ("you kept the *worst* ones: the largest totals are the best (they are below 0).", {"largest": False}),
     ("the totals are missing: an extension is worth its beam's total *plus* the new log-probability.",
      {"worth": lambda total, log_prob: log_prob}),

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
 
+Answer: TypeAlias = Any  # whatever a learner writes
+Numbers: TypeAlias = Any  # a tensor, a number, or nested lists of numbers
+
 MOST_SHOWN = 12  # numbers of one row in a message
 
 
-def is_close(answer: Any, expected: Any, within: float = 1e-4) -> bool:
+def is_close(answer: Answer, expected: Numbers, within: float = 1e-4) -> bool:
     """Whether two tensors, numbers or nested lists have one shape and differ by at most `within`; NaN equals nothing.
 
     What holds no numbers, such as a list of words, is compared with `==`.
@@ -23,7 +26,7 @@ def is_close(answer: Any, expected: Any, within: float = 1e-4) -> bool:
     return one.shape == other.shape and torch.allclose(one, other, rtol=0, atol=within)
 
 
-def as_numbers(value: Any) -> Tensor | None:
+def as_numbers(value: Answer) -> Tensor | None:
     """A float64 copy of a tensor, a number or nested lists; None for anything else."""
     try:
         if isinstance(value, list | tuple) and any(isinstance(part, Tensor) for part in value):
@@ -34,13 +37,13 @@ def as_numbers(value: Any) -> Tensor | None:
         return None
 
 
-def numbers(answer: Any) -> Any:
+def numbers(answer: Answer) -> Numbers:
     """The entries as Python floats: nested lists for a tensor, one float for a number."""
     found = as_numbers(answer)
     return answer if found is None else found.tolist()
 
 
-def shown(values: Any, form: str = ".3f") -> str:
+def shown(values: Answer, form: str = ".3f") -> str:
     """Numbers as text, such as `[0.250, 0.750]`; whole numbers and truth values without decimals."""
     values = values.detach().cpu().tolist() if isinstance(values, Tensor) else values
     if isinstance(values, list | tuple):
@@ -69,7 +72,7 @@ def transposed(rows: Sequence[Sequence[float]]) -> list[list[float]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-def table(shape: Sequence[int], rule: Callable[..., Any], *index: int) -> Any:
+def table(shape: Sequence[int], rule: Callable[..., object], *index: int) -> Numbers:
     """Nested lists of a shape, entry by entry: `table((2, 3), lambda row, column: column <= row)`."""
     if not shape:
         return rule(*index)

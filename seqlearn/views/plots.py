@@ -14,13 +14,14 @@ from IPython.display import display
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from torch import nn
 
 from ..training.loop import History
 from .maps import all_heads, grid, heatmap
 from .shared.axes import figure_of, new_axes
 from .shared.colours import CMAP, MASKED, ODD, OPEN, TRAIN, VALID
 from .shared.fonts import any_script, drawable, literal
-from .shared.types import Style
+from .shared.types import Data, Style
 
 __all__ = [
     "CMAP", "MASKED", "ODD", "OPEN", "TRAIN", "VALID", "LivePlot", "all_heads", "bars", "grid", "heatmap",

@@ -40,8 +40,11 @@ class View(anywidget.AnyWidget):
     """All that is drawn: texts, numbers, lists of them, and tensors that went through `pack`."""
 
     def __init_subclass__(
-        cls, folder: Path | None = None, shared: Sequence[str] = (), **kwargs: Any
-    ) -> None:  # of anywidget
+        cls,
+        folder: Path | None = None,
+        shared: Sequence[str] = (),
+        **kwargs: Any,  # of anywidget
+    ) -> None:
         if folder is not None:
             parts = [*(SHARED / name for name in ("base", "heatmap", *shared)), folder / "view"]
             cls._javascript = "\n".join([as_javascript(), *_texts(parts, ".js")])
