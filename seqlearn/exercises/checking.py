@@ -120,7 +120,7 @@ def called(function: Callable, *arguments: object) -> Answer:
     return answer
 
 
-def _copied(argument: Answer) -> Any:
+def _copied(argument: Answer) -> Answer:
     if isinstance(argument, Tensor):
         return argument.detach().clone()
     return copy.deepcopy(argument) if isinstance(argument, list | dict | set | tuple) else argument

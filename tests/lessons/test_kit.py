@@ -241,6 +241,7 @@ CRASHES = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:The use of `x.T`")
 @pytest.mark.parametrize(("body", "arguments", "told"), CRASHES)
 def test_a_crash_names_the_line_the_shapes_and_the_slip(body, arguments, told):
     names = "scores, values" if "scores" in body else ", ".join("x y".split()[: len(arguments)])
