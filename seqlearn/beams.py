@@ -158,7 +158,7 @@ class Extensions:
 
         Args:
             at_limit: for each sentence, whether its extensions are as long as allowed, and so all complete.
-            refill: whether a complete extension gives its place to the next best one.
+            refill: whether the next best extension replaces a complete one.
         """
         best = beams.extend(candidates, width * (1 + refill))
         all_complete = torch.tensor(at_limit, device=best.totals.device).unsqueeze(1)

@@ -5,7 +5,9 @@ command line:
 
     register(ModelSpec("my-model", "what it is", my_model, settings=(Setting("width", "of the layer"),), lr=1e-2))
 
-`my_model(source_vocab_size, target_vocab_size, *, width=64)` builds it, under the contract of `seqlearn.nn.contract`.
+`my_model(source_vocab_size, target_vocab_size, width=64)` returns an `EncoderDecoder` under the contract of
+`seqlearn.nn.contract`. The command line knows the models that this module registers, so add the call at the end of the
+module. A program of your own may call `register` itself, before it makes or loads a `Translator` with the model.
 """
 
 from __future__ import annotations

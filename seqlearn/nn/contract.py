@@ -27,9 +27,9 @@ thin wrapper. Here is a complete model. It knows nothing of languages: it copies
 >>> from dataclasses import dataclass, replace
 >>> from seqlearn.decoding import beam_search
 >>> @dataclass(frozen=True)
-... class Position:
+... class CopyState:
 ...     source: torch.Tensor  # (rows, source)
-...     step: int = 0  # how many tokens were read
+...     length: int = 0  # how many tokens were read
 ...     def select(self, rows):
 ...         return replace(self, source=self.source[rows])
 >>> class CopyEncoder(torch.nn.Module):
@@ -37,11 +37,11 @@ thin wrapper. Here is a complete model. It knows nothing of languages: it copies
 ...         return source
 >>> class CopyDecoder(torch.nn.Module):
 ...     def init_state(self, memory):
-...         return Position(memory)
+...         return CopyState(memory)
 ...     def forward(self, tokens, state):
-...         end = state.step + tokens.shape[1]
-...         wanted = state.source[:, state.step : end]
-...         return torch.nn.functional.one_hot(wanted, 10) * 9.0, replace(state, step=end)
+...         end = state.length + tokens.shape[1]
+...         wanted = state.source[:, state.length : end]
+...         return torch.nn.functional.one_hot(wanted, 10) * 9.0, replace(state, length=end)
 >>> model = EncoderDecoder(CopyEncoder(), CopyDecoder())
 >>> source, source_lens = torch.tensor([[5, 7, 6, 2]]), torch.tensor([4])  # 2 is <eos>
 >>> [[best]] = beam_search(model, source, source_lens, bos=1, eos=2, width=2)
