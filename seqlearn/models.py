@@ -171,7 +171,7 @@ register(
             Setting("num_layers", "blocks on each side", "layers", least=1),
             DROPOUT,
             Setting("norm_first", "layer norm before or after each sublayer", "norm", {"pre": True, "post": False}),
-            Setting("positions", "how the model learns the order of tokens", choices=_words(POSITIONS)),
+            Setting("positions", "how the model knows the order of tokens", choices=_words(POSITIONS)),
             Setting("bias", "whether the projections of the attention have a bias"),
             Setting("max_steps", "the number of positions, for learned positions", least=1),
             Setting("tie", "whether the output layer shares the embedding matrix"),

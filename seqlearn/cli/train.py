@@ -150,11 +150,12 @@ def train(
     ] = "bahdanau",
     tokens: Annotated[str, typer.Option(help="word, or bpe: pieces of words, for any script.")] = "word",
     vocab_size: Annotated[int, typer.Option(min=10, help="The most tokens of each side, with --tokens bpe.")] = 8000,
-    max_length: Annotated[int, typer.Option(min=1, help="Leave out pairs with more tokens, and count them.")] = 256,
+    max_length: Annotated[int, typer.Option(min=1, help="Leave out pairs with more tokens on a side.")] = 256,
     min_freq: Annotated[
-        int | None, typer.Option(min=1, help="Rarer words become <unk>.", show_default="builtin 1, else 2")
+        int | None,
+        typer.Option(min=1, help="Words that occur less often become <unk>.", show_default="builtin 1, else 2"),
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="Times through the training data.")] = 4,
+    epochs: Annotated[int, typer.Option(min=1, help="How many times training goes through its data.")] = 4,
     lr: Annotated[float | None, typer.Option(min=0, help="Peak learning rate.", show_default=_rates("lr"))] = None,
     schedule: Annotated[str, typer.Option(help=f"How the learning rate changes: {', '.join(SCHEDULES)}.")] = "linear",
     warmup: Annotated[
@@ -162,10 +163,10 @@ def train(
         typer.Option(help="Share of training in which the learning rate rises.", show_default=_rates("warmup")),
     ] = None,
     label_smoothing: Annotated[
-        float, typer.Option(min=0, max=0.99, help="Share of the right token's probability that all tokens get.")
+        float, typer.Option(min=0, max=0.99, help="Share of the probability that goes from the right token to all.")
     ] = 0.0,
     batch_size: Annotated[int, typer.Option(min=1, help="Pairs in a batch.")] = 64,
-    accumulate: Annotated[int, typer.Option(min=1, help="Batches in an update.")] = 1,
+    accumulate: Annotated[int, typer.Option(min=1, help="Batches for each update.")] = 1,
     precision: Annotated[
         str | None, typer.Option(help="bf16, where the device has it.", show_default="float32")
     ] = None,

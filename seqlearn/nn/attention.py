@@ -4,8 +4,9 @@ All layers share one contract: `attention(queries, keys, values, mask)`. A decod
 projects the keys once, `project_keys(keys)`, and calls `attend(queries, projected_keys, values, mask)` for each query.
 `MultiHeadAttention` projects the values as well: `project(keys, values)`.
 
-A new score is added in this file alone: write its layer, with `project_keys` and `attend`; add the layer to the type
-`ScoreAttention`; give the score a name in `SCORES`. The models and the command line then offer the score.
+A new score is added in this file alone. Write its layer with `project_keys`, `attend` and `forward`, as in
+`AdditiveAttention`; add the layer to the type `ScoreAttention`; give the score a name in `SCORES`. The models and the
+command line then offer the score.
 """
 
 from __future__ import annotations
