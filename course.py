@@ -338,7 +338,7 @@ def main(arguments):
     try:
         return carry_out(arguments)
     except KeyboardInterrupt:
-        print("\nInterrupted. To go on, run this command again.", file=sys.stderr)
+        print("\nInterrupted. To continue, run this command again.", file=sys.stderr)
         return 130
     except (Stop, OSError) as error:
         print(error if isinstance(error, Stop) else reason(str(error)) or f"The system says: {error}", file=sys.stderr)

@@ -2,7 +2,7 @@
 
 const BOX = { width: 92, height: 40, across: 148, down: 52, top: 28, left: 4 };
 const FATES = {
-  kept: "kept: among the best of its step, so the search goes on from it",
+  kept: "kept: among the best of its step, so the search extends this sentence",
   complete: "complete: the sentence ends here and is set aside",
   beaten: "beaten: among the best, but no continuation could win any more",
   pruned: "pruned: not among the best of its step, and dropped",
