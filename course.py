@@ -35,7 +35,7 @@ LONGEST = 190  # characters below .venv of its longest file: a licence inside to
 PIP = "-m pip install --no-input --no-user --progress-bar off --disable-pip-version-check -c constraints.txt -e .[test]"
 LAST = "import torch, matplotlib.font_manager, seqlearn.d2l_compat as d2l; d2l.at_every_start()"  # make it ready
 NBVAL = "--nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg".split()
-LIMITS = "--nbval-cell-timeout 3600 --nbval-kernel-startup-timeout 600".split()  # seconds; for what hangs, not for slow
+LIMITS = "--nbval-cell-timeout 3600 --nbval-kernel-startup-timeout 600".split()  # seconds: they stop only what hangs
 ONE_PROCESS = (
     r"-[qvl]*[xs][qvlxs]*|--exitfirst|--pdb|--trace|--capture=no|--co|--collect-only|-n.*|--numproc.*|--dist.*"
 )
@@ -84,7 +84,7 @@ class Stop(Exception):
 
 
 def reason(text):
-    """The sentence for what pip or the system wrote, or None."""
+    """The sentence that explains what pip or the system wrote, or None if there is none."""
     for pattern, sentence in REASONS.items():
         match = re.search(pattern, text, re.IGNORECASE)
         if match:
@@ -99,7 +99,7 @@ def check_python(version=sys.version_info):
 
 
 def check_room():
-    """Stop where the set-up cannot succeed."""
+    """Stop if the set-up cannot succeed."""
     if not all(importlib.util.find_spec(module) for module in ("venv", "ensurepip")):
         raise Stop(NO_VENV)
     if shutil.disk_usage(ROOT).free < 2e9:
@@ -109,14 +109,14 @@ def check_room():
 
 
 def check_here(modules):
-    """Stop unless this Python can import `modules` (-P: without a look into this folder)."""
+    """Stop unless this Python can import `modules` (-P: this folder does not count)."""
     asked = subprocess.run([sys.executable, "-P", "-c", "import " + modules], capture_output=True, text=True)
     if asked.returncode:
         raise Stop(NOT_HERE.format(asked.stderr.strip().splitlines()[-1], sys.executable, ROOT))
 
 
 def pins():
-    """What .venv depends on: the pins, this Python, and the path of the folder, as a .venv cannot be moved."""
+    """What .venv depends on, as a text: the pins, this Python, and the path of the folder (a .venv cannot be moved)."""
     import tomllib  # Python 3.11
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -124,13 +124,13 @@ def pins():
 
 
 def is_whole():
-    """Whether .venv exists, is complete, and was made from the present pins."""
+    """Whether .venv exists, is complete, and was made from the current pins."""
     return PYTHON.exists() and (VENV / "stamp").exists() and (VENV / "stamp").read_text("utf-8") == pins()
 
 
 @contextlib.contextmanager
 def alone(path):
-    """Hold the lock file `path`; another call that holds it is waited for. The system frees it when its holders end."""
+    """Hold the lock file `path`; wait while another call holds it. The system frees the lock when its holders end."""
     with open(path, "a", encoding="utf-8") as lock:
         if not locked(lock):
             print("Waiting for another course.py to finish", flush=True)
@@ -140,7 +140,7 @@ def alone(path):
 
 
 def locked(lock):
-    """Try to lock an open file; whether it worked."""
+    """Try to lock an open file, and return whether this worked."""
     try:
         if WINDOWS:
             import msvcrt
@@ -158,7 +158,7 @@ def locked(lock):
 
 
 def set_up():
-    """Make .venv anew, unless another call has just made it."""
+    """Make a new .venv, unless another call has just made one."""
     check_room()
     with alone(ROOT / ".venv.lock") as lock:
         if is_whole():
@@ -213,7 +213,7 @@ def run(python, *arguments, **settings):
             try:
                 return process.wait()
             except KeyboardInterrupt:
-                pass  # the child was interrupted too, and decides what to do
+                pass  # the child process gets the interrupt, too, and decides what to do
 
 
 def lessons(*numbers):
@@ -305,7 +305,7 @@ def pytest(options, extra):
 
 
 def carry_out(arguments):
-    """Carry out one command; the exit status."""
+    """Carry out one command, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.allow_abbrev = False  # --reset-x may be for JupyterLab
     parser.add_argument("command", choices=["lab", "test", "refresh"], help="other options go to JupyterLab or pytest")
@@ -334,11 +334,11 @@ def carry_out(arguments):
 
 
 def main(arguments):
-    """Carry out one command, or say in one sentence why not; the exit status."""
+    """Carry out one command, or say in one sentence why not. Return the exit status."""
     try:
         return carry_out(arguments)
     except KeyboardInterrupt:
-        print("\nInterrupted. To go on, run this command again.", file=sys.stderr)
+        print("\nInterrupted. To continue, run this command again.", file=sys.stderr)
         return 130
     except (Stop, OSError) as error:
         print(error if isinstance(error, Stop) else reason(str(error)) or f"The system says: {error}", file=sys.stderr)

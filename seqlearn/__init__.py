@@ -5,9 +5,10 @@
     translator.translate("The cat sleeps.", beam=4)
     TranslatorView(translator)
 
-What is offered here is what a user of the package needs; each name is imported when it is asked for. Everything else
-stands in its room: `from seqlearn.nn.attention import AdditiveAttention`. CONTRIBUTING.md has the map. How to search a
-model of your own, `seqlearn.nn.contract` tells; how to show the attention of any model, `seqlearn.attention_map`.
+The names that most users need can be imported from here; each is loaded when somebody asks for it. Import every other
+name from its module: `from seqlearn.nn.attention import AdditiveAttention`. CONTRIBUTING.md has a map of the modules.
+`seqlearn.nn.contract` shows how to search a model of your own, `seqlearn.attention_map` how to show the attention of
+any model, and `seqlearn.models` how to add a model to the command line.
 """
 
 from importlib import import_module
@@ -62,7 +63,7 @@ _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    """Import a name from its room: torch is loaded only when something is used that needs it."""
+    """Import a name from its module: torch is loaded only when somebody asks for a name that needs torch."""
     if name not in _ROOM_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{_ROOM_OF[name]}", __name__), name)

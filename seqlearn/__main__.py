@@ -1,4 +1,4 @@
-"""`python -m seqlearn` is the command line, wherever the program `seqlearn` is not on the path."""
+"""`python -m seqlearn` runs the command line, also where the program `seqlearn` is not on the path."""
 
 from .cli import app
 

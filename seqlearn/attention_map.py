@@ -1,16 +1,20 @@
-"""The attention of one sentence, with its tokens: what plots and views take, whatever model the weights come from.
+"""The attention of one sentence, with its tokens: the input of plots and views, for weights of any model.
 
 For a translator, `Translator.attend` makes the map. For any other model, collect the weights and make the map yourself:
 
-A Hugging Face model gives its weights away when it is asked to:
+    import torch
+    from seqlearn import AttentionMap, AttentionView, torch_attention
 
-    output = model(**tokenizer(text, return_tensors="pt"), output_attentions=True)
+A Hugging Face model returns its weights on request. Load the model with `attn_implementation="eager"`, because the
+fused kernels return no weights:
+
+    inputs = tokenizer(text, return_tensors="pt")
+    tokens = tokenizer.convert_ids_to_tokens(inputs.input_ids[0])
+    output = model(**inputs, output_attentions=True)
     weights = torch.stack([layer[0] for layer in output.attentions])  # layers, heads, queries, keys
     AttentionView(AttentionMap(weights, tokens, tokens, "encoder"))   # a decoder-only model: "causal"
 
-(Load it with `attn_implementation="eager"`: the fused kernels have no weights to give.)
-
-A model built from `torch.nn.MultiheadAttention` throws its weights away. `torch_attention` keeps them:
+A model built from `torch.nn.MultiheadAttention` discards its weights. `torch_attention` keeps them:
 
     with torch_attention(model) as record:
         model(embedded)
@@ -46,7 +50,8 @@ class AttentionMap:
 
     Raises:
         TypeError: the mask is not bool.
-        ValueError: shapes do not match the tokens, a weight is not finite, or a row sums neither to 1 nor is masked.
+        ValueError: the shapes do not match the tokens, a weight is not finite, or a row does not sum to 1 (to 0 if the
+            row is masked as a whole).
     """
 
     weights: Float[Tensor, "*axes queries keys"]
@@ -75,7 +80,7 @@ class AttentionMap:
         is_half = weights.dtype in (torch.float16, torch.bfloat16)
         self._check_sums(weights, mask, tolerance=1e-2 if is_half else 1e-3)
         weights = weights.float()
-        if is_half:  # rows sum to 1 up to rounding only; average and rollout of this map ask for 1e-3
+        if is_half:  # its rows sum to 1 up to 1e-2; the maps that `average` and `rollout` make are checked with 1e-3
             totals = weights.sum(-1, keepdim=True)
             weights = weights / totals.where(totals > 0.5, 1.0)
         object.__setattr__(self, "weights", weights)

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 LengthPenalty = Callable[[int], float]
-"""Takes the length of a hypothesis; returns what to divide its log-probability by, a number above 0."""
+"""Takes the length of a hypothesis; returns the number, above 0, that divides the log-probability."""
 
 Candidates = tuple[Float[Tensor, "rows candidates"], Int[Tensor, "rows candidates"]]
 """Log-probabilities and ids of the tokens that each hypothesis may be extended by."""
@@ -52,11 +52,11 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class Node:
-    """One extension that a beam search considered. Its parent is the node with the same tokens but the last one.
+    """One extension that a beam search considered. Its parent is the node with the same tokens, without the last one.
 
     Args:
         tokens: everything after <bos>, up to the new token; <eos> may be the last one.
-        log_prob, total: of the new token, and of all tokens together; in nats.
+        log_prob, total: the log-probability of the new token, and of all tokens together; in nats.
         score: `total` divided by the penalty of this length.
         fate: "kept" is extended at the next step; "complete" is set aside; "beaten" was among the best, but could not
             win any more; "pruned" was not among the best.
@@ -73,7 +73,7 @@ class Node:
 class Tree:
     """How one sentence was searched: the extensions that were considered at each step, the largest `total` first.
 
-    Of each hypothesis, only the likeliest extensions are there, as many as could be kept. `best` is the result of the
+    Each hypothesis has only its likeliest extensions here, as many as could be kept. `best` is the result of the
     search.
     """
 
@@ -83,13 +83,16 @@ class Tree:
 
 @dataclass
 class Beams:
-    """Hypotheses of several sentences, side by side. Where a sentence has no more of them, totals are -inf.
+    """Hypotheses of several sentences, side by side. Unused entries have a total of -inf.
+
+    In this module, a line is the index of a sentence in these tensors, and a row is the index of a hypothesis in the
+    state of the decoder: row = line * beams + index of the hypothesis.
 
     Args:
-        tokens: <bos> first.
+        tokens: the ids, <bos> first.
         log_probs: of each token; 0 for <bos>.
         totals: the sums of the log-probabilities.
-        rows: the row of the decoder's state that each hypothesis extends.
+        rows: the row of the hypothesis that was extended by the last token.
     """
 
     tokens: Int[Tensor, "sentences beams steps"]
@@ -122,7 +125,7 @@ class Beams:
         return Beams(all_tokens, all_log_probs, totals, lines * beams + parents)
 
     def at(self, line: int, index: int) -> tuple[list[int], list[float]]:
-        """The tokens of one hypothesis, and their log-probabilities, without <bos>."""
+        """The tokens of one hypothesis, and their log-probabilities, without <bos>. `line`: of its sentence."""
         return self.tokens[line, index, 1:].tolist(), self.log_probs[line, index, 1:].tolist()
 
 
@@ -136,7 +139,7 @@ class Extensions:
         best: the best extensions of each sentence, best first.
         complete: which of the best extensions are complete.
         width: how many extensions of a sentence may be kept.
-        totals, chosen: of the `width` best extensions that are not complete, their sums and their index in `best`.
+        totals, chosen: the sums, and the indices in `best`, of the `width` best extensions that are not complete.
     """
 
     before: Beams
@@ -155,7 +158,7 @@ class Extensions:
 
         Args:
             at_limit: for each sentence, whether its extensions are as long as allowed, and so all complete.
-            refill: whether a complete extension gives its place to the next best one.
+            refill: whether the next best extension replaces a complete one.
         """
         best = beams.extend(candidates, width * (1 + refill))
         all_complete = torch.tensor(at_limit, device=best.totals.device).unsqueeze(1)
@@ -164,7 +167,7 @@ class Extensions:
         return cls(beams, candidates, best, complete, width, totals, chosen)
 
     def completed(self) -> Iterator[tuple[int, list[int], list[float]]]:
-        """The complete ones among the `width` best: the line of the sentence, tokens and log-probabilities."""
+        """Yield the complete extensions among the `width` best: the line of the sentence, tokens, log-probabilities."""
         for line, index in self.complete[:, : self.width].nonzero().tolist():
             yield line, *self.best.at(line, index)
 
@@ -173,10 +176,13 @@ class Extensions:
         return self.totals[:, 0].tolist()
 
     def pick(self, going: Sequence[int]) -> Beams:
-        """The extensions that are kept, of the sentences that go on.
+        """The kept extensions of the sentences whose search continues.
 
-        They are no longer sorted: each gets the index of the hypothesis that it extends, unless another extension of
-        the same hypothesis has it already. So the decoder's state has little to move.
+        The kept extensions are not sorted: each gets the index of the hypothesis that it extends, unless another
+        extension of this hypothesis has the index already. So few rows of the decoder's state have to move.
+
+        Args:
+            going: the lines of the sentences whose search continues.
         """
         totals, chosen, best = self.totals, self.chosen, self.best
         lines = _column(going, chosen.device)
@@ -193,8 +199,8 @@ class Extensions:
         """All extensions of one sentence that were considered, as nodes of its tree.
 
         Args:
-            goes_on: whether the search of this sentence goes on.
-            penalty: of the present length.
+            goes_on: whether the search of this sentence continues.
+            penalty: the length penalty of the current length.
         """
         kept = self.chosen[line, self.totals[line] > -math.inf].tolist()
         fates = dict.fromkeys(kept, "kept" if goes_on else "beaten")
@@ -219,12 +225,12 @@ def _column(numbers: Sequence[int], device: torch.device) -> Int[Tensor, "senten
 
 
 def _stay(parents: Int[Tensor, "sentences beams"]) -> Int[Tensor, "sentences beams"]:
-    """An order in which the first child of parent p gets the index p, and the other children get what is free."""
+    """An order in which the first child of parent p gets the index p, and the other children get the free indices."""
     beams = parents.shape[1]
     has_elder = (parents.unsqueeze(2) == parents.unsqueeze(1)).tril(-1).any(2)  # a child before it has the same parent
-    wish = parents.masked_fill(has_elder | (parents >= beams), beams)  # `beams`: any index
+    wish = parents.masked_fill(has_elder | (parents >= beams), beams)  # `beams` means: any index
     taken = wish.new_zeros(len(wish), beams + 1).scatter_(1, wish, 1)[:, :beams]
-    indices = taken.argsort(dim=1, descending=True, stable=True)  # the wished ones first, then the free ones
+    indices = taken.argsort(dim=1, descending=True, stable=True)  # the wishes first, then the free indices
     return torch.empty_like(wish).scatter_(1, indices, wish.argsort(dim=1, stable=True))
 
 

@@ -25,7 +25,7 @@ from types import ModuleType
 
 
 class _Absent(ModuleType):
-    """A module without contents. Whoever asks for an attribute is told what is missing."""
+    """A module without contents. Access to an attribute raises an error that says what is missing."""
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):

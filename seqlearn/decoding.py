@@ -1,11 +1,11 @@
-"""Search: from scores of the next token to whole sentences, for any model under `seqlearn.nn.contract`.
+"""Search: from logits of the next token to whole sentences, for any model under `seqlearn.nn.contract`.
 
 A search extends hypotheses, prefixes of a translation, token by token. A hypothesis is complete when it ends with <eos>
 or is as long as allowed. The best complete hypothesis has the largest
 
     score = sum of the log-probabilities / penalty(length).
 
-The length counts the tokens and, where it was reached, <eos>. Padding is never part of a hypothesis.
+The length counts the tokens, and <eos> if it was reached. Padding is never part of a hypothesis.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ def average(length: int) -> float:
 
 
 def gnmt(alpha: float = 0.6) -> LengthPenalty:
-    """((5 + length) / 6)^alpha, between the other two: Wu et al. (2016), section 7, equation 14. With 0, no penalty."""
+    """The penalty ((5 + length) / 6)^alpha: Wu et al. (2016), section 7, equation 14. With alpha = 0, no penalty."""
     return lambda length: ((5 + length) / 6) ** alpha
 
 
 def default_max_length(source_lens: Int[Tensor, "batch"]) -> list[int]:
-    """How many tokens each translation may have. Only its own source counts, not the rest of the batch."""
+    """How many tokens each translation may have. The limit depends on its own source, not on the rest of the batch."""
     return [2 * int(length) + 10 for length in source_lens]
 
 
 def _limits(source_lens: Tensor, min_length: int, max_length: int | None) -> list[int]:
-    """The most tokens of each sentence."""
+    """How many tokens each translation may have, after a check of the arguments."""
     for sentence, length in enumerate(source_lens.tolist()):
         if length < 1:
             raise ValueError(f"source {sentence} is empty: a source has one token at least, its <eos>")
@@ -83,7 +83,7 @@ def greedy_search(
     min_length: int = 0,
     max_length: int | None = None,
 ) -> list[Hypothesis]:
-    """The likeliest next token, again and again, until <eos>. Finished sentences leave the batch.
+    """Choose the likeliest next token, again and again, until <eos>. Finished sentences leave the batch.
 
     Args:
         model: has `encoder` and `decoder` (see `seqlearn.nn.contract`).
@@ -141,23 +141,24 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """Extend each of the `width` hypotheses by every token, keep the `width` best of *all* extensions, and so on.
 
-    One hypothesis may leave several children, and another none. Complete hypotheses are set aside. A sentence is done
-    when no hypothesis is left, or when none that is left can win: as no log-probability is above 0, a sum s can at best
-    become the score s / (largest penalty of a longer length). That is right for every positive penalty. Done sentences
-    leave the batch. Sutskever et al. (2014), section 3.2; on stopping, Huang et al. (2017).
+    One hypothesis may have several children among the best, and another none. Complete hypotheses are set aside. The
+    search of a sentence ends when every hypothesis is complete, or when no other hypothesis can win any more. No
+    log-probability is above 0, so a hypothesis with the sum s cannot reach a score above s / (largest penalty of a
+    longer length); this bound holds for every positive penalty. A sentence whose search has ended leaves the batch.
+    Sutskever et al. (2014), section 3.2; on stopping, Huang et al. (2017).
 
     Args:
         model, source, source_lens, forbidden, min_length, max_length: see `greedy_search`.
         width: how many hypotheses are kept; with 1, this is greedy search.
         length_penalty: `no_penalty`, `average`, `gnmt(alpha)`, or any positive function of the length.
         n_best: how many hypotheses are returned, at most `width`.
-        refill: a complete hypothesis gives its place to the next best one, so that `width` go on. The search may then
-            find more, and may go on where greedy search ends.
+        refill: whether the next best hypothesis replaces a complete one, so that `width` hypotheses are always
+            extended. The search may then find more hypotheses, and may continue where greedy search ends.
         attention: whether the hypotheses come with attention weights.
         trace: a list, to which the search tree of each sentence is added.
 
     Returns:
-        The best complete hypotheses of each sentence, best first; fewer than `n_best` if the search met no more.
+        The best complete hypotheses of each sentence, best first; fewer than `n_best` if the search found fewer.
 
     Raises:
         ValueError: a source is empty, a penalty is not positive, or lengths, width and n_best contradict each other.
@@ -211,7 +212,7 @@ def beam_search(
 
 
 def _add_attention(model: Model, source: Tensor, bos: int, hypotheses: Sequence[Hypothesis]) -> None:
-    """Give the hypotheses of one sentence their attention weights: the model reads each again, by itself."""
+    """Give the hypotheses of one sentence their attention weights: the model reads each hypothesis once more."""
     for hypothesis in hypotheses:
         inputs = [bos, *hypothesis.tokens][: len(hypothesis.log_probs)]
         tokens = torch.tensor([inputs], device=source.device)
@@ -233,7 +234,7 @@ def exhaustive_search(
     forbidden: Sequence[int] = (),
     most: int = 100_000,
 ) -> list[list[Hypothesis]]:
-    """The best of all sentences there are. For tiny vocabularies, to see what other searches miss.
+    """Score every possible translation, and return the best. For tiny vocabularies: it shows what other searches miss.
 
     Args: see `beam_search`; and
         most: how many sentences may be tried.

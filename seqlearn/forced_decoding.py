@@ -1,4 +1,4 @@
-"""Forced decoding: a model reads a given target, and we keep what it thought of each token and where it looked."""
+"""Forced decoding: a model reads a given target, and we keep its logits and attention weights for each token."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class ForcedDecoding:
         logits: `logits[:, i]` scores the token after the first `i + 1` tokens.
         weights: the attention weights `(batch, [heads,] queries, keys)` of each layer, by its name in the model, before
             dropout; padding is not cut off. The queries of a decoder's layer are the tokens that were read.
-        kinds: the kind of each of these layers ("cross", "encoder", "causal"; None where nobody has said), by name.
+        kinds: the kind of each of these layers ("cross", "encoder" or "causal"; None for a layer without a kind), by
+            name.
     """
 
     logits: Float[Tensor, "batch steps vocab"]
@@ -28,7 +29,7 @@ class ForcedDecoding:
     kinds: dict[str, str | None]
 
     def attention(self, kind: str) -> Float[Tensor, "batch layers heads queries keys"] | None:
-        """The weights of all layers of this kind, from the lowest to the highest; None where there is no such layer."""
+        """The weights of all layers of this kind, from the lowest to the highest; None if there is no such layer."""
         layers = [weights for name, weights in self.weights.items() if self.kinds[name] == kind]
         if not layers:
             return None
@@ -50,8 +51,8 @@ def forced_decoding(
     with eval_mode(model), record_attention(model) as record:
         state = model.decoder.init_state(model.encoder(source, source_lens))
         logits, _ = model.decoder(tokens, state)
-    # A layer that is called once for each token has recorded one row of weights each time. Joined outside of inference
-    # mode, the rows are tensors like any others.
+    # A layer that is called once for each token has recorded one row of weights in each call. The rows are joined
+    # outside of inference mode, so that autograd may use the result.
     weights = {name: torch.cat(calls, dim=-2).cpu() for name, calls in record.items() if calls}
     layers = attention_layers(model)
     return ForcedDecoding(logits, weights, {name: getattr(layers[name], "kind", None) for name in weights})

@@ -39,7 +39,7 @@ def _corpus_score(metric: Metric, hypotheses: Sequence[str], references: Sequenc
 
 
 def perplexity(loss: float) -> float:
-    """e to the mean loss of a token in nats: a model as unsure as if it chose among this many equally likely tokens."""
+    """e to the mean loss of a token in nats: the model is as unsure as among this many equally likely tokens."""
     return math.exp(loss)
 
 

@@ -5,7 +5,9 @@ command line:
 
     register(ModelSpec("my-model", "what it is", my_model, settings=(Setting("width", "of the layer"),), lr=1e-2))
 
-`my_model(source_vocab_size, target_vocab_size, *, width=64)` builds it, under the contract of `seqlearn.nn.contract`.
+`my_model(source_vocab_size, target_vocab_size, width=64)` returns an `EncoderDecoder` under the contract of
+`seqlearn.nn.contract`. The command line knows the models that this module registers, so add the call at the end of the
+module. A program of your own may call `register` itself, before it makes or loads a `Translator` with the model.
 """
 
 from __future__ import annotations
@@ -24,13 +26,14 @@ Value = int | float | str | bool
 
 @dataclass(frozen=True)
 class Setting:
-    """Something that can be chosen about a model: an argument of its factory, which has the type and the default.
+    """A setting of a model: an argument of its factory. The factory has the type and the default of the argument.
 
     Args:
-        argument: its name, such as "num_hiddens".
-        help: what it is, in a few words.
-        option: its name on the command line, such as "hidden"; default: that of the argument.
-        choices: the words that may be chosen, and what the factory gets for each; default: any value of the type.
+        argument: the name of the argument, such as "num_hiddens".
+        help: the meaning, in a few words.
+        option: the name on the command line, such as "hidden"; default: the name of the argument.
+        choices: the words that may be chosen, and the value that the factory gets for each; default: any value of the
+            type.
         least, most: bounds of a number.
     """
 
@@ -54,16 +57,16 @@ class Setting:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """All that there is to know about a kind of model.
+    """Everything that the command line and `Translator` need to know about a kind of model.
 
     Args:
         name: on the command line and in saved folders.
-        help: what it is, in a few words.
+        help: a description, in a few words.
         build: its factory, `build(source_vocab_size, target_vocab_size, **settings)`.
         settings: one for each argument of the factory that has a default.
         sizes: named sets of settings; the first one is the default.
-        lr: the peak learning rate, unless told otherwise.
-        warmup: the share of training in which the rate rises, unless told otherwise.
+        lr: the default of the peak learning rate.
+        warmup: the default of the share of training in which the learning rate rises.
 
     Raises:
         ValueError: the settings are not the factory's arguments.
@@ -84,8 +87,8 @@ class ModelSpec:
 
     @property
     def defaults(self) -> dict[str, Value]:
-        """The default of each setting, by the argument's name: from the factory, so that it stands in one place."""
-        parameters = list(inspect.signature(self.build).parameters.values())[2:]  # the vocabularies have none
+        """The default of each setting, by the argument's name. The factory is the only place that has the defaults."""
+        parameters = list(inspect.signature(self.build).parameters.values())[2:]  # without the sizes of vocabularies
         return {parameter.name: parameter.default for parameter in parameters}
 
     def complete(self, given: Mapping[str, Value]) -> dict[str, Value]:
@@ -103,7 +106,7 @@ MODELS: dict[str, ModelSpec] = {}
 
 
 def register(spec: ModelSpec) -> None:
-    """Make a model known by its name.
+    """Add a model to `MODELS`, under its name.
 
     Raises:
         ValueError: there is a model of this name.
@@ -141,7 +144,7 @@ register(
         "bahdanau",
         "a GRU encoder, and a GRU decoder with attention",
         bahdanau,
-        (*RECURRENT, Setting("score", "of the attention", choices=_words(SCORES))),
+        (*RECURRENT, Setting("score", "how attention compares a query with a key", choices=_words(SCORES))),
     )
 )
 register(
@@ -151,7 +154,7 @@ register(
         seq2seq,
         (
             *RECURRENT,
-            Setting("cell", "of the recurrent nets", choices=_words(RNNS)),
+            Setting("cell", "the kind of recurrent net", choices=_words(RNNS)),
             Setting("bidirectional", "whether the encoder reads in both directions"),
         ),
     )
@@ -168,9 +171,9 @@ register(
             Setting("num_layers", "blocks on each side", "layers", least=1),
             DROPOUT,
             Setting("norm_first", "layer norm before or after each sublayer", "norm", {"pre": True, "post": False}),
-            Setting("positions", "how the model learns the order of tokens", choices=_words(POSITIONS)),
+            Setting("positions", "how the model knows the order of tokens", choices=_words(POSITIONS)),
             Setting("bias", "whether the projections of the attention have a bias"),
-            Setting("max_steps", "how many positions can be learned, with learned positions", least=1),
+            Setting("max_steps", "the number of positions, for learned positions", least=1),
             Setting("tie", "whether the output layer shares the embedding matrix"),
         ),
         sizes=SIZES,

@@ -24,11 +24,11 @@ def average(attention: AttentionMap) -> AttentionMap:
 
 
 def rollout(attention: AttentionMap) -> AttentionMap:
-    """How much of each input token is in each output of the stack, if attention and residual connections were all.
+    """How much of each input token is in each output, as if the layers had only attention and residual connections.
 
-    Each layer is taken to pass on half of a token unchanged (the residual connection) and to mix the other half by the
-    mean of its heads. The layers are multiplied: A_L ... A_1 with A = (mean + I) / 2. A token that attends to nothing
-    is passed on whole. Abnar and Zuidema (2020), section 3.
+    Each layer is assumed to pass on half of a token unchanged (the residual connection) and to mix the other half by
+    the mean of its heads. The layers are multiplied: A_L ... A_1 with A = (mean + I) / 2. A token that attends to
+    nothing is passed on whole. Abnar and Zuidema (2020), section 3.
 
     Raises:
         ValueError: rows and columns are different tokens, as in cross- or kernel attention, so the layers cannot be
@@ -97,7 +97,7 @@ def choice_accuracy(
 
 
 def link_errors(maps: Sequence[AttentionMap], gold: Sequence[Iterable[Link]]) -> Float[Tensor, "layers heads"]:
-    """The alignment error rate of each head of cross-attention alone, without <eos>, the last row and column.
+    """The alignment error rate of each single head of cross-attention, without the last row and column (<eos>).
 
     Args:
         gold: for each map the right links, such as `Pair.alignment`.
@@ -141,7 +141,7 @@ def uniform(weights: Float[Tensor, "*axes"], may: Bool[Tensor, "*axes"]) -> Floa
 
 
 def permuted(seed: int = 0) -> Edit:
-    """An edit that deals each row's weights out again in random order, among the keys that may be attended."""
+    """An edit that puts the weights of each row in a random order, among the keys that may be attended."""
     generator = torch.Generator().manual_seed(seed)
 
     def edit(weights: Tensor, may: Tensor) -> Tensor:

@@ -34,7 +34,11 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Scores:
-    """Quality on held-out pairs. `aer` is None where no gold alignment exists."""
+    """Quality on held-out pairs.
+
+    `exact` is the share of translations whose tokens equal those of the reference. `aer`, the alignment error rate, is
+    None if there is no gold alignment.
+    """
 
     pairs: int
     bleu: TextScore
@@ -59,7 +63,7 @@ class Translator:
     Args:
         model: under the encoder/decoder contract; it is moved to `device`.
         source, target: the languages of both sides.
-        config: how the model was made (`name` and sizes) and trained; stored beside it.
+        config: how the model was made and trained; `save` stores it with the model.
         device: default: `best_device()`.
     """
 
@@ -97,7 +101,7 @@ class Translator:
 
         Args:
             name: of its model, one of `seqlearn.models.MODELS`.
-            settings: of the model; default: its own.
+            settings: of the model, see `seqlearn.models`; default: those of its factory.
         """
         spec = spec_of(name)
         settings = spec.complete(settings)
@@ -134,7 +138,7 @@ class Translator:
     def fit(
         self, split: Split, *, batch_size: int = 64, seed: int = 0, max_length: int | None = 256, **options
     ) -> History:
-        """Train on `split.train`; `split.valid` chooses the epoch, `split.test` is not looked at.
+        """Train on `split.train`, and choose the best epoch by `split.valid`. `split.test` is not used.
 
         Args:
             max_length: pairs with more tokens on either side are left out, with a warning that counts them: one long
@@ -192,7 +196,7 @@ class Translator:
         """A small translator that comes with the course, in its folder `assets/`.
 
         Raises:
-            FileNotFoundError: there is none of this name, or only the package was installed, without the course.
+            FileNotFoundError: there is no translator of this name; or the package was installed without the course.
         """
         folder = Path(__file__).parents[1] / "assets" / name
         if not folder.is_dir():
@@ -238,7 +242,7 @@ class Translator:
 
         Args:
             beam: width of the beam; 1 is greedy search.
-            n_best: return a list of so many hypotheses for each sentence instead, best first; at most `beam`.
+            n_best: return this many hypotheses for each sentence, as a list, best first; at most `beam`.
             length_penalty: see `seqlearn.decoding.beam_search`; default: `gnmt()`.
             progress: whether to show a bar; default: from 1,000 sentences on.
         """
@@ -310,7 +314,7 @@ class Translator:
         """The translation of a sentence, or of each of several sentences.
 
         Args:
-            n_best: return a list of so many translations for each sentence instead, best first.
+            n_best: return this many translations for each sentence, as a list, best first.
             options: of `search`, such as `beam` and `length_penalty`.
         """
         several = [sentences] if isinstance(sentences, str) else sentences
@@ -332,8 +336,9 @@ class Translator:
 
         Args:
             kind: "cross": each row is a token that is being written, the last one <eos>; the columns are the source.
-                "encoder": source tokens look at each other. "causal": the decoder looks back. Rows and columns are then
-                the tokens that it has read, <bos> first: in each row it looks for the token *after* the row's token.
+                "encoder": source tokens look at each other. "causal": the decoder looks back at the tokens that it has
+                read. These are the rows and the columns, <bos> first. In each row, the decoder is about to write the
+                token *after* the token of the row.
 
         Raises:
             ValueError: the model has no attention of this kind.
@@ -346,7 +351,7 @@ class Translator:
     def attend_all(
         self, pairs: Iterable[Pair | tuple[str, str]], kind: str = "cross", batch_size: int = 64
     ) -> list[AttentionMap]:
-        """Where the model looks in each of these pairs, in order. A pair is a `Pair` or (source, target).
+        """One map for each pair, in order: where the model looks. A pair is a `Pair` or a tuple (source, target).
 
         Args and Raises: see `attend`.
         """
@@ -369,9 +374,10 @@ class Translator:
     def evaluate(self, pairs: Sequence[Pair], batch_size: int = 64) -> Scores:
         """Quality on pairs that the model was not trained on.
 
-        Translations are compared with the references after `normalize`, which both went through. Where the pairs have
-        gold links, which join words, and the tokens are words, each reference token is linked to the source token with
-        the largest attention weight, averaged over all layers and heads; <eos> takes no part.
+        The references go through `normalize`, as the training data did, before translations are compared with them. The
+        alignment error rate needs pairs with gold links, which join words, and a model whose tokens are words. The
+        attention weights are averaged over all layers and heads. Each reference token is then linked to the source
+        token with the largest weight; <eos> takes no part.
         """
         translations = self.translate([pair.source for pair in pairs], batch_size)
         references = [normalize(pair.target, self.target.tokenizer.language) for pair in pairs]

@@ -215,7 +215,7 @@ def test_a_corpus_that_changed_is_not_scored(tmp_path):
     assert run(app, ["evaluate", str(tmp_path / "model")]).exit_code == 0
     tsv.write_text(tsv.read_text(encoding="utf-8").replace("!", "?"), encoding="utf-8")
     result = run(app, ["evaluate", str(tmp_path / "model")])
-    assert result.exit_code == 1 and "pairs.tsv is not what it was" in result.stderr
+    assert result.exit_code == 1 and "pairs.tsv has changed since the translator was trained" in result.stderr
 
 
 def test_half_a_character_and_many_unknown_words(trained, tmp_path):

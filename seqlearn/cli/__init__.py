@@ -12,14 +12,14 @@ from .use import evaluate, gallery, translate, view
 __all__ = ["app"]
 
 ABOUT = "Train a translator, translate with it, score it, look inside."
-TRAIN = "Train a translator and write it to a folder. The test part is kept for `seqlearn evaluate`."
+TRAIN = "Train a translator and write it to a folder. The test part of the corpus is kept for `seqlearn evaluate`."
 
 
 class Commands(TyperGroup):
-    """Makes the options of `train` when it is called: they come from the models, which take seconds to import."""
+    """Makes the options of `train` only for a call of `train`: they come from the models, which are slow to import."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # typer has no public name for the types
-        """Find the command that is called."""
+        """Find the command that was called."""
         name, command, rest = super().resolve_command(ctx, args)
         if name == "train":
             from .train import train_command

@@ -1,4 +1,4 @@
-"""The corpus that the options of `seqlearn train` name: described, so that `seqlearn evaluate` finds the same again."""
+"""The corpus that the options of `seqlearn train` name, and a description from which `seqlearn evaluate` loads it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..data.corpus import Corpus, Split
 
 
 class Description(TypedDict):
-    """A corpus and its split, as JSON in the configuration of a translator. Paths are absolute: they hold anywhere."""
+    """A corpus and its split, as JSON in the configuration of a translator. Paths are absolute."""
 
     corpus: str
     source: str
@@ -25,7 +25,7 @@ class Description(TypedDict):
     limit: int | None
     held_out: float
     seed: int
-    sha256: NotRequired[dict[str, str]]  # of each file of one's own, by its path
+    sha256: NotRequired[dict[str, str]]  # the checksum of each file of the user, by its path
 
 
 def describe(
@@ -73,14 +73,14 @@ def _absolute(path: str) -> str:
 
 
 def with_checksums(description: Description) -> Description:
-    """The description, with the checksum of each file of one's own."""
+    """The description, with the checksum of each file of the user."""
     names = [description["source"], description["target"]] if description["source"] else [description["corpus"]]
     checksums = {name: _sha256(name) for name in names if Path(name).is_file()}
     return {**description, "sha256": checksums}
 
 
 def corpus_and_split(description: Description) -> tuple[Corpus, Split]:
-    """The corpus, and its three parts: the same now, and when the trained translator is scored.
+    """The corpus and its three parts. A description gives the same parts in training and in `seqlearn evaluate`.
 
     Raises:
         ValueError: a file has changed since it was described, or a part of the corpus is empty.
@@ -98,7 +98,9 @@ def corpus_and_split(description: Description) -> tuple[Corpus, Split]:
 def _corpus(description: Description) -> Corpus:
     for path, checksum in description.get("sha256", {}).items():
         if _sha256(path) != checksum:
-            raise ValueError(f"{path} is not what it was when the translator was trained: its test part is another one")
+            raise ValueError(
+                f"{path} has changed since the translator was trained, so the test part may hold training pairs"
+            )
     name, skip = description["corpus"], description.get("skip_malformed", False)
     source_language, target_language = description["languages"]
     languages = source_language, target_language

@@ -20,4 +20,4 @@ def use(device: str) -> None:
 
     if device:
         os.environ["SEQLEARN_DEVICE"] = device
-    best_device()  # an unknown name is answered here, before any work
+    best_device()  # an unknown name raises here, before any work

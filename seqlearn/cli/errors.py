@@ -1,4 +1,4 @@
-"""What a user can mend is said in one sentence, without a stack of frames."""
+"""An error that a user can fix is shown as one sentence, without a traceback."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ def sentence_for_errors(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *args: object, **kwargs: object) -> None:
-    """Show a warning of ours as one sentence. Warnings of libraries are not shown: a user cannot mend them."""
+    """Show a warning of ours as one sentence. Warnings of libraries are not shown: a user cannot act on them."""
     if category is UserWarning:
         typer.secho(f"seqlearn: {message}", fg="yellow", err=True)

@@ -40,7 +40,7 @@ def train_command() -> Callable[..., None]:
 
 
 def _model_options() -> list[inspect.Parameter]:
-    """An option for each setting. Models may share one: its help then says which, with the default of each."""
+    """An option for each setting. Models may share an option: the help then names them, with the default of each."""
     users: dict[str, dict[str, Setting]] = {}  # the name of the option: the models that have it
     for model, spec in MODELS.items():
         for setting in spec.settings:
@@ -92,13 +92,13 @@ def _shown(model: str, setting: Setting) -> str:
 
 
 def chosen_settings(spec: ModelSpec, given: Mapping[str, Value | str | None]) -> dict[str, Value]:
-    """What the factory of a model is called with.
+    """The settings with which the factory of a model is called.
 
     Args:
-        given: by the name of the option; None where it was not given.
+        given: the value of each option, by its name; None if the user did not give the option.
 
     Raises:
-        ValueError: an option belongs to another model, or its value is none of the choices.
+        ValueError: an option belongs to another model, or its value is not one of the choices.
     """
     own = {setting.name: setting for setting in spec.settings}
     given = {name: value for name, value in given.items() if value is not None}
@@ -130,7 +130,9 @@ def train(
     corpus: Annotated[str, typer.Option(help="builtin, fra-eng, or a file of source<TAB>target lines.")] = "builtin",
     source: Annotated[str, typer.Option(help="A file with one source sentence a line (with --target).")] = "",
     target: Annotated[str, typer.Option(help="A file with one target sentence a line (with --source).")] = "",
-    languages: Annotated[str, typer.Option(help="Of your own files, such as en-fr: how words are split.")] = "en-fr",
+    languages: Annotated[
+        str, typer.Option(help="The languages of your files: they decide how words are split.")
+    ] = "en-fr",
     data: Annotated[str, typer.Option(help="The folder that holds fra-eng.", show_default="$SEQLEARN_DATA")] = "",
     skip_malformed: Annotated[
         bool, typer.Option("--skip-malformed", help="Leave malformed lines of your files out, and count them.")
@@ -148,26 +150,27 @@ def train(
     ] = "bahdanau",
     tokens: Annotated[str, typer.Option(help="word, or bpe: pieces of words, for any script.")] = "word",
     vocab_size: Annotated[int, typer.Option(min=10, help="The most tokens of each side, with --tokens bpe.")] = 8000,
-    max_length: Annotated[int, typer.Option(min=1, help="Leave out pairs with more tokens, and count them.")] = 256,
+    max_length: Annotated[int, typer.Option(min=1, help="Leave out pairs with more tokens on a side.")] = 256,
     min_freq: Annotated[
-        int | None, typer.Option(min=1, help="Rarer words become <unk>.", show_default="builtin 1, else 2")
+        int | None,
+        typer.Option(min=1, help="Words that occur less often become <unk>.", show_default="builtin 1, else 2"),
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="Times through the training data.")] = 4,
+    epochs: Annotated[int, typer.Option(min=1, help="How many times training goes through its data.")] = 4,
     lr: Annotated[float | None, typer.Option(min=0, help="Peak learning rate.", show_default=_rates("lr"))] = None,
-    schedule: Annotated[str, typer.Option(help=f"Of the learning rate: {', '.join(SCHEDULES)}.")] = "linear",
+    schedule: Annotated[str, typer.Option(help=f"How the learning rate changes: {', '.join(SCHEDULES)}.")] = "linear",
     warmup: Annotated[
         float | None,
-        typer.Option(help="Share of training in which the rate rises.", show_default=_rates("warmup")),
+        typer.Option(help="Share of training in which the learning rate rises.", show_default=_rates("warmup")),
     ] = None,
     label_smoothing: Annotated[
-        float, typer.Option(min=0, max=0.99, help="Share of the probability that the right token gives to all.")
+        float, typer.Option(min=0, max=0.99, help="Share of the probability that goes from the right token to all.")
     ] = 0.0,
     batch_size: Annotated[int, typer.Option(min=1, help="Pairs in a batch.")] = 64,
-    accumulate: Annotated[int, typer.Option(min=1, help="Batches in an update.")] = 1,
+    accumulate: Annotated[int, typer.Option(min=1, help="Batches for each update.")] = 1,
     precision: Annotated[
         str | None, typer.Option(help="bf16, where the device has it.", show_default="float32")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of split, weights and order.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of split, weights and order of batches.")] = 0,
     device: Device = "",
     **settings: Any,  # of the model: their types are those of its factory
 ) -> None:
@@ -209,7 +212,7 @@ def train(
 
 @contextmanager
 def _writable(folder: Path) -> Iterator[None]:
-    """Make the folder before the work: a bad path is found now. A new folder that stays empty is removed."""
+    """Make the folder before the work, so that a bad path fails at once. A new folder that stays empty is removed."""
     there = folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Folder = Annotated[Path, typer.Argument(help="The folder of a translator that `seqlearn train` wrote.")]
 Text = Annotated[str, typer.Argument(help="The sentence.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="The file to write.")]
-MOST_WORDS = 10  # unknown words that are named
+MOST_WORDS = 10  # how many unknown words are named at most
 
 
 @sentence_for_errors
@@ -45,7 +45,7 @@ def evaluate(folder: Folder, batch_size: Annotated[int, typer.Option(min=1)] = 2
 
 @sentence_for_errors
 def view(folder: Folder, text: Text, out: Out, device: Device = "") -> None:
-    """Draw where the model looks while it translates a sentence: a page to touch (.html), or a picture."""
+    """Draw where the model looks while it translates a sentence: an interactive page (.html), or a picture."""
     import matplotlib
 
     matplotlib.use("agg")  # no window

@@ -209,5 +209,5 @@ class Batches:
 
 
 def _shuffled(count: int, rng: random.Random) -> np.ndarray:
-    """The numbers below `count` in random order. Of all methods of `Random`, Python keeps only random() as it is."""
+    """The numbers below `count` in random order. Of `Random`, only random() gives the same numbers in every Python."""
     return np.argsort(np.fromiter((rng.random() for _ in range(count)), float, count), kind="stable")

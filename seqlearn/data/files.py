@@ -119,7 +119,7 @@ class Lines(Sequence[str]):
 
 
 def _size_and_time(descriptor: int) -> tuple[int, int]:
-    """What tells whether an open file has changed: its size, and the time of the last write."""
+    """The size of an open file and the time of the last write. If either differs later, the file has changed."""
     status = os.fstat(descriptor)
     return status.st_size, status.st_mtime_ns
 
@@ -145,7 +145,7 @@ class PairView(Sequence[Pair], ABC):
 
 
 class FilePairs(PairView):
-    """Pairs of a file, one for each line. A line may be malformed: `fault` tells."""
+    """Pairs of a file, one for each line. `fault` says what is wrong with a malformed line."""
 
     @abstractmethod
     def fault(self, index: int) -> str:
@@ -254,8 +254,8 @@ def checked(pairs: FilePairs, skip_malformed: bool) -> PairView:
         skip_malformed: leave malformed lines out, with a warning that counts them. Without it they are an error.
 
     Raises:
-        ValueError: there are malformed lines (and may not be skipped), or no others. The message names the file and
-            the first malformed line, and counts them all.
+        ValueError: there are malformed lines (and may not be skipped), or all lines are malformed. The message names
+            the file and the first malformed line, and counts all of them.
     """
     bad = array("q", (index for index in range(len(pairs)) if pairs.fault(index)))
     if not bad:

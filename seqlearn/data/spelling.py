@@ -9,11 +9,11 @@ from typing import NamedTuple
 import regex
 
 # Control characters, soft hyphens, zero-width characters and byte-order marks. Nobody sees them, and they give one word
-# two spellings. The two zero-width joiners shape words in some scripts (Persian, Hindi) and emoji: there they stay.
+# two spellings. The two zero-width joiners shape words in some scripts (Persian, Hindi) and emoji, which keep them.
 _INVISIBLE = regex.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
 )
-# The blocks of such scripts, without the spaces in them.
+# The Unicode blocks of these scripts and of emoji, without the spaces in the blocks.
 _JOINED = "[\u0590-\u167f\u1681-\u1cff\u2190-\u2fff\u3001-\U0010ffff]"
 _JOINER = regex.compile(rf"(?<!{_JOINED})[\u200c\u200d]|[\u200c\u200d](?!{_JOINED})")
 _MANY_MARKS = regex.compile(r"\p{M}{32,}")
@@ -23,7 +23,7 @@ _SPELLINGS = str.maketrans(
     | {"\u2581": "_"}  # BPETokenizer writes "▁" for a space
     | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # a lone surrogate is half a character; no UTF-8 file can hold it
 )
-# All characters that look like nothing: every kind of space, and the invisible ones.
+# All characters that leave no ink: every kind of space, and the invisible characters.
 BLANK = "".join(chr(i) for i in range(0x3001) if chr(i).isspace() or _INVISIBLE.match(chr(i))) + "\u200c\u200d\ufeff"
 
 ELISION = r"\b(?:jusqu|lorsqu|puisqu|quoiqu|qu|[cdjlmnst])'"
@@ -36,7 +36,7 @@ _END = r"""(?=[\s"'.,;:!?…)]|$)"""  # not a mark inside a word or a number (3.
 
 
 class _Rule(NamedTuple):
-    """Replaces a pattern. A text that holds none of the `triggers` cannot match, which is quicker to find out."""
+    """Replaces a pattern. A text with none of the `triggers` cannot match, and a search for triggers is faster."""
 
     triggers: list[str]
     pattern: regex.Pattern[str]
@@ -94,7 +94,7 @@ def normalize(text: str, language: str = "") -> str:
 def _composed(text: str) -> str:
     """The text in Unicode's normal form C.
 
-    Python needs quadratic time to sort the marks (accents) on one letter. So very many marks are sorted here before.
+    Python needs quadratic time to sort the marks (accents) on one letter. So a long run of marks is sorted here first.
     """
     return unicodedata.normalize("NFC", _MANY_MARKS.sub(_sorted, text))
 

@@ -258,7 +258,7 @@ class Language:
         Args:
             language: "en", "fr", ...: it chooses the rules for spelling and words. "" has general rules.
             lines: training text only: a vocabulary made of held-out text leaks that text.
-            min_freq: for words: those that occur less often become <unk>.
+            min_freq: for "word": words that occur less often become <unk>.
             tokens: "word" or "bpe" (see `WordTokenizer`, `BPETokenizer`).
             size: for "bpe": the most tokens that the vocabulary may have.
 

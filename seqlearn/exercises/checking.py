@@ -4,7 +4,7 @@ A lesson's module holds its cases, its oracles and its mistakes:
 
     @check("2.2", section="5. A masked softmax for lengths")
     def check_masked_softmax(masked_softmax):
-        weights = called(masked_softmax, scores, lengths)      # an argument that has changed is told
+        weights = called(masked_softmax, scores, lengths)      # reports an argument that has changed
         has_shape(weights, (2, 3), "weights")
         matches(weights, expected, {"these are the scores: now take the softmax.": scores})
 """

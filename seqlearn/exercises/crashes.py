@@ -21,7 +21,7 @@ CLASSES = (
     "`cross_entropy` wants the classes on axis 1: flatten both, `logits.flatten(0, 1)` and `labels.flatten()`, "
     "or exchange two axes, `logits.transpose(1, 2)`."
 )
-IN_PLACE = "something was changed in place (`+=`, `x[...] = ...`, a method that ends in `_`): make a new tensor."
+IN_PLACE = "a tensor was changed in place (`+=`, `x[...] = ...`, a method that ends in `_`): make a new tensor."
 
 # What an error says -> the slip that is usually behind it. The first pattern that is found counts.
 SLIPS: list[tuple[str, str]] = [
@@ -34,7 +34,7 @@ SLIPS: list[tuple[str, str]] = [
     (r"before assignment|not associated with a value", "a name is read before the function has given it a value."),
     (r"Expected target size|to match target batch_size|multi-target not supported|Target -?\d+ is out of bounds",
      CLASSES),
-    (r"Dimension out of range", "an axis too high: axes count from 0; -1 is the last one."),
+    (r"Dimension out of range", "this axis does not exist: axes count from 0; -1 is the last one."),
     (r"out of bounds|out of range", "indices go from 0 to the size minus 1: is a range one too long?"),
     (r"too many indices", "more indices than axes: look at the shape."),
     (r"shapes cannot be multiplied|Expected size for first two dimensions|size mismatch, got|inconsistent tensor size",
@@ -43,7 +43,7 @@ SLIPS: list[tuple[str, str]] = [
     (r"shape of the mask", "a mask in `[...]` does not broadcast; `masked_fill(mask, value)` does."),
     (r"must match the size|not broadcastable|doesn't match the broadcast shape|must match the existing size",
      "two shapes do not broadcast: give the smaller one an axis of size 1, with `keepdim=True` or `unsqueeze`."),
-    (r"same dtype|expected scalar type|Found dtype|same type", "two dtypes meet: bring one to the other's, "
+    (r"same dtype|expected scalar type|Found dtype|same type", "two tensors have different dtypes: bring one to the other's, "
      "`x.to(y.dtype)`."),
     (r"without overflow|cannot be converted to type", "this dtype cannot hold so large a number: "
      "`float(\"-inf\")` fits into every float type."),

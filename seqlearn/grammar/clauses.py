@@ -1,7 +1,7 @@
 """Chooses who does what, where and when: builds clauses of the built-in corpus from words that fit each other.
 
 A function called `choose_...` returns what the dice chose; one called `say_...` appends it to the draft. All choices
-are made by the dice of the draft, in the order of the code: a roll more or less changes every sentence after it.
+are made by the dice of the draft, in the order of the code: one more roll, or one less, changes all later sentences.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SPOKEN = "eat drink see look-for find buy read write wash take hide watch love s
 SPOKEN = tuple(lemma.replace("-", " ") for lemma in SPOKEN.split())
 _COLOURS = "red white black green blue grey yellow".split()
 _NEUTRAL = ("big", "small", "old", "young", *_COLOURS)
-# What may be "very" so, or "too" much so.
+# The traits that may be "very", and those that may be "too": very tired, too heavy.
 _VERY = (*GRADABLE, *"tired sick sad kind dirty hot cold sour ripe fresh long".split())
 _TOO = "big small old young hot cold heavy expensive long sweet sour tired fragile".split()
 _HABITS = (("often", "souvent"), ("always", "toujours"))

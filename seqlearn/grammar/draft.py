@@ -132,7 +132,7 @@ class Draft:
         """Close the sentence with a punctuation mark and make it a pair."""
         self.say(mark, mark)
         english, french = _positions(self.english), _positions(self.french)
-        links = {(i, j) for concept, places in french.items() for j in places for i in english.get(concept, ())}
+        links = {(i, j) for concept, positions in french.items() for j in positions for i in english.get(concept, ())}
         antecedents = (
             self._antecedent(pronoun, phrase, english, french)
             for pronoun, phrase in self.pronouns

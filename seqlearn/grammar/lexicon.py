@@ -28,7 +28,7 @@ class Verb(NamedTuple):
 
     `english` holds the base form, the third person and the past. `particle` is the "for" of "look for". `present` has
     the six French forms, je to ils; `participle` and `auxiliary` (avoir or être) make the French past. `doers` are the
-    kinds of nouns that do it, `objects` those that it is done to.
+    kinds of nouns that may be the subject, `objects` the kinds of nouns that may be the object.
     """
 
     english: tuple[str, str, str]

@@ -9,7 +9,7 @@ from .lexicon import ADJECTIVES, BEFORE_VOWEL, DETERMINERS, NAMES, NOUNS, NUMBER
 
 
 class NounPhrase(NamedTuple):
-    """Where the words of a noun phrase stand in a sentence: token positions, counted from 0.
+    """The positions of the words of a noun phrase among the tokens of a sentence, counted from 0.
 
     `article` is the article, or the number, possessive or "'s" in its place; a name has None. `adjectives` are those
     before the noun.

@@ -63,7 +63,7 @@ def _determiner(name: str, noun: Noun, plural: bool, english: str, french: str) 
 
 
 def inflect(adjective: Adjective, gender: str, plural: bool, following: str = "") -> str:
-    """The French form of an adjective. `following` is the word after it, if it stands before one: bel arbre."""
+    """The French form of an adjective. `following` is the next word, if the adjective precedes the noun: bel arbre."""
     if following and gender == "m" and not plural and len(adjective.french) == 5 and starts_with_vowel(following):
         return adjective.french[4]
     return adjective.french[2 * plural + (gender == "f")]

@@ -163,8 +163,8 @@ def _what(draft: Draft, past: bool) -> None:
 
 
 def _how_old(draft: Draft) -> None:
-    subject = dress(draft, draft.pick((*NAMES, *KINDS["person", ""], *KINDS["pet", ""])), definite=True)
     """Append: how old is Tom. In French: quel âge a Tom."""
+    subject = dress(draft, draft.pick((*NAMES, *KINDS["person", ""], *KINDS["pet", ""])), definite=True)
     how, old = draft.concept(), draft.concept()
     draft.add([("how", how), ("old", old)], [("quel", how), ("âge", old)])
     copula(draft, subject, auxiliary="avoir")

@@ -1,4 +1,4 @@
-"""Writes the built-in corpus: draws a kind of sentence, has it written, and keeps what is new."""
+"""Writes the built-in corpus: draws a kind of sentence, calls the function that writes one, and keeps new pairs."""
 
 from __future__ import annotations
 

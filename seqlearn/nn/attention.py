@@ -1,10 +1,12 @@
 """Attention: each query takes a weighted average of the values, and the weights say where the query looked.
 
-All layers share one contract: `attention(queries, keys, values, mask)`. Where queries come one by one, as in a decoder,
-the keys are projected once, `project_keys(keys)`, and each query calls `attend(queries, projected_keys, values, mask)`.
+All layers share one contract: `attention(queries, keys, values, mask)`. A decoder has one query at a time. So it
+projects the keys once, `project_keys(keys)`, and calls `attend(queries, projected_keys, values, mask)` for each query.
 `MultiHeadAttention` projects the values as well: `project(keys, values)`.
 
-A new score is added in two places: its layer here, and its name in `SCORES`.
+A new score is added in this file alone. Write its layer with `project_keys`, `attend` and `forward`, as in
+`AdditiveAttention`; add the layer to the type `ScoreAttention`; give the score a name in `SCORES`. The models and the
+command line then offer the score.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ class AdditiveAttention(AttentionLayer):
 
     Args:
         query_size, key_size: sizes of the last axis of queries and keys.
-        num_hiddens: size of the space in which they are compared.
+        num_hiddens: size of the space in which queries and keys are compared.
         dropout: probability with which a weight is dropped in training.
     """
 
@@ -39,7 +41,7 @@ class AdditiveAttention(AttentionLayer):
         self.dropout = nn.Dropout(dropout)
 
     def project_keys(self, keys: Float[Tensor, "batch keys key_size"]) -> Float[Tensor, "batch keys hiddens"]:
-        """W_k k. It does not depend on the query: a decoder computes it once for a sentence, not at each step."""
+        """W_k k. The projection does not depend on the query: a decoder computes it once for each sentence."""
         return self.W_k(keys)
 
     def forward(
@@ -113,7 +115,7 @@ class BilinearAttention(AttentionLayer):
         self.dropout = nn.Dropout(dropout)
 
     def project_keys(self, keys: Float[Tensor, "batch keys key_size"]) -> Float[Tensor, "batch keys query_size"]:
-        """W k, computed once for a sentence. What remains for each query is a dot product."""
+        """W k, computed once for each sentence. Each query then needs only a dot product."""
         return self.W(keys)
 
     def forward(
@@ -146,12 +148,12 @@ class MultiHeadAttention(AttentionLayer):
     Args:
         num_hiddens: size of the output, and of all heads together.
         num_heads: must divide `num_hiddens`.
-        dropout: probability with which a weight is dropped in training (with 0, a CPU has a fused kernel).
+        dropout: probability with which a weight is dropped in training. With 0, a CPU can use the fused kernel.
         bias: whether the four projections have a bias. A query with nothing to attend to gives 0 without a bias, and
             W_o's bias with one.
         query_size, key_size, value_size: sizes of the inputs; default: `num_hiddens`.
-        rotary: for self-attention: queries and keys are rotated by their positions (see `RotaryPositions`). The queries
-            then stand at the last positions of the keys.
+        rotary: whether queries and keys are rotated by their positions (see `RotaryPositions`), for self-attention. The
+            queries then have the last positions of the keys.
 
     Raises:
         ValueError: the heads do not share the features evenly.
@@ -198,7 +200,7 @@ class MultiHeadAttention(AttentionLayer):
 
         Args:
             mask: see `seqlearn.nn.masking.as_mask`; the same for all heads, or `(batch, heads, queries, keys)`.
-            causal: no query may attend to a later key. The queries stand at the last positions of the keys.
+            causal: whether no query may attend to a later key. The queries then have the last positions of the keys.
         """
         return self.attend(queries, *self.project(keys, values), mask, causal)
 
@@ -232,12 +234,12 @@ def dot_product_attend(
     scale: float,
     causal: bool = False,
 ) -> Float[Tensor, "batch *heads queries value_size"]:
-    """softmax(scale q . k) v. The weights exist as a tensor only while `layer` has a record.
+    """softmax(scale q . k) v. The weights exist as a tensor only while `layer.record` is set.
 
-    With `causal`, the queries stand at the last positions of the keys, and no query may attend to a later key.
+    With `causal`, the queries have the last positions of the keys, and no query may attend to a later key.
     """
     if mask is not None:
-        scores = queries.new_empty(()).expand(*queries.shape[:-1], keys.shape[-2])  # only its shape counts: no memory
+        scores = queries.new_empty(()).expand(*queries.shape[:-1], keys.shape[-2])  # only the shape is used
         mask = as_mask(mask, scores)
     steps, past = queries.shape[-2], keys.shape[-2] - queries.shape[-2]
     kernel_is_causal = causal and mask is None and past == 0 and layer.record is None
@@ -262,17 +264,18 @@ def _dot_product(query_size: int, key_size: int) -> DotProductAttention:
     return DotProductAttention()
 
 
-SCORES: dict[str, Callable[[int, int], AdditiveAttention | DotProductAttention | BilinearAttention]] = {
+ScoreAttention = AdditiveAttention | DotProductAttention | BilinearAttention
+"""The layers that a decoder can use for one query at a time: they have `project_keys` and `attend`."""
+
+SCORES: dict[str, Callable[[int, int], ScoreAttention]] = {
     "additive": lambda query_size, key_size: AdditiveAttention(query_size, key_size, query_size),
     "dot": _dot_product,
     "bilinear": BilinearAttention,
 }
-"""The scores that a decoder can choose from: the name -> the layer for these sizes of queries and keys."""
+"""The scores by name. Each entry makes the layer for a size of the queries and a size of the keys."""
 
 
-def make_attention(
-    score: str, query_size: int, key_size: int
-) -> AdditiveAttention | DotProductAttention | BilinearAttention:
+def make_attention(score: str, query_size: int, key_size: int) -> ScoreAttention:
     """The attention layer with this score, for queries and keys of these sizes.
 
     Raises:

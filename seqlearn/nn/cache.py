@@ -9,14 +9,18 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 KeysValues = tuple[Float[Tensor, "sentences heads source head_size"], Float[Tensor, "sentences heads source head_size"]]
-MOVED = -1
+MOVED = -1  # the value of `Past.used` after `select` has moved the rows: this Past may not be used again
 
 
 class Past:
     """The keys and values of the tokens so far, in one layer, in storage that has room for more.
 
-    A state names the `length` of its own past, so several states may share one storage: a state never reads or
+    A state knows the `length` of its own past, so several states may share one storage: a state never reads or
     overwrites what another wrote beyond its length.
+
+    Args:
+        keys, values: the storage.
+        used: how many steps of the storage are filled.
     """
 
     def __init__(
@@ -33,7 +37,7 @@ class Past:
         values: Float[Tensor, "rows heads steps head_size"],
         length: int,
     ) -> Past:
-        """The first `length` steps and these new steps. A full storage doubles, so that few steps copy anything."""
+        """The past of the first `length` steps and these new ones. A full storage doubles: few calls have to copy."""
         self._check()
         end = length + keys.shape[2]
         if keys.requires_grad:  # autograd needs the old keys and values unchanged
@@ -55,7 +59,7 @@ class Past:
         """These rows, repeated, reordered or dropped.
 
         If the number of rows does not grow, rows that stay at their index are not copied, and the others are moved
-        within the storage: this Past is then used up.
+        within the storage. This Past may then not be used again.
         """
         self._check()
         count = len(rows)
@@ -82,7 +86,7 @@ def _with_room(steps: Float[Tensor, "rows heads steps head_size"], room: int) ->
 
 @dataclass(frozen=True)
 class TransformerState:
-    """Where a Transformer decoder stands: `beams` rows for each sentence, side by side.
+    """What a Transformer decoder remembers between calls: `beams` rows for each sentence, side by side.
 
     The source's keys and values are held once for each sentence, however many beams share them. The keys and values of
     the tokens so far are held once for each row.
@@ -95,9 +99,10 @@ class TransformerState:
     length: int = 0
 
     def select(self, rows: Int[Tensor, "chosen"]) -> TransformerState:
-        """The state of these rows, repeated, reordered or dropped. The old state is then used up.
+        """The state of these rows, repeated, reordered or dropped. The old state may not be used again.
 
-        The memory is copied only where sentences end. Of the tokens so far, only rows that change their index are.
+        The memory is copied only if a sentence is gone. Of the tokens so far, only rows that change their index are
+        copied.
         """
         held = len(self.memory[0][0])  # sentences
         if torch.equal(rows, torch.arange(held * self.beams, device=rows.device)):

@@ -3,7 +3,7 @@
 A model that translates has an encoder and a decoder, and they are used like this:
 
     memory = model.encoder(source, source_lens)          # what the decoder may know of the source
-    state = model.decoder.init_state(memory)             # where the decoder stands before the first token
+    state = model.decoder.init_state(memory)             # what the decoder remembers; at first, no token
     logits, state = model.decoder(tokens, state)         # reads the next 1..n tokens of each row
     state = state.select(rows)                           # rows repeated, reordered or dropped
 
@@ -13,23 +13,23 @@ A model that translates has an encoder and a decoder, and they are used like thi
 | `source_lens` | int `(batch,)`, the valid lengths; results must not depend on the padding behind them |
 | `memory` | anything: only the decoder looks inside |
 | `state` | anything with `select`: only the decoder looks inside |
-| `tokens` | int `(rows, steps)`, the tokens that follow those which the state has read already; <bos> is the first |
+| `tokens` | int `(rows, steps)`, the tokens after those that the state has read; the very first one is <bos> |
 | `logits` | float `(rows, steps, vocab)`: `logits[:, i]` scores the token after `tokens[:, : i + 1]` |
 | `rows` | int `(chosen,)`, the rows of the old state that become the rows of the new one |
 
 Training gives the decoder all tokens of the target at once (teacher forcing). Search gives it one token at a time. Both
 call the same method and get the same logits. A state is used once: the call that takes a state may reuse its storage.
 
-That is all a search needs. So `seqlearn.decoding` can search any model, your own or one of another library in a thin
-wrapper. Here is a complete one. It knows nothing of languages: it copies its source.
+A search needs nothing else. So `seqlearn.decoding` can search any model: your own, or a model of another library in a
+thin wrapper. Here is a complete model. It knows nothing of languages: it copies its source.
 
 >>> import torch
 >>> from dataclasses import dataclass, replace
 >>> from seqlearn.decoding import beam_search
 >>> @dataclass(frozen=True)
-... class Position:
+... class CopyState:
 ...     source: torch.Tensor  # (rows, source)
-...     step: int = 0  # how many tokens were read
+...     length: int = 0  # how many tokens were read
 ...     def select(self, rows):
 ...         return replace(self, source=self.source[rows])
 >>> class CopyEncoder(torch.nn.Module):
@@ -37,20 +37,21 @@ wrapper. Here is a complete one. It knows nothing of languages: it copies its so
 ...         return source
 >>> class CopyDecoder(torch.nn.Module):
 ...     def init_state(self, memory):
-...         return Position(memory)
+...         return CopyState(memory)
 ...     def forward(self, tokens, state):
-...         end = state.step + tokens.shape[1]
-...         wanted = state.source[:, state.step : end]
-...         return torch.nn.functional.one_hot(wanted, 10) * 9.0, replace(state, step=end)
+...         end = state.length + tokens.shape[1]
+...         wanted = state.source[:, state.length : end]
+...         return torch.nn.functional.one_hot(wanted, 10) * 9.0, replace(state, length=end)
 >>> model = EncoderDecoder(CopyEncoder(), CopyDecoder())
 >>> source, source_lens = torch.tensor([[5, 7, 6, 2]]), torch.tensor([4])  # 2 is <eos>
 >>> [[best]] = beam_search(model, source, source_lens, bos=1, eos=2, width=2)
 >>> best.tokens, best.finished
 ([5, 7, 6], True)
 
-Two things are optional. A `FeatureDecoder`, with `features(tokens, state)` and an output layer `dense`, so that
-`dense(features)` are the logits, is trained without all logits in memory. An attention layer with an attribute `record`
-(see `seqlearn.nn.recording`) shows its weights to `record_attention`, and with `kind` to the views.
+Two things are optional. A `FeatureDecoder` has `features(tokens, state)` and an output layer `dense`, so that
+`dense(features)` are the logits: training then never holds all logits in memory. An attention layer with an attribute
+`record` (see `seqlearn.nn.recording`) shows its weights to `record_attention`. If the layer also has a `kind`,
+`seqlearn.forced_decoding` finds its weights by this kind, and the views can show them.
 """
 
 from __future__ import annotations
@@ -66,10 +67,10 @@ from torch import Tensor, nn
 
 @runtime_checkable
 class State(Protocol):
-    """Where a decoder stands after the tokens it has read. One row for each hypothesis."""
+    """What a decoder remembers of the tokens that it has read: one row for each hypothesis."""
 
     def select(self, rows: Int[Tensor, "chosen"]) -> State:
-        """The state of these rows, repeated, reordered or dropped. The old state is then used up."""
+        """The state of these rows, repeated, reordered or dropped. The old state may not be used again."""
         ...
 
 
@@ -113,7 +114,7 @@ class FeatureDecoder(Decoder, Protocol):
         tokens: Int[Tensor, "rows steps"],
         state: Any,  # Any: as in `Decoder`
     ) -> tuple[Float[Tensor, "rows steps hiddens"], Any]:  # and here
-        """What `dense` turns into logits, and the state after the last token."""
+        """The features, which `dense` turns into logits, and the state after the last token."""
         ...
 
 
@@ -158,7 +159,7 @@ class EncoderDecoder(nn.Module):
 
 @contextmanager
 def eval_mode(model: Model | nn.Module) -> Iterator[None]:
-    """In eval mode and without gradients. Afterwards, parts that were in training mode are in training mode again."""
+    """Run the block in eval mode and without gradients. Parts that were in training mode return to it afterwards."""
     training = [part for part in model.modules() if part.training]
     for part in training:
         part.training = False

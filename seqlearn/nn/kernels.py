@@ -45,7 +45,8 @@ class KernelRegression(AttentionLayer):
         learned: whether training may change the width. The parameter is its logarithm, so that the width stays above 0.
 
     Raises:
-        ValueError: there is no such kernel, the width is not above 0, or a flat kernel has no slope to learn its width.
+        ValueError: there is no such kernel, the width is not above 0, or `learned` is set for a flat kernel, whose
+            width has no gradient.
     """
 
     kind = "kernel"

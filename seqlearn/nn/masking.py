@@ -1,4 +1,9 @@
-"""Masks: who may look at whom. `True` means "may be attended"."""
+"""Masks: which query may attend to which key. `True` means "may be attended".
+
+Where padding is masked: an encoder makes the mask from the valid lengths (`sequence_mask`), the decoder's state carries
+this mask, and every attention to the source gives it to `masked_softmax` or to the fused kernel. The loss ignores
+padding by itself (`seqlearn.training.losses.token_loss`).
+"""
 
 from __future__ import annotations
 
@@ -25,20 +30,21 @@ def padding_mask(ids: Int[Tensor, "batch keys"], pad: int) -> Bool[Tensor, "batc
 
 
 def causal_mask(steps: int, past: int = 0, device: torch.device | str | None = None) -> Bool[Tensor, "{steps} keys"]:
-    """True where the key is not in the query's future. `past` keys before the first query may all be attended."""
+    """True where the key is not in the query's future. The `past` keys before the first query may all be attended."""
     return torch.ones(steps, past + steps, dtype=torch.bool, device=device).tril(past)
 
 
 def as_mask(mask: Tensor, scores: Float[Tensor, "*batch queries keys"]) -> Bool[Tensor, "..."]:
-    """The bool mask, ready to broadcast to the scores, that a mask or valid lengths stand for.
+    """Turn a mask, or valid lengths, into a bool mask that broadcasts to the scores.
 
     Args:
         mask: bool, `(batch, queries, keys)` or whatever broadcasts to it; or integer valid lengths over the keys,
             `(batch,)` or `(batch, queries)`.
-        scores: of any number of axes between batch and queries (heads); the mask gets them too.
+        scores: only the shape is used. There may be more axes (heads) between batch and queries; the mask gets them,
+            too.
 
     Raises:
-        TypeError: the mask is neither bool nor integer: 0.0 and 1.0 would leave open which of them hides.
+        TypeError: the mask is neither bool nor integer. Of 0.0 and 1.0, nobody could tell which one means "masked".
         ValueError: the mask does not fit the scores.
     """
     if mask.dtype == torch.bool:
@@ -78,6 +84,7 @@ def masked_softmax(
     if mask is None:
         return scores.softmax(-1)
     mask = as_mask(mask, scores)
-    # A softmax over nothing but -inf is 0/0. Such a row keeps its scores here and is emptied below.
-    hidden = ~mask & mask.any(-1, keepdim=True)
-    return scores.masked_fill(hidden, float("-inf")).softmax(-1).masked_fill(~mask, 0.0)
+    # A row with nothing but -inf would give 0/0. So a row that is masked as a whole keeps its scores until after the
+    # softmax; then all masked weights become 0.
+    to_minus_inf = ~mask & mask.any(-1, keepdim=True)
+    return scores.masked_fill(to_minus_inf, float("-inf")).softmax(-1).masked_fill(~mask, 0.0)

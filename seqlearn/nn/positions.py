@@ -1,8 +1,8 @@
-"""Positions: attention by itself does not know any order; these modules tell it where each token stands.
+"""Positions: attention by itself does not know the order of the tokens; these modules give each token its position.
 
 Sinusoids and learned positions are added to the embeddings; rotary positions rotate queries and keys. All count from 0
-and take `start`, the position of the first token given: a search, which gives one token at a time, then gets the same
-numbers as training.
+and take `start`, the position of the first token given. So a search, which gives one token at a time, uses the same
+positions as training.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def sinusoids(
     """The sinusoids of positions start, start + 1, ...: sine in the even dimensions, cosine in the odd ones.
 
     P[i, 2j] = sin(i w_j) and P[i, 2j + 1] = cos(i w_j), with w_j from `frequencies`: Vaswani et al. (2017), section
-    3.5. They are computed in float64, so that a far position is as exact as a near one, and returned in `dtype`.
+    3.5. The computation is in float64, so that far positions are as exact as near ones. The result has the `dtype`.
     """
     positions = torch.arange(start, start + steps, dtype=torch.float64)
     angles = positions.unsqueeze(1) * frequencies(size, base)  # steps, pairs
@@ -89,13 +89,13 @@ class PositionalEncoding(nn.Module):
         return self.P[:, start : start + steps]
 
     def _write(self, steps: int) -> None:
-        """Make the table anew, on its device and in its dtype (at least float32)."""
+        """Compute the table again, on its device and in its dtype (at least float32)."""
         dtype = torch.promote_types(self.P.dtype, torch.float32)
         with torch.inference_mode(False):  # a table that grew in search may be needed in training
             self.P = sinusoids(steps, self.num_hiddens, dtype=dtype).unsqueeze(0).to(self.P.device)
 
     def _apply(self, *arguments, **options) -> nn.Module:
-        """`.to()`, `.half()` and the like call this. They may round the table, so it is written anew."""
+        """`.to()`, `.half()` and the like call this method. They may round the table, so it is computed again."""
         super()._apply(*arguments, **options)
         self._write(self.P.shape[1])
         return self

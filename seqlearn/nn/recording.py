@@ -1,6 +1,8 @@
 """Recording and editing attention weights while a model runs.
 
-As long as nobody records or edits them, the weights need not exist as a tensor: the fused kernel runs.
+Inside `with record_attention(model) as record:`, each attention layer appends its weights to `record[name]`, the list
+under the name of the layer. Inside `with edit_attention(model, {name: edit}):`, the layer uses edited weights instead.
+Outside these blocks the weights need not exist as a tensor: the fused kernel runs.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ class AttentionLayer(nn.Module):
     def expose(
         self, weights: Float[Tensor, "*axes queries keys"], mask: Mask | None
     ) -> Float[Tensor, "*axes queries keys"]:
-        """Edit and record the weights, as far as asked for; the result is what the layer uses. Masked weights stay 0.
+        """Edit and record the weights if a block asks for it, and return the weights to use. Masked weights stay 0.
 
         Args:
             weights: after the softmax.
@@ -74,8 +76,8 @@ def attention_layers(model: nn.Module | Model, kind: str | None = None) -> dict[
 def record_attention(model: nn.Module | Model) -> Iterator[dict[str, list[Tensor]]]:
     """Collect the attention weights (before dropout) of every attention layer while the block runs.
 
-    Yields a dictionary: the name of the layer -> one tensor `(batch, [heads,] queries, keys)` for each call. Which
-    modules are attention layers, `attention_layers` tells. Nothing is kept on the modules afterwards.
+    Yields a dictionary: the name of the layer -> one tensor `(batch, [heads,] queries, keys)` for each call. See
+    `attention_layers` for the modules that are attention layers. Nothing is kept on the modules afterwards.
     """
     layers = attention_layers(model)
     record: dict[str, list[Tensor]] = {name: [] for name in layers}
@@ -101,7 +103,7 @@ def edit_attention(model: nn.Module | Model, edits: Mapping[str, Edit]) -> Itera
     if missing := [name for name in edits if name not in layers]:
         raise ValueError(f"there is no attention {missing[0]!r} in the model; it has {', '.join(layers) or 'none'}")
     edited = {layers[name]: edit for name, edit in edits.items()}
-    # A layer with a record computes its weights as a tensor. If nobody asked for the record, it is thrown away.
+    # A layer computes its weights as a tensor only while it has a record. A deque of length 0 discards the weights.
     records = {layer: deque(maxlen=0) if layer.record is None else layer.record for layer in edited}
     with _set("edit", edited), _set("record", records):
         yield

@@ -1,4 +1,4 @@
-"""The state of the attention decoder, and its steps: at each step, look at the source, then make a step of the GRU."""
+"""The recurrent part of the attention decoder: its state, and the loop in which attention and GRU take turns."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from .attention import AdditiveAttention, BilinearAttention, DotProductAttention
+from .attention import ScoreAttention
 from .cache import sentences_of
 
 
 @dataclass(frozen=True)
 class AttentionState:
-    """Where an attention decoder stands: `beams` rows for each sentence, side by side.
+    """What an attention decoder remembers between calls: `beams` rows for each sentence, side by side.
 
-    Keys, values and mask are held once for each sentence, however many beams share them.
+    Keys, values and mask (the memory) are held once for each sentence, however many beams share them.
     """
 
     keys: Float[Tensor, "sentences source hiddens"]
@@ -28,7 +28,7 @@ class AttentionState:
     length: int = 0
 
     def select(self, rows: Int[Tensor, "chosen"]) -> AttentionState:
-        """The state of these rows, repeated, reordered or dropped. The memory is copied only where sentences end."""
+        """The state of these rows, repeated, reordered or dropped. The memory is copied only if a sentence is gone."""
         sentences, beams = sentences_of(rows, self.beams)
         chosen = replace(self, hidden=self.hidden[:, rows], beams=beams)
         if torch.equal(sentences, torch.arange(len(self.keys), device=rows.device)):
@@ -37,21 +37,22 @@ class AttentionState:
 
 
 def unroll(
-    attention: AdditiveAttention | DotProductAttention | BilinearAttention,
+    attention: ScoreAttention,
     rnn: nn.GRU,
     dropout: nn.Dropout,
     gates: Float[Tensor, "steps rows gates"],
     of_context: Float[Tensor, "gates size"],
     state: AttentionState,
 ) -> tuple[Float[Tensor, "steps rows hiddens"], Float[Tensor, "layers rows hiddens"]]:
-    """At each step, look at the source, and then make a step of a stacked GRU.
+    """Run attention and a stacked GRU over all tokens: at each token, attention gives a context, and the GRU reads it.
 
     Args:
+        rnn: the stacked GRU, whose lowest layer reads a token and its context.
         gates: the token's part of the lowest layer's input gates, with their bias.
         of_context: the context's part of the lowest layer's input weights.
 
     Returns:
-        The top layer's state after each step, and the last states of all layers.
+        The top layer's hidden state after each token, and the last hidden states of all layers.
     """
     hidden, outputs = list(state.hidden), []  # hidden: for each layer (rows, hiddens)
     for inputs in gates:

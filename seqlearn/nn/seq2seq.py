@@ -90,7 +90,7 @@ def rnn_class(cell: str) -> type[nn.GRU] | type[nn.LSTM]:
 
 @dataclass(frozen=True)
 class PlainState:
-    """Where a decoder without attention stands: one row for each hypothesis."""
+    """What a decoder without attention remembers between calls: one row for each hypothesis."""
 
     context: Float[Tensor, "rows size"]
     hidden: Float[Tensor, "layers rows hiddens"]
@@ -111,8 +111,8 @@ class Seq2SeqDecoder(nn.Module):
     Args:
         vocab_size, embed_size: of the target tokens.
         memory_size: the encoder's `output_size`.
-        num_hiddens, num_layers: of the net. It has as many layers as the encoder; `dropout` stands before, between and
-            after the layers.
+        num_hiddens, num_layers: of the net, which has as many layers as the encoder; `dropout` is applied before,
+            between and after the layers.
         cell: "gru" or "lstm", the same as in the encoder.
     """
 
@@ -149,7 +149,7 @@ class Seq2SeqDecoder(nn.Module):
     def features(
         self, tokens: Int[Tensor, "rows steps"], state: PlainState
     ) -> tuple[Float[Tensor, "rows steps hiddens"], PlainState]:
-        """What `dense` turns into logits. The loss asks for the features, so that it never holds all logits at once."""
+        """The features, which `dense` turns into logits. From features the loss needs only a few logits at a time."""
         context = state.context.unsqueeze(1).expand(-1, tokens.shape[1], -1)
         inputs = torch.cat([self.dropout(self.embedding(tokens)), context], dim=-1)
         outputs, last = self.rnn(inputs, state.hidden if state.cell is None else (state.hidden, state.cell))
@@ -166,7 +166,7 @@ class Seq2SeqAttentionDecoder(nn.Module):
     Args:
         vocab_size, embed_size: of the target tokens.
         memory_size: the encoder's `output_size`.
-        num_hiddens, num_layers: of the GRU; `dropout` stands before and after it and between its layers.
+        num_hiddens, num_layers: of the GRU; `dropout` is applied before, between and after its layers.
         score: how the state is compared with the encoder's outputs: "additive" (Bahdanau's), "bilinear" or "dot" (both
             Luong's); see `seqlearn.nn.attention.SCORES`.
     """
@@ -191,7 +191,7 @@ class Seq2SeqAttentionDecoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def init_state(self, memory: RNNMemory) -> AttentionState:
-        """The state before the first token. Keys are projected here, once for a sentence, not at every step."""
+        """The state before the first token. The keys are projected here, once for each sentence."""
         keys = self.attention.project_keys(memory.outputs)
         hidden = torch.tanh(self.bridge(memory.hidden))
         return AttentionState(keys, memory.outputs, memory.mask, hidden)
@@ -206,7 +206,7 @@ class Seq2SeqAttentionDecoder(nn.Module):
     def features(
         self, tokens: Int[Tensor, "rows steps"], state: AttentionState
     ) -> tuple[Float[Tensor, "rows steps hiddens"], AttentionState]:
-        """What `dense` turns into logits. The loss asks for the features, so that it never holds all logits at once."""
+        """The features, which `dense` turns into logits. From features the loss needs only a few logits at a time."""
         embed_size = self.embedding.embedding_dim
         weight, _, bias, _ = self.rnn.all_weights[0]  # of the lowest layer: W_ih, W_hh, b_ih, b_hh
         of_token, of_context = weight.split([embed_size, state.values.shape[-1]], dim=1)

@@ -1,7 +1,7 @@
 """The Transformer: an encoder and a decoder made of attention, under the contract of `seqlearn.nn.contract`.
 
 Vaswani et al. (2017), with a choice between the paper's post-norm and pre-norm (Xiong et al., 2020). As in the paper
-(section 5.4), dropout stands on the output of each sublayer and on the embeddings with their positions, and nowhere
+(section 5.4), dropout is applied to the output of each sublayer and to the embeddings with their positions, and nowhere
 else. Without dropout on the attention weights, the fused kernel can be used.
 """
 
@@ -50,7 +50,7 @@ class AddNorm(nn.Module):
     (2020).
 
     Args:
-        norm_first: pre-norm.
+        norm_first: whether to use pre-norm.
     """
 
     def __init__(self, num_hiddens: int, dropout: float = 0.0, norm_first: bool = False):
@@ -62,7 +62,7 @@ class AddNorm(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch steps hiddens"], sublayer: Callable[[Tensor], Tensor]
     ) -> Float[Tensor, "batch steps hiddens"]:
-        """Add what the sublayer, a function, makes of x to x. With pre-norm the sublayer sees LN(x)."""
+        """Add the output of `sublayer`, a function, to x. Its input is x, or LN(x) with pre-norm."""
         if self.norm_first:
             return x + self.dropout(sublayer(self.ln(x)))
         return self.ln(x + self.dropout(sublayer(x)))
@@ -72,10 +72,10 @@ class TransformerEncoderBlock(nn.Module):
     """Self-attention, then the feed-forward network. Vaswani et al. (2017), section 3.1.
 
     Args:
-        dropout: on the output of each of the two.
+        dropout: on the output of each of the two sublayers.
         norm_first: see `AddNorm`.
-        bias: of the attention's projections.
-        rotary: queries and keys are rotated by their positions.
+        bias: whether the projections of the attention have a bias.
+        rotary: whether queries and keys are rotated by their positions.
     """
 
     def __init__(
@@ -113,8 +113,8 @@ class Memory(NamedTuple):
 class TransformerEncoder(nn.Module):
     """Embeddings with positions, through a stack of blocks.
 
-    The embeddings are multiplied by sqrt(num_hiddens) (section 3.4). As they are drawn by `initialize`, their variance
-    is then 1.
+    The embeddings are multiplied by sqrt(num_hiddens) (section 3.4). `initialize` draws them so that their variance is
+    then 1.
 
     Args:
         vocab_size: of the source.
@@ -260,7 +260,7 @@ class TransformerDecoder(nn.Module):
         return cast("Iterator[TransformerDecoderBlock]", iter(self.blks.values()))
 
     def init_state(self, memory: Memory) -> TransformerState:
-        """The state before the first token. The source's keys and values are projected here, once for a sentence."""
+        """The state before the first token. The source's keys and values are projected here, once for each sentence."""
         outputs = memory.outputs
         projected = tuple(block.attention2.project(outputs, outputs) for block in self.blocks())
         return TransformerState(projected, memory.mask, (None,) * len(projected))
@@ -275,7 +275,7 @@ class TransformerDecoder(nn.Module):
     def features(
         self, tokens: Int[Tensor, "rows steps"], state: TransformerState
     ) -> tuple[Float[Tensor, "rows steps hiddens"], TransformerState]:
-        """What `dense` turns into logits. The loss asks for the features, so that it never holds all logits at once."""
+        """The features, which `dense` turns into logits. From features the loss needs only a few logits at a time."""
         x = self.pos_encoding(self.embedding(tokens) * self.embedding.embedding_dim**0.5, state.length)
         after = []
         for block, memory, past in zip(self.blocks(), state.memory, state.past, strict=True):

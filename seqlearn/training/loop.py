@@ -58,7 +58,7 @@ class History:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How the weights are updated: the options of `fit` that hold for every update. They are explained there."""
+    """How the weights are updated: the options of `fit` that hold for every update. See `fit` for their meaning."""
 
     lr: float
     schedule: Schedule
@@ -111,8 +111,8 @@ def fit(
             and not its own guess (scheduled sampling).
         label_smoothing: see `token_loss`. The validation loss is never smoothed.
         accumulate: batches per update. The gradient equals that of one large batch.
-        precision: "bf16": training multiplies in bfloat16 (CPU and CUDA), which pays for large models on chips that
-            have units for it. Weights and validation stay in float32.
+        precision: "bf16": training multiplies in bfloat16 (CPU and CUDA), which is faster for large models on chips
+            with bfloat16 units. Weights and validation stay in float32.
         after_epoch: functions of `(model, history)`, called after each epoch: a plot, a sample translation.
         progress: show a progress bar.
 
@@ -188,12 +188,12 @@ def update(
     """Change the weights once, by the gradient of the mean loss of all real target tokens in these batches.
 
     Args:
-        batches: they go through the model one after the other, so that memory has to hold only one of them.
+        batches: the batches of this update. They go through the model one after the other, so memory holds only one.
         pad: the id of <pad> in the target.
         progress: the share of training done, 0 to 1.
 
     Returns:
-        The loss, summed over the real target tokens. It stays on the device: to read it would be to wait for it.
+        The loss, summed over the real target tokens. The loss stays on the device: reading it would wait for the GPU.
     """
     device = next(model.parameters()).device
     tokens = sum(batch.tokens for batch in batches)
@@ -220,7 +220,7 @@ def _groups(batches: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
 
 
 def _add_training(history: History, losses: Float[Tensor, "updates"], tokens: list[int], start: float) -> None:
-    """Note an epoch's updates. Here the losses come from the device, once for all updates."""
+    """Add the updates of an epoch to the history. All their losses are copied from the device at once, here."""
     losses = losses.cpu()
     history.seconds.append(time.perf_counter() - start)
     history.tokens.append(sum(tokens))
@@ -250,6 +250,6 @@ def _check_precision(precision: str | None, device: torch.device) -> None:
 
 
 def _progress_bar(updates: int, progress: bool) -> tqdm:
-    """A bar that counts updates. tqdm's bar for notebooks overlooks TQDM_DISABLE, so it is asked for here."""
-    hidden = not progress or bool(os.environ.get("TQDM_DISABLE"))
-    return tqdm(total=updates, unit="update", leave=False, disable=hidden)
+    """A bar that counts updates. tqdm's bar for notebooks ignores TQDM_DISABLE, so the variable is read here."""
+    is_off = not progress or bool(os.environ.get("TQDM_DISABLE"))
+    return tqdm(total=updates, unit="update", leave=False, disable=is_off)

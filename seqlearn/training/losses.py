@@ -63,7 +63,7 @@ def batch_loss(
 
 
 def _decoder_for_chunks(model: nn.Module, labels: Int[Tensor, "batch steps"]) -> FeatureDecoder | None:
-    """The decoder, if it can give features instead of logits, and the batch has so many logits that this pays."""
+    """The decoder, if it has features and the batch has so many logits that the loss in chunks is faster; else None."""
     decoder = getattr(model, "decoder", None)
     if CHUNKS is None or not isinstance(decoder, FeatureDecoder):
         return None
@@ -76,8 +76,8 @@ def chunked_loss(
 ) -> Float[Tensor, ""]:
     """`token_loss(dense(features), labels, pad)`, with the logits of a few positions at a time.
 
-    All logits of a batch, and their gradient, are the largest tensors of a training step: to write them to memory takes
-    longer than to compute them.
+    The logits of a whole batch and their gradient are the largest tensors of an update: writing them to memory takes
+    longer than computing them.
     """
     return F.linear_cross_entropy(
         features.flatten(0, 1),
@@ -91,8 +91,9 @@ def chunked_loss(
 
 
 def sampled_logits(model: nn.Module, batch: Batch, teacher_forcing: float) -> Float[Tensor, "batch steps vocab"]:
-    """The logits under scheduled sampling: a coin decides for each token whether the decoder reads the true token or
-    its own best guess. Bengio et al. (2015), section 2.4.
+    """The logits under scheduled sampling. Bengio et al. (2015), section 2.4.
+
+    For each token, chance decides whether the decoder reads the true token or its own best guess.
     """
     parts = cast(Model, model)
     state = parts.decoder.init_state(parts.encoder(batch.source, batch.source_lens))

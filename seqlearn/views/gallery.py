@@ -1,4 +1,4 @@
-"""All views on one page, to show them, and to try them without Python."""
+"""All views on one page, to show them to others, and to try them without Python."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from .translator.view import TranslatorView
 
 SENTENCE, FRENCH = "The girl washes the red apple and eats it.", "La fille lave la pomme rouge et la mange."
 INTRO = (
-    "Each view below can be pointed at, by mouse or by keys, and works without a network. In a lesson the views show "
-    "your own tensors, and Python knows what you chose. What needs Python, such as another sentence, does not run here."
+    "Point at the views below with the mouse or the keyboard; they work without a network. In a lesson the views show "
+    "your own tensors, and Python knows what you chose. What needs Python, such as a new sentence, is off here."
 )
 LAYOUT = """
 body { margin: 0 auto; padding: 0 16px 40px; max-width: 1240px; font: 16px/1.5 system-ui, sans-serif; }
@@ -45,7 +45,7 @@ def gallery(
     """Several views on one HTML page that works alone, like `View.to_html`.
 
     Args:
-        views: each with a sentence about it, which comes first.
+        views: tuples of a sentence about a view, and the view.
         path: the file to write; default: none.
         title, intro: the texts above the views.
     """
@@ -94,7 +94,7 @@ def all_views() -> list[tuple[str, View]]:
 
 
 def tree_search(translator: Translator, sentence: str) -> Callable[[int, float], Tree]:
-    """The function that a `BeamView` of this sentence calls: from a width and an alpha to the tree of the search."""
+    """The function that a `BeamView` of this sentence calls: it takes a width and an alpha, and returns the `Tree`."""
     vocab, ids = translator.target.vocab, torch.tensor([translator.source.encode(sentence)], device=translator.device)
     options: Style = {"bos": vocab.bos, "eos": vocab.eos, "forbidden": (vocab.pad, vocab.bos)}
 

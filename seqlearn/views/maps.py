@@ -89,7 +89,7 @@ def all_heads(attention: AttentionMap, *, title: str = "", limits: tuple[float, 
     """Every head of every layer, a row for each layer and a column for each head, all in the same colours.
 
     The panel "layer 1, head 2" shows what `heatmap(attention, 1, 2)` draws larger; both are counted from 0. The tokens
-    stand at the left and below; of many tokens, every second, third ... one has a label.
+    stand at the left and below. If there are many tokens, only every second, third ... token has a label.
 
     Args:
         limits: the weights at the ends of the colour bar. In long sentences the weights are small: try (0, 0.3).
@@ -106,7 +106,7 @@ def all_heads(attention: AttentionMap, *, title: str = "", limits: tuple[float, 
     size = (left + (wide + 0.12) * heads + 0.9, below + (high + 0.32) * layers + above - 0.32)
     margins = {"left": left / size[0], "right": 1 - 1.02 / size[0], "wspace": 0.12 / wide}
     margins |= {"bottom": below / size[1], "top": 1 - above / size[1], "hspace": 0.32 / high}
-    # Margins that are computed here, where a layout engine would need seconds for 144 panels.
+    # The margins are computed here, because a layout engine needs seconds for 144 panels.
     figure, panels = plt.subplots(layers, heads, figsize=size, squeeze=False, gridspec_kw=margins)
     for (layer, head), ax in np.ndenumerate(panels):
         _panel(ax, attention, layer, head, limits)
@@ -151,7 +151,7 @@ def grid(
     legend: bool = True,
     ax: Axes | None = None,
 ) -> Figure:
-    """A mask in two colours, or any numbers as a heat map, also numbers that are no valid attention weights.
+    """A mask in two colours, or any numbers as a heat map; they need not be valid attention weights.
 
     A cell with NaN or infinity is grey, with the word in it.
 

@@ -27,7 +27,7 @@ __all__ = [
     "CMAP", "MASKED", "ODD", "OPEN", "TRAIN", "VALID", "LivePlot", "all_heads", "bars", "grid", "heatmap",
     "length_histogram", "loss_curves", "quality_by_length", "text_table",
 ]  # fmt: skip
-LOOKS: list[dict[str, Any]] = [  # of lines: apart in colour, in lightness and in their markers
+LOOKS: list[dict[str, Any]] = [  # of lines: they differ in colour, in lightness and in their markers
     {"color": TRAIN, "marker": "o"}, {"color": VALID, "marker": "s", "linestyle": "--"},
     {"color": "#009E73", "marker": "^", "linestyle": "-."}, {"color": "#000000", "marker": "D", "linestyle": ":"},
 ]  # fmt: skip
@@ -62,7 +62,7 @@ def length_histogram(
             "color": color,
             "edgecolor": "white",
             "hatch": ("", "///")[number % 2],
-        }  # apart in grey, too
+        }  # the hatch tells the bars apart in a grey print, too
         ax.bar(shown + shift, counts, width, label=f"{literal(name)} (median {np.median(counted):.0f})", **how)
     every = -(-len(shown) // 25)
     names = [f"{length}+" if length == end < longest else str(length) for length in shown]
@@ -158,7 +158,7 @@ class RoundNumbers(LogLocator):
             ticks = [tick for tick in ticks if low <= tick <= high]
             if len(ticks) >= 4:
                 return ticks[:: -(-len(ticks) // 10)]
-        ticks = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(low, high)  # so short an axis is almost linear
+        ticks = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(low, high)  # such a short axis is almost linear
         return [tick for tick in ticks if low <= tick <= high]
 
 
@@ -221,5 +221,5 @@ class LivePlot:
         texts.set_title(f"Translations after epoch {history.epochs}", loc="left")
         lines = "\n".join(f"{source}\n    → {translation}" for source, translation in self.samples(model))
         texts.text(0, 0.97, literal(lines), va="top", fontsize=10, linespacing=1.5, wrap=True)
-        if self.handle is not None:  # outside a notebook there is none
+        if self.handle is not None:  # there is no handle outside a notebook
             self.handle.update(self.figure)

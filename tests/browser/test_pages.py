@@ -361,7 +361,7 @@ def test_a_pair_of_positions_is_told(show):
     told, hint = pairing(page)
     assert told == (
         "Pair 0 turns by w = 1 rad a position: a full turn takes 6.28 positions. From i = 1 to j = 3 it turns by "
-        "k w = 2 rad = 115°, and so it does from every i. P[1] · P[3] ≈ 1.58."
+        "k w = 2 rad = 115°, the same for every i. P[1] · P[3] ≈ 1.58."
     )
     assert hint.startswith("Point at the map") and page.locator(".tag").all_text_contents() == ["i", "j"]
     assert page.locator(".clock .name").all_text_contents() == ["i = 1", "j = 3"]

@@ -9,7 +9,7 @@ from ..maps import MOST_PANELS
 from ..shared.attention import has_rollout, map_data, wrong_lock
 from ..shared.types import Data, Lock
 
-SHOWS = {  # as titles
+SHOWS = {  # the values of the trait `show`, and the title of each
     "head": "layer {layer}, head {head}",
     "layer": "mean of layer {layer}",
     "all": "mean of all heads",
@@ -85,7 +85,7 @@ def wrong_choice(
     threshold: float = 0.0,
     locked: Lock | None = None,
 ) -> str:
-    """What is wrong with a choice, in one sentence; empty if the maps have all that is chosen."""
+    """What is wrong with a choice, in one sentence; empty if the maps have everything that was chosen."""
     if kind not in maps:
         return f"there is no {kind!r} attention here, only {', '.join(maps)}"
     layers, heads, queries, keys = maps[kind].weights.shape

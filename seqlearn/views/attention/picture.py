@@ -49,7 +49,7 @@ def attention_picture(
 
 
 def mark_locked(ax: Axes, locked: Lock | None, queries: int, keys: int) -> None:
-    """Frames around what is locked: a row, a column, or a cell and its row."""
+    """Draw frames around the locked target: a row, a column, or a cell and its row."""
     what, *at = locked or [""]
     if what in ("query", "pair"):
         frame(ax, (0, at[0], keys, 1))

@@ -72,7 +72,7 @@ function build(model, root, data) {
     tell(said, `${map.kind} attention, ${title}: ${lines}`);
     explain();
     if (focused >= 0 && !panels.contains(root.getRootNode().activeElement)) {
-      if (focused < 2) drawn.panel.focus(focused); // the keys stay where they were
+      if (focused < 2) drawn.panel.focus(focused); // the focus of the keyboard stays on the same part
       else drawn.heads?.focus();
     }
   };

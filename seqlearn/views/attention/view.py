@@ -65,7 +65,7 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
         super().__init__(data=attention_data(self.maps), **chosen)
 
     def update(self, attention: AttentionMap, *more: AttentionMap) -> None:
-        """Show another sentence in the same view; choices stay as far as the new maps have them."""
+        """Show another sentence in the same view. Choices that the new maps have, too, stay as they are."""
         maps = checked(attention, *more)
         data = attention_data(maps)
         with self.hold_sync(), self.hold_trait_notifications():

@@ -37,7 +37,8 @@ def tree_data(tree: Tree, text: Callable[[int], str]) -> Data:
         - `steps`: for each step its length `penalty`, the number of nodes with each fate, and the number of pruned
           nodes that are `omitted`.
         - `rows`: the number of rows.
-        - `best`, `greedy`: the indices of the nodes of the best hypothesis, and of those that greedy search chooses.
+        - `best`, `greedy`: the indices of the nodes of the best hypothesis, and of those nodes that greedy search
+          chooses.
 
     Raises:
         ValueError: the tree has no node, too many nodes, or a node that does not fit the others.
@@ -140,7 +141,7 @@ def best_path(tree: Tree) -> Path:
 
 
 def greedy_path(tree: Tree) -> Path:
-    """The path of greedy search, always to the likeliest token, as far as this search followed it."""
+    """The path of greedy search, which always takes the likeliest token, as far as this tree contains the path."""
     path: Path = ()
     for nodes in tree.steps:
         children = [node for node in nodes if node.tokens[:-1] == path]
@@ -175,7 +176,7 @@ def rows_of(columns: Sequence[list[Node]]) -> dict[Path, int]:
 
 
 def bends_of(column: Sequence[Node]) -> dict[Path, float]:
-    """Where the lines from each parent turn: lines from a lower parent turn earlier, so that no two lines overlap."""
+    """Where the lines from each parent turn: lines from a parent further down turn earlier, so that none overlap."""
     parents = list(dict.fromkeys(node.tokens[:-1] for node in reversed(column)))
     return {parent: short((number + 1) / (len(parents) + 1)) for number, parent in enumerate(parents)}
 

@@ -14,7 +14,7 @@ from ..shared.fonts import any_script, short_label
 from ..shared.types import Data, Style
 
 INK, FAINT = "#1b1b1b", "#6b6b6b"
-LOOKS: dict[str, dict[str, Any]] = {  # of a node: different without colour, too
+LOOKS: dict[str, dict[str, Any]] = {  # of a node; they differ without colour, too
     "kept": {"linestyle": "-", "linewidth": 1.5, "edgecolor": INK},
     "complete": {"linestyle": "-", "linewidth": 1.5, "edgecolor": INK},
     "beaten": {"linestyle": ":", "linewidth": 2.0, "edgecolor": INK},
@@ -22,7 +22,7 @@ LOOKS: dict[str, dict[str, Any]] = {  # of a node: different without colour, too
 }
 SIGNS = {"kept": "", "complete": "✓ ", "beaten": "≤ ", "pruned": "× "}
 SIZE = {"across": 1.4, "down": 0.52}  # inches from node to node
-STEPS_IN_LINE = 8  # a longer tree goes on below
+STEPS_IN_LINE = 8  # a longer tree continues in the next line
 
 
 @any_script

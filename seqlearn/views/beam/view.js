@@ -2,7 +2,7 @@
 
 const BOX = { width: 92, height: 40, across: 148, down: 52, top: 28, left: 4 };
 const FATES = {
-  kept: "kept: among the best of its step, so the search goes on from it",
+  kept: "kept: among the best of its step, so the search extends this sentence",
   complete: "complete: the sentence ends here and is set aside",
   beaten: "beaten: among the best, but no continuation could win any more",
   pruned: "pruned: not among the best of its step, and dropped",
@@ -62,7 +62,7 @@ function build(model, root, data) {
     panels.classList.toggle("waiting", !source);
     if (!source) {
       tell(said, `Width ${model.get("width")} with α = ${number(model.get("alpha"))} is not searched yet: Python is busy, not running, ` +
-        "or its search failed (then its log says why). The tree below is the one before.");
+        "or its search failed (then its log says why). The tree below is that of the former search.");
       return;
     }
     if (!shown || source !== shown.source) {
@@ -157,7 +157,7 @@ function forest(tree, point, lock, at) {
     const word = i ? oneLine(text) : "start";
     const parts = [make("bdi", { class: "text" }, word), i && make("span", { class: "score" }, value),
       greedy.includes(i) && make("span", { class: "greedy" }, "G")].filter(Boolean).flatMap((part) => [part, " "]);
-    const seen = parts.map((part) => part.textContent ?? part).join("").trimEnd(); // the label has to begin with what is seen
+    const seen = parts.map((part) => part.textContent ?? part).join("").trimEnd(); // the label has to begin with the visible text
     const name = [i ? `${seen}: ${fate}` : seen, best.includes(i) && "on the way to the best sentence", greedy.includes(i) && "greedy's choice"];
     return make("div", { class: `node ${looks[i]}`, id: id + i, role: "treeitem", "aria-level": step + 1,
       "aria-label": name.filter(Boolean).join(", "), title: text || null }, ...parts);
@@ -184,7 +184,7 @@ function forest(tree, point, lock, at) {
     "aria-label": "the search tree. Left: parent, right: child, up and down: same step, Enter locks." }, inner);
 
   let [cursor, held] = [0, null];
-  const see = (step) => { // scroll sideways only: the page stays where it is
+  const see = (step) => { // scrolls sideways only, so that the page does not move
     node.scrollLeft = Math.min(Math.max(node.scrollLeft, x(step) + BOX.width + 12 - node.clientWidth), Math.max(0, x(step - 1)));
   };
   const move = (index) => {

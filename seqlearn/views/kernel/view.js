@@ -27,7 +27,7 @@ function build(model, root, data) {
   };
   let [map, chart] = [null, null];
   const rebuild = () => {
-    const focused = panels.contains(root.getRootNode().activeElement); // the keys stay where they were
+    const focused = panels.contains(root.getRootNode().activeElement); // the map then gets the focus of the keyboard again
     const room = roomIn(root);
     map = heatMap({
       title: `weights (${count} queries × ${keys.values.length} keys)`,

@@ -34,7 +34,7 @@ def position_data(table: Real[Tensor, "..."], start: int, base: float) -> Data:
     note = "" if gap <= SAME else f"No rotation is shown: this table differs from the sinusoids by up to {gap:.2g}."
     if size == 1:
         note = "No rotation is shown: a table with one dimension has no pair to turn."
-    speeds = torch.empty(0) if note else frequencies(size, base)[: size // 2]  # an odd size leaves one alone
+    speeds = torch.empty(0) if note else frequencies(size, base)[: size // 2]  # the last of an odd number has no pair
     angles = torch.arange(1 - positions, positions).unsqueeze(1) * speeds  # offsets, pairs
     return {
         "table": pack(table),
@@ -53,7 +53,7 @@ def defaults(data: Data) -> dict[str, int]:
 
 
 def wrong_choice(data: Data, position: int, offset: int, pair: int) -> str:
-    """What is wrong with a choice, in one sentence; empty if the table has all that is chosen."""
+    """What is wrong with a choice, in one sentence; empty if the table has everything that was chosen."""
     start, pairs = data["start"], max(1, len(data["frequencies"]))
     last = start + data["table"]["shape"][0] - 1
     if not start <= position <= last:

@@ -54,7 +54,7 @@ function build(model, root, data) {
     stopped = "";
   };
   const rebuild = () => {
-    const focused = panels.contains(root.getRootNode().activeElement); // the keys stay where they were
+    const focused = panels.contains(root.getRootNode().activeElement); // the map then gets the focus of the keyboard again
     const room = roomIn(root);
     const map = mapOf(data, room, {
       start: hovered,
@@ -95,12 +95,12 @@ function cellText({ table, start, frequencies, note }, { row, column }) {
 /** The chosen pair in words: how fast it turns, from where to where. */
 function pairText({ start, frequencies, products, note }, { i, j, k, m }) {
   const product = `P[${start + i}] · P[${start + j}] ${relation([products.at(i, j)])} ${number(products.at(i, j))}.`;
-  if (note) return `From i = ${start + i} to j = ${start + j}: ${product} At the same distance, each i may have another one.`;
+  if (note) return `From i = ${start + i} to j = ${start + j}: ${product} At the same distance, another i may have another product.`;
   const [w, angle] = [frequencies[m], k * frequencies[m]];
   const period = (2 * Math.PI) / w;
   return `Pair ${m} turns by w ${relation([w])} ${number(w)} rad a position: a full turn takes ` +
     `${number(period >= 100 ? Math.round(period) : period)} positions. From i = ${start + i} to j = ${start + j} it turns by ` +
-    `k w ${relation([angle])} ${number(angle)} rad = ${degrees(angle)}, and so it does from every i. ${product}`;
+    `k w ${relation([angle])} ${number(angle)} rad = ${degrees(angle)}, the same for every i. ${product}`;
 }
 
 /** An angle in degrees; whole turns are counted. */
@@ -158,7 +158,7 @@ function clock({ table, start, turns, frequencies }) {
     draw("path", { class: "axis", d: `M${CLOCK.x - radius} ${CLOCK.y}h${2 * radius}M${CLOCK.x} ${CLOCK.y - radius}v${2 * radius}` }),
     draw("circle", { class: "axis", cx: CLOCK.x, cy: CLOCK.y, r: radius }), dots, turn, head, hands.j, hands.i, names.i, names.j);
   const equation = make("div", { class: "equation", role: "img" });
-  const stays = "The matrix knows k and the pair, not i: move i, and it stays.";
+  const stays = "The matrix depends on k and the pair, not on i: move i, and the matrix stays the same.";
   const node = make("figure", { class: "clock" }, title, axes, face, equation, make("p", { class: "faint" }, stays));
   return {
     node,

@@ -1,4 +1,4 @@
-// Who looks at whom: two columns of tokens joined by lines, and the heat map of the same weights.
+// Which token looks at which: two columns of tokens joined by lines, and the heat map of the same weights.
 
 const MOST_LINES = 6000; // an SVG with more takes too long
 const MOST_WORDS = 5; // tokens that a sentence names with their weights
@@ -6,7 +6,7 @@ const LOOKS = { query: "looks at", key: "is looked at by", arrow: " → " };
 const MADE = { query: "is made of", key: "is a part of", arrow: " ← " }; // of a rollout
 const LINE = { thin: 0.6, thick: 7, faint: 0.15, gap: 5 }; // pixels, and the opacity of a weight near 0
 
-/** The columns and the heat map of one attention. They draw what `show` and `mark` say, and decide nothing.
+/** The columns and the heat map of one attention. The panel keeps no choices: `show` and `mark` say what to draw.
  *
  * queries, keys: the texts of the rows and of the columns. names: { query, key }, the names of the two columns.
  * isMasked(i, j): whether a cell is masked; such a cell is hatched and has no line. full: the weight of the thickest line
@@ -18,7 +18,8 @@ const LINE = { thin: 0.6, thick: 7, faint: 0.15, gap: 5 }; // pixels, and the op
  * nodes: the columns, the heat map and the tooltip, all for one `.panels.side`. legend: the node below them.
  * show(weights, { title, threshold, made }): draws a flat list of queries x keys weights, with lines from the threshold
  *   on, and returns a text with the number of lines. made: whether this is a rollout, where tokens are made of tokens.
- * mark(target, locked): emphasises the target and fades the rest; null frees all. locked: whether the target stays.
+ * mark(target, locked): emphasises the target and fades the rest; null removes the emphasis. locked: whether the target
+ *   stays.
  * says(target, locked): the sentences about the target, as a list of texts and elements.
  * focus(which): gives the focus to the columns, 0, or to the heat map, 1.
  */
@@ -155,8 +156,8 @@ function tokenColumns({ queries, keys, names, full, pitch, room, point, lock }) 
   };
 }
 
-/** Mouse and keys on the columns: up and down, left to the queries, right to the keys. Returns a function that sets the
- * target. */
+/** Mouse and keyboard on the columns. The arrow keys go up and down, left to the queries, right to the attention keys.
+ * Returns a function that sets the target. */
 function columnKeys(body, targetAt, counts, { point, lock }) {
   let [locked, cursor] = [null, ["query", 0]];
   const toggle = (target) => lock(locked && locked.join() === target.join() ? null : target);

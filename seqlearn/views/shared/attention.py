@@ -16,8 +16,8 @@ from .arguments import as_text
 from .packing import LARGEST, pack
 from .types import Data, Lock
 
-FULL = (0.02, 0.05, 0.1, 0.2, 0.5)  # the brightest colour stands for the first of these that no weight exceeds; else 1
-EXACT = 2**18  # up to so many weights are sent in full, 1 MB; more are rounded to 65,536 steps (error 0.000008)
+FULL = (0.02, 0.05, 0.1, 0.2, 0.5)  # the brightest colour is the first of these limits that no weight exceeds, or 1
+EXACT = 2**18  # up to this many weights are sent in full, 1 MB; more are rounded to 65,536 levels (error 0.000008)
 THUMB = 32  # pixels of a small map; in a longer sentence each pixel shows the largest of its weights
 
 

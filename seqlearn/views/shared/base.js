@@ -4,7 +4,8 @@
 
 /** The render function for anywidget. `build(model, root, data)` draws all of `data` below `root` and returns a function
  * for each trait that may change: { step: () => ..., locked: () => ... }. Each function is called once at first, and
- * after every change. `resized` is no trait: it is called when root gets another width (at first it may have none). */
+ * after every change. `resized` is no trait: this function is called when `root` gets another width (a view that is not
+ * yet in the page has no width). */
 function life(build) {
   return ({ model, el }) => {
     const root = make("div", { class: "seqlearn" });
@@ -65,7 +66,7 @@ function unpack(node) {
   return { shape: node.shape, values, at: (...at) => values[at.reduce((sum, i, axis) => sum * node.shape[axis] + i, 0)] };
 }
 
-/** Draws a view in a page without Python: the traits are stored in the page, and only the page hears of changes. */
+/** Draws a view in a page without Python: the traits are stored in the page, and changes stay in the page. */
 function openPage(build, number = "") {
   const revive = (name, part) => (part && typeof part.base64 === "string" ? fromBase64(part.base64) : part);
   const state = JSON.parse(document.getElementById(`state${number}`).textContent, revive);
@@ -111,7 +112,7 @@ function fill(node, attributes, children) {
   return node;
 }
 
-/** Sizes as a style has them: inPixels({ width: 5 }). */
+/** Sizes for a style: inPixels({ width: 5 }) gives { width: "5px" }. */
 const inPixels = (sizes) => Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, `${size}px`]));
 
 /** A text of the learner inside a sentence; a script that runs from right to left does not reorder the sentence. */
@@ -132,7 +133,7 @@ function pointHint(at, purpose, { enter = "keeps it", steps = false } = {}) {
   return make("span", { class: "faint" }, `Point at ${at}, or press Tab and the arrow keys, to ${purpose}; click or Enter ${enter}.${more}`);
 }
 
-/** The note on something locked; null if it is not locked. */
+/** The note beside a locked target; null if nothing is locked. */
 const lockNote = (isLocked) => (isLocked ? make("span", { class: "faint" }, " (locked: Escape or a click frees it)") : null);
 
 /** A number as a text: at most 2 decimals, a true minus sign; a very large or small number as 1.2e−7. */
@@ -194,7 +195,7 @@ function axisName(attributes, text, room) {
   return draw("text", attributes, short === oneLine(text) ? short : `${short.slice(0, -1)}…`, draw("title", {}, text));
 }
 
-/** An interval, a little wider. */
+/** The interval, made a little wider at both ends. */
 const spread = ([low, high]) => [low - 0.04 * (high - low || 1), high + 0.04 * (high - low || 1)];
 
 /** An SVG path through places; null breaks it. */

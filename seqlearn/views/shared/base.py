@@ -2,8 +2,8 @@
 
 A view is a folder with three parts. `view.py` holds the class: Python computes everything and puts all that is drawn
 into one trait, `data`. `view.js` draws the data with the helpers of `shared/base.js`. `view.css` styles the drawing.
-What both Python and the browser may change (`step`, `locked`, ...) are further synced traits. Only the browser knows
-what the mouse points at.
+Choices that both Python and the browser may change (`step`, `locked`, ...) are further synced traits. Only the browser
+knows what the mouse points at.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ SHARED = Path(__file__).parent
 class View(anywidget.AnyWidget):
     """The base of every view: `class MyView(View, folder=Path(__file__).parent)` draws with `view.js` of that folder.
 
-    A view sets `data` and defines `figure`, `summary` and `update`. Parts that several views share stand in this
-    folder and are named before the view's own file: `shared=("attention", "heads")`.
+    A view sets `data` and defines `figure`, `summary` and `update`. `shared=("attention", "heads")` names scripts of
+    this folder that several views share; the browser reads them before the view's own `view.js`.
     """
 
     _javascript = ""

@@ -1,4 +1,8 @@
-"""The colours of all figures and views, in one place. The browser gets them from here, and the maps from matplotlib."""
+"""The colours of all figures and views, in one place.
+
+The colour maps are matplotlib's: `CMAP` for weights, `BLUE_RED` for numbers of both signs. Figures use them by name.
+`as_javascript` and `as_css` send the same colours to the browser, so that pictures and pages look alike.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,8 @@ from matplotlib import colormaps
 
 CMAP = "viridis"  # evenly graded in lightness: readable in grey, and by colour-blind eyes
 BLUE_RED = "RdBu_r"  # white at 0; its blue and red can be told apart by colour-blind eyes
-OPEN, MASKED, ODD = "#8ECDF2", "#4D4D4D", "#D9D9D9"  # light blue, dark grey, light grey: apart in lightness, too
-GROUND, STRIPE = "#A3A3A3", "#878787"  # of a masked cell: apart from white, from black and from viridis
+OPEN, MASKED, ODD = "#8ECDF2", "#4D4D4D", "#D9D9D9"  # light blue, dark grey, light grey: they differ in lightness, too
+GROUND, STRIPE = "#A3A3A3", "#878787"  # of a masked cell: they differ from white, from black and from viridis
 TRAIN, VALID = "#0072B2", "#D55E00"  # Okabe and Ito's blue and vermillion
 
 

@@ -1,4 +1,4 @@
-// A labelled heat map for mouse and keys. The colours VIRIDIS, BLUE_RED and MASKED come from colours.py.
+// A labelled heat map for mouse and keyboard. The colours VIRIDIS, BLUE_RED, OPEN and MASKED come from colours.py.
 
 /** Red, green and blue of a share of the colour bar, from 0 to 1: one of the colours of the ramp, as in matplotlib. */
 function colour(share, ramp) {
@@ -30,7 +30,7 @@ const longestOf = (texts) => Math.min(110, Math.max(0, ...texts.map(widthOf)));
  * word(value, i, j): the text in a cell; null for its number. tint: one colour for all cells. ramp: the colours of the
  * numbers. bar: false for no colour bar.
  * point({ row, column } or null): called with the cell under the mouse or the arrow keys. lock({ row, column } or null):
- * called after a click or Enter; `enters` says what Enter does. Without `point` the map takes neither mouse nor keys.
+ * called after a click or Enter; `enters` says what Enter does. Without `point` the map ignores mouse and keyboard.
  * start: the cell where the arrow keys begin.
  * width, height: of a cell, in pixels; a cell of CELL.width or more has its number in it. room: the width for all columns
  * and the labels beside them, if no width is given. every: { rows, columns }, one label for so many of them.
@@ -206,7 +206,8 @@ function underline(labels, list) {
   labels.forEach((label, i) => label && label.classList.toggle("on", list.includes(i)));
 }
 
-/** Mouse and keys on a grid: arrows, Home and End of a row, Enter, Escape. Returns a function that sets the locked cell. */
+/** Mouse and keyboard on a grid: arrow keys, Home and End of a row, Enter, Escape. Returns a function that sets the locked
+ * cell. */
 function pointing(body, cellAt, rows, columns, { point, lock, start }) {
   const within = (at, count) => Math.min(Math.max(at, 0), count - 1);
   let [locked, cursor] = [null, { row: within(start?.row ?? 0, rows), column: within(start?.column ?? 0, columns) }];

@@ -36,7 +36,7 @@ function build(model, root, data) {
   };
   const redraw = () => {
     const step = steps[at()];
-    const focused = panels.contains(root.getRootNode().activeElement); // the keys stay where they were
+    const focused = panels.contains(root.getRootNode().activeElement); // the map then gets the focus of the keyboard again
     const start = hovered;
     hovered = null;
     walk.set(at());

@@ -70,7 +70,7 @@ def translated(translator: Translator, sentence: str, beam: int = 1) -> Data:
 
 
 def _search(translator: Translator, sentence: str, beam: int) -> list[Hypothesis]:
-    """The hypotheses of a search, the best first; of greedy search, one."""
+    """The hypotheses of a search, the best first; greedy search gives one."""
     (found,) = translator.search([sentence], beam=beam, n_best=beam if beam > 1 else None)
     return [found] if isinstance(found, Hypothesis) else list(found)
 
@@ -78,11 +78,11 @@ def _search(translator: Translator, sentence: str, beam: int) -> list[Hypothesis
 def force(
     translator: Translator, sentence: str, best: Sequence[Hypothesis]
 ) -> tuple[list[Tensor], list[Tensor] | list[None]]:
-    """Feed the tokens of these hypotheses to the model, which is in eval mode, all of them in one pass.
+    """Run the model over the tokens of all these hypotheses, in one batch.
 
     Returns:
         For each hypothesis the next-token distributions `(steps, vocab)` and the cross-attention `(layers, heads,
-        steps, source)`, or None for a model without attention. Step 0 is before the first token is written.
+        steps, source)`, or None for a model without attention. At step 0 the model predicts the first token.
     """
     vocab = translator.target.vocab
     inputs = [[vocab.bos, *one.tokens][: len(one.log_probs)] for one in best]
@@ -99,7 +99,10 @@ def force(
 
 
 def _apart(translator: Translator) -> Translator:
-    """A translator with the same parameters in other modules, in eval mode, because a cell may train the model now."""
+    """A translator with the same parameters in modules of its own: a cell may train the model at the same time.
+
+    The copy is in eval mode, and the mode of the model itself does not change.
+    """
     model = translator.model
     shared = {id(one): one for one in (*model.parameters(), *model.buffers())}
     model = copy.deepcopy(model, shared).eval()
@@ -170,7 +173,7 @@ def wrong_choice(
     step: int = 0,
     locked: Lock | None = None,
 ) -> str:
-    """What is wrong with a choice, in one sentence; empty if the result has all that is chosen."""
+    """What is wrong with a choice, in one sentence; empty if the result has everything that was chosen."""
     if beam not in beams:
         return f"beam is one of {', '.join(map(str, beams))}, not {beam}"
     if chosen >= len(result["best"]):

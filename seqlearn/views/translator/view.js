@@ -28,7 +28,7 @@ function build(model, root, { beams, live }) {
     change(model, { step, locked: rowOf(target) === null ? target : [target[0], step, ...target.slice(2)] });
   };
   const walk = stepper(root, { texts: [""], slides: true, choose: go });
-  walk.nodes.at(-1).querySelector("output").style.minWidth = "10em"; // what stands beside it stays where it is
+  walk.nodes.at(-1).querySelector("output").style.minWidth = "10em"; // so that the controls beside it do not move
   const point = (target) => {
     if (String(target) === String(hovered)) return;
     hovered = target;
@@ -107,8 +107,8 @@ function build(model, root, { beams, live }) {
       panels.replaceChildren(lines, shown.candidates, ...others);
     } else {
       which.replaceChildren();
-      panels.replaceChildren(make("p", { class: "blind" }, "This model has no attention to look at: it has read the whole source " +
-        "into a few numbers before it writes the first token, and never looks back."), shown.candidates);
+      panels.replaceChildren(make("p", { class: "blind" }, "This model has no attention to look at: it reads the whole source " +
+        "into a few numbers before it writes the first token, and never looks at the source again."), shown.candidates);
     }
     foot.replaceChildren(...(shown.panel ? [shown.panel.legend] : []), meaning(result));
     attend();
