@@ -43,7 +43,7 @@ SLIPS: list[tuple[str, str]] = [
     (r"shape of the mask", "a mask in `[...]` does not broadcast; `masked_fill(mask, value)` does."),
     (r"must match the size|not broadcastable|doesn't match the broadcast shape|must match the existing size",
      "two shapes do not broadcast: give the smaller one an axis of size 1, with `keepdim=True` or `unsqueeze`."),
-    (r"same dtype|expected scalar type|Found dtype|same type", "two tensors have different dtypes: bring one to the other's, "
+    (r"same dtype|expected scalar type|Found dtype|same type", "two tensors differ in dtype: bring one to the other's, "
      "`x.to(y.dtype)`."),
     (r"without overflow|cannot be converted to type", "this dtype cannot hold so large a number: "
      "`float(\"-inf\")` fits into every float type."),
