@@ -128,6 +128,33 @@ def test_a_part_with_a_hook_or_in_training_is_left_to_the_modules():
     assert step_of(model) is not None
 
 
+@pytest.mark.parametrize(
+    "path, name", [("", "features"), ("pos_encoding", "rows"), ("blks.block1.attention2", "attend")]
+)
+def test_a_method_that_was_replaced_is_left_to_the_modules(path, name):
+    """Also one that is not `forward`: the modules would call it."""
+    model = make()
+    part = model.decoder.get_submodule(path)
+    setattr(part, name, getattr(part, name))
+    assert step_of(model) is None
+    delattr(part, name)
+    assert step_of(model) is not None
+
+
+def test_a_compiled_decoder_is_what_a_search_calls():
+    model = make()
+    model.decoder.compile(backend="eager")
+    assert step_of(model) is None
+
+
+@pytest.mark.parametrize("when", ["", "pre_"])
+def test_a_hook_of_all_modules_is_left_to_the_modules(when):
+    model = make()
+    with getattr(nn.modules.module, f"register_module_forward_{when}hook")(lambda *_: None):
+        assert step_of(model) is None
+    assert step_of(model) is not None
+
+
 def test_looking_for_hooks_leaves_none():
     model, calls = make(), []
     model.decoder.dense.register_forward_hook(lambda *_: calls.append(1))
