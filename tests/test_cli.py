@@ -235,6 +235,44 @@ def test_a_damaged_translator_is_said(trained, tmp_path, name, content):
     assert result.exception is None or isinstance(result.exception, SystemExit)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sizes": {"wings": 2}}, "bahdanau has no setting 'wings'"),
+        ({"sizes": {"num_hiddens": "eight"}}, "is damaged"),
+        ({"sizes": {"num_hiddens": -8}}, "greater than zero"),
+        ({"sizes": {"score": "cosine"}}, "there is no score 'cosine'"),
+        ({"sizes": None}, "is damaged"),
+        ({"model": "mamba"}, "there is no model 'mamba'"),
+    ],
+)
+def test_a_configuration_that_does_not_fit_is_said_with_its_file(trained, tmp_path, change, message):
+    shutil.copytree(trained[0], tmp_path / "model")
+    file = tmp_path / "model" / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text(encoding="utf-8")), **change}), encoding="utf-8")
+    with pytest.raises(ValueError, match=message) as raised:
+        Translator.load(tmp_path / "model", "cpu")
+    assert str(raised.value).startswith(str(file))
+
+
+def test_a_device_that_is_not_there_is_no_fault_of_the_folder(trained, monkeypatch):
+    monkeypatch.setenv("SEQLEARN_DEVICE", "toaster")
+    with pytest.raises(ValueError, match="toaster") as raised:
+        Translator.load(trained[0])
+    assert "config.json" not in str(raised.value)
+
+
+@pytest.mark.parametrize("data", [None, [], {}, {"corpus": "builtin"}])
+def test_a_corpus_that_is_not_described_is_said_with_the_file(trained, tmp_path, data):
+    shutil.copytree(trained[0], tmp_path / "model")
+    file = tmp_path / "model" / "config.json"
+    config = json.loads(file.read_text(encoding="utf-8")) | {"data": data}
+    file.write_text(json.dumps(config), encoding="utf-8")
+    assert run(app, ["translate", str(tmp_path / "model"), "red"]).exit_code == 0
+    result = run(app, ["evaluate", str(tmp_path / "model")])
+    assert result.exit_code == 1 and f"{file} does not describe a corpus" in result.stderr.replace("\n", " ")
+
+
 def test_pieces_of_words_in_any_script(tmp_path):
     words = "红 绿 蓝 一 二 三 四".split()
     chinese = ["".join([a, b, c]) for a in words for b in words for c in words[:2]]
