@@ -11,7 +11,7 @@ from seqlearn import fast_step as fast
 from seqlearn.decoding import beam_search, greedy_search
 from seqlearn.fast_step import fast_step
 from seqlearn.nn.attention import MultiHeadAttention
-from seqlearn.nn.recording import edit_attention, record_attention
+from seqlearn.nn.recording import attention_layers, edit_attention, record_attention
 from seqlearn.nn.transformer import TransformerDecoder, TransformerDecoderBlock, transformer
 
 SOURCE = torch.tensor([[3, 4, 5, 6, 7], [7, 3, 2, 0, 0]])
@@ -260,6 +260,19 @@ def test_attention_can_be_recorded_or_edited_around_a_search(search):
     nothing = {name: lambda weights, may: weights * 0 for name in record}
     with edit_attention(model, nothing):
         assert scores_of(search(model, SOURCE, lens, **IDS)) != pytest.approx(scores_of(before))
+
+
+@pytest.mark.parametrize("layer", attention_layers(make().decoder))
+def test_a_single_layer_that_is_recorded_or_edited_is_enough(layer):
+    """An edit of one layer gives a record to that layer alone."""
+    model, seen = make(), []
+    with edit_attention(model, {f"decoder.{layer}": lambda weights, may: (seen.append(1), weights)[1]}):
+        assert step_of(model) is None
+        greedy_search(model, SOURCE, torch.tensor([5, 3]), max_length=3, min_length=3, **IDS)
+    assert len(seen) == 3
+    with record_attention(model.decoder.get_submodule(layer)):
+        assert step_of(model) is None
+    assert step_of(model) is not None
 
 
 @pytest.mark.parametrize("search", [greedy_search, beam_search])
