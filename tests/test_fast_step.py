@@ -239,6 +239,14 @@ def test_under_autocast_too_the_sums_keep_their_precision(first, lengths):
         compare(model, lengths, atol=0 if len(lengths) > 1 else 0.2)
 
 
+@pytest.mark.parametrize("lengths", [(5, 3), (5,)])
+def test_a_model_in_half_precision_stays_in_it(lengths):
+    """The table of the sinusoids is float32 even there."""
+    model = make().bfloat16()
+    assert step_of(model, lengths) is not None
+    assert compare(model, lengths, atol=0 if len(lengths) > 1 else 0.2).dtype == torch.bfloat16
+
+
 IDS = {"bos": 1, "eos": 2}
 
 
