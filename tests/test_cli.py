@@ -199,6 +199,36 @@ def test_what_is_not_asked_for_is_written_down_too(trained, tmp_path, monkeypatc
     assert asked["label_smoothing"] == 0.0 and asked["accumulate"] == 1 and asked["precision"] is None
 
 
+@pytest.mark.parametrize("option", [("--layers", "0"), ("--dropout", "-0.1"), ("--dropout", "1")], ids=" ".join)
+def test_a_number_out_of_bounds_is_refused(trained, tmp_path, option):
+    pairs = ["--corpus", str(trained[0].parent / "pairs.tsv"), "--epochs", "1", "--held-out", "0.1"]
+    result = run(app, ["train", *pairs, "--out", str(tmp_path / "m"), *option], env={"COLUMNS": "200"})
+    assert result.exit_code == 2 and option[0] in result.stderr and not (tmp_path / "m").exists()
+
+
+def test_the_seed_reaches_the_weights_and_the_order(trained, tmp_path, monkeypatch):
+    asked = []
+
+    def instead(self, split, **options):
+        asked.append((options["seed"], self.model.decoder.dense.weight.detach().clone()))
+        raise ValueError("that is enough")
+
+    monkeypatch.setattr(Translator, "fit", instead)
+    pairs = ["--corpus", str(trained[0].parent / "pairs.tsv"), "--out", str(tmp_path / "m"), *SMALL]
+    for seed in ("5", "5", "6"):
+        run(app, ["train", *pairs, "--seed", seed])
+    (_, one), (_, same), (_, other) = asked
+    assert [seed for seed, _ in asked] == [5, 5, 6] and one.equal(same)
+    assert one.shape != other.shape or not one.equal(other)
+
+
+def test_a_relative_path_is_found_from_another_folder(trained, tmp_path, monkeypatch):
+    monkeypatch.chdir(trained[0].parent)
+    assert run(app, ["train", "--corpus", "pairs.tsv", "--out", str(tmp_path / "model"), *SMALL]).exit_code == 0
+    monkeypatch.chdir(tmp_path)
+    assert run(app, ["evaluate", str(tmp_path / "model")]).exit_code == 0
+
+
 def test_help_tells_the_defaults():
     output = run(app, ["train", "--help"], env={"COLUMNS": "400"}).output
     assert "seq2seq: 1; transformer: by --size" in output and "the best there is" in output
