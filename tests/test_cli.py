@@ -248,6 +248,18 @@ def test_a_corpus_that_changed_is_not_scored(tmp_path):
     assert result.exit_code == 1 and "pairs.tsv is not what it was" in result.stderr
 
 
+@pytest.mark.parametrize("changed", ["a.en", "a.fr"])
+def test_of_two_files_each_is_checked(tmp_path, changed):
+    for name in ("a.en", "a.fr"):
+        (tmp_path / name).write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    command = ["train", "--source", str(tmp_path / "a.en"), "--target", str(tmp_path / "a.fr"), "--limit", "40"]
+    result = run(app, [*command, "--out", str(tmp_path / "model"), *SMALL, "--epochs", "1"])
+    assert result.exit_code == 0 and "pairs 35 train, 3 valid, 2 test" in result.output, result.output
+    (tmp_path / changed).write_text("\n".join(LINES[::-1]) + "\n", encoding="utf-8")
+    result = run(app, ["evaluate", str(tmp_path / "model")])
+    assert result.exit_code == 1 and f"{changed} is not what it was" in result.stderr
+
+
 def test_half_a_character_and_many_unknown_words(trained, tmp_path):
     result = run(app, ["view", str(trained[0]), "red \ud800", "-o", str(tmp_path / "map.png")])
     assert result.exit_code == 0 and (tmp_path / "map.png").exists(), result.output
