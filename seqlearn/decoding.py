@@ -287,7 +287,12 @@ def in_batches(
         search: takes padded ids and valid lengths, and returns one result for each sentence.
         sentences: ids of the sources.
         progress: whether to show a bar; default: from 1,000 sentences on.
+
+    Raises:
+        ValueError: the batch size is not at least 1.
     """
+    if batch_size < 1:
+        raise ValueError(f"a batch has at least one sentence, not {batch_size}")
     order = sorted(range(len(sentences)), key=lambda index: len(sentences[index]))
     results: dict[int, Result] = {}
     wanted = len(sentences) >= 1000 if progress is None else progress

@@ -51,7 +51,7 @@ def fast_step(decoder: Decoder, state: object) -> Step | None:
         another class; a part was replaced, is in training mode or has a hook; or attention weights are recorded or
         edited.
     """
-    if type(decoder) is not TransformerDecoder or not isinstance(state, TransformerState):
+    if type(decoder) is not TransformerDecoder or not isinstance(state, TransformerState) or any(_GLOBAL_HOOKS):
         return None
     try:
         return _decoder_step(decoder, state)
@@ -179,9 +179,24 @@ def _check(part: object, *classes: type[Part]) -> Part:
 
 def _is_touched(part: nn.Module) -> bool:
     """Whether a call of the part would do something else than the code of its class in eval mode."""
-    return part.training or "forward" in vars(part) or any(map(len, _hooks(part)))
+    own_functions = any(map(callable, vars(part).values()))  # a method of this one module, or what `compile()` made
+    return part.training or own_functions or any(map(len, _hooks(part)))
 
 
+def _nothing(*arguments: object) -> None:
+    """A hook that does nothing."""
+
+
+def _hooks_of_all_modules() -> list[dict]:
+    """The hooks that are called for every module there is, such as those of a profiler."""
+    every = nn.modules.module
+    with every.register_module_forward_hook(_nothing) as after:
+        with every.register_module_forward_pre_hook(_nothing) as before:
+            references = after.hooks_dict_ref, before.hooks_dict_ref
+    return [hooks for reference in references if (hooks := reference()) is not None]
+
+
+_GLOBAL_HOOKS = _hooks_of_all_modules()
 _HOOKS: WeakKeyDictionary[nn.Module, tuple[ReferenceType, ReferenceType]] = WeakKeyDictionary()
 
 
@@ -195,10 +210,6 @@ def _hooks(part: nn.Module) -> list[dict]:
         with part.register_forward_hook(_nothing) as after, part.register_forward_pre_hook(_nothing) as before:
             _HOOKS[part] = after.hooks_dict_ref, before.hooks_dict_ref
     return [hooks for reference in _HOOKS[part] if (hooks := reference()) is not None]
-
-
-def _nothing(*arguments: object) -> None:
-    """A hook that does nothing."""
 
 
 def _affine(layer: object) -> Affine:

@@ -185,11 +185,15 @@ class Translator:
             raise ValueError(f"{folder} was written by another version of seqlearn; this one reads format {FORMAT}")
         source, target = Language.load(folder / "source.json"), Language.load(folder / "target.json")
         try:
-            translator = cls.new(config["model"], source, target, **config["sizes"])
+            spec = spec_of(config["model"])
+            config["sizes"] = spec.complete(config["sizes"])
+            model = spec.build(len(source.vocab), len(target.vocab), **config["sizes"])
         except (KeyError, TypeError) as error:
             raise ValueError(f"{folder / 'config.json'} is damaged ({error!r})") from None
-        load_weights(translator.model, folder / "model.safetensors")
-        return cls(translator.model, source, target, config, device)
+        except ValueError as error:  # there is no such model or setting, or the model does not take a value
+            raise ValueError(f"{folder / 'config.json'}: {error}") from None
+        load_weights(model, folder / "model.safetensors")
+        return cls(model, source, target, config, device)
 
     @classmethod
     def pretrained(cls, name: str, device: torch.device | str | None = None) -> Translator:
@@ -265,6 +269,8 @@ class Translator:
             ),
             ids, pad_id, batch_size, progress,
         )  # fmt: skip
+        if not all(best):
+            raise ValueError("the model gives NaN or infinity: the search has found no translation")
         return best if n_best is not None else [hypotheses[0] for hypotheses in best]
 
     @overload

@@ -199,6 +199,36 @@ def test_what_is_not_asked_for_is_written_down_too(trained, tmp_path, monkeypatc
     assert asked["label_smoothing"] == 0.0 and asked["accumulate"] == 1 and asked["precision"] is None
 
 
+@pytest.mark.parametrize("option", [("--layers", "0"), ("--dropout", "-0.1"), ("--dropout", "1")], ids=" ".join)
+def test_a_number_out_of_bounds_is_refused(trained, tmp_path, option):
+    pairs = ["--corpus", str(trained[0].parent / "pairs.tsv"), "--epochs", "1", "--held-out", "0.1"]
+    result = run(app, ["train", *pairs, "--out", str(tmp_path / "m"), *option], env={"COLUMNS": "200"})
+    assert result.exit_code == 2 and option[0] in result.stderr and not (tmp_path / "m").exists()
+
+
+def test_the_seed_reaches_the_weights_and_the_order(trained, tmp_path, monkeypatch):
+    asked = []
+
+    def instead(self, split, **options):
+        asked.append((options["seed"], self.model.decoder.dense.weight.detach().clone()))
+        raise ValueError("that is enough")
+
+    monkeypatch.setattr(Translator, "fit", instead)
+    pairs = ["--corpus", str(trained[0].parent / "pairs.tsv"), "--out", str(tmp_path / "m"), *SMALL]
+    for seed in ("5", "5", "6"):
+        run(app, ["train", *pairs, "--seed", seed])
+    (_, one), (_, same), (_, other) = asked
+    assert [seed for seed, _ in asked] == [5, 5, 6] and one.equal(same)
+    assert one.shape != other.shape or not one.equal(other)
+
+
+def test_a_relative_path_is_found_from_another_folder(trained, tmp_path, monkeypatch):
+    monkeypatch.chdir(trained[0].parent)
+    assert run(app, ["train", "--corpus", "pairs.tsv", "--out", str(tmp_path / "model"), *SMALL]).exit_code == 0
+    monkeypatch.chdir(tmp_path)
+    assert run(app, ["evaluate", str(tmp_path / "model")]).exit_code == 0
+
+
 def test_help_tells_the_defaults():
     output = run(app, ["train", "--help"], env={"COLUMNS": "400"}).output
     assert "seq2seq: 1; transformer: by --size" in output and "the best there is" in output
@@ -218,6 +248,18 @@ def test_a_corpus_that_changed_is_not_scored(tmp_path):
     assert result.exit_code == 1 and "pairs.tsv has changed since the translator was trained" in result.stderr
 
 
+@pytest.mark.parametrize("changed", ["a.en", "a.fr"])
+def test_of_two_files_each_is_checked(tmp_path, changed):
+    for name in ("a.en", "a.fr"):
+        (tmp_path / name).write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    command = ["train", "--source", str(tmp_path / "a.en"), "--target", str(tmp_path / "a.fr"), "--limit", "40"]
+    result = run(app, [*command, "--out", str(tmp_path / "model"), *SMALL, "--epochs", "1"])
+    assert result.exit_code == 0 and "pairs 35 train, 3 valid, 2 test" in result.output, result.output
+    (tmp_path / changed).write_text("\n".join(LINES[::-1]) + "\n", encoding="utf-8")
+    result = run(app, ["evaluate", str(tmp_path / "model")])
+    assert result.exit_code == 1 and f"{changed} is not what it was" in result.stderr
+
+
 def test_half_a_character_and_many_unknown_words(trained, tmp_path):
     result = run(app, ["view", str(trained[0]), "red \ud800", "-o", str(tmp_path / "map.png")])
     assert result.exit_code == 0 and (tmp_path / "map.png").exists(), result.output
@@ -233,6 +275,44 @@ def test_a_damaged_translator_is_said(trained, tmp_path, name, content):
     result = run(app, ["translate", str(tmp_path / "model"), "red"])
     assert result.exit_code == 1 and result.stderr.startswith("seqlearn: ") and "model" in result.stderr, result.output
     assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sizes": {"wings": 2}}, "bahdanau has no setting 'wings'"),
+        ({"sizes": {"num_hiddens": "eight"}}, "is damaged"),
+        ({"sizes": {"num_hiddens": -8}}, "greater than zero"),
+        ({"sizes": {"score": "cosine"}}, "there is no score 'cosine'"),
+        ({"sizes": None}, "is damaged"),
+        ({"model": "mamba"}, "there is no model 'mamba'"),
+    ],
+)
+def test_a_configuration_that_does_not_fit_is_said_with_its_file(trained, tmp_path, change, message):
+    shutil.copytree(trained[0], tmp_path / "model")
+    file = tmp_path / "model" / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text(encoding="utf-8")), **change}), encoding="utf-8")
+    with pytest.raises(ValueError, match=message) as raised:
+        Translator.load(tmp_path / "model", "cpu")
+    assert str(raised.value).startswith(str(file))
+
+
+def test_a_device_that_is_not_there_is_no_fault_of_the_folder(trained, monkeypatch):
+    monkeypatch.setenv("SEQLEARN_DEVICE", "toaster")
+    with pytest.raises(ValueError, match="toaster") as raised:
+        Translator.load(trained[0])
+    assert "config.json" not in str(raised.value)
+
+
+@pytest.mark.parametrize("data", [None, [], {}, {"corpus": "builtin"}])
+def test_a_corpus_that_is_not_described_is_said_with_the_file(trained, tmp_path, data):
+    shutil.copytree(trained[0], tmp_path / "model")
+    file = tmp_path / "model" / "config.json"
+    config = json.loads(file.read_text(encoding="utf-8")) | {"data": data}
+    file.write_text(json.dumps(config), encoding="utf-8")
+    assert run(app, ["translate", str(tmp_path / "model"), "red"]).exit_code == 0
+    result = run(app, ["evaluate", str(tmp_path / "model")])
+    assert result.exit_code == 1 and f"{file} does not describe a corpus" in result.stderr.replace("\n", " ")
 
 
 def test_pieces_of_words_in_any_script(tmp_path):

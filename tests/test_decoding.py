@@ -472,3 +472,9 @@ def test_long_work_is_sorted_cut_into_batches_and_put_back(size):
     assert in_batches(search, sentences, PAD, size) == [(length, length) for length in (5, 1, 4, 1, 2)]
     assert widths == {1: [1, 1, 2, 4, 5], 2: [1, 4, 5], 100: [5]}[size]
     assert in_batches(search, [], PAD, size) == []
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_batch_has_a_sentence(size):
+    with pytest.raises(ValueError, match=f"a batch has at least one sentence, not {size}"):
+        in_batches(lambda source, lens: [0] * len(source), [[3]], PAD, size)

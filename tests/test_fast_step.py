@@ -11,7 +11,7 @@ from seqlearn import fast_step as fast
 from seqlearn.decoding import beam_search, greedy_search
 from seqlearn.fast_step import fast_step
 from seqlearn.nn.attention import MultiHeadAttention
-from seqlearn.nn.recording import edit_attention, record_attention
+from seqlearn.nn.recording import attention_layers, edit_attention, record_attention
 from seqlearn.nn.transformer import TransformerDecoder, TransformerDecoderBlock, transformer
 
 SOURCE = torch.tensor([[3, 4, 5, 6, 7], [7, 3, 2, 0, 0]])
@@ -128,6 +128,33 @@ def test_a_part_with_a_hook_or_in_training_is_left_to_the_modules():
     assert step_of(model) is not None
 
 
+@pytest.mark.parametrize(
+    "path, name", [("", "features"), ("pos_encoding", "rows"), ("blks.block1.attention2", "attend")]
+)
+def test_a_method_that_was_replaced_is_left_to_the_modules(path, name):
+    """Also one that is not `forward`: the modules would call it."""
+    model = make()
+    part = model.decoder.get_submodule(path)
+    setattr(part, name, getattr(part, name))
+    assert step_of(model) is None
+    delattr(part, name)
+    assert step_of(model) is not None
+
+
+def test_a_compiled_decoder_is_what_a_search_calls():
+    model = make()
+    model.decoder.compile(backend="eager")
+    assert step_of(model) is None
+
+
+@pytest.mark.parametrize("when", ["", "pre_"])
+def test_a_hook_of_all_modules_is_left_to_the_modules(when):
+    model = make()
+    with getattr(nn.modules.module, f"register_module_forward_{when}hook")(lambda *_: None):
+        assert step_of(model) is None
+    assert step_of(model) is not None
+
+
 def test_looking_for_hooks_leaves_none():
     model, calls = make(), []
     model.decoder.dense.register_forward_hook(lambda *_: calls.append(1))
@@ -212,6 +239,14 @@ def test_under_autocast_too_the_sums_keep_their_precision(first, lengths):
         compare(model, lengths, atol=0 if len(lengths) > 1 else 0.2)
 
 
+@pytest.mark.parametrize("lengths", [(5, 3), (5,)])
+def test_a_model_in_half_precision_stays_in_it(lengths):
+    """The table of the sinusoids is float32 even there."""
+    model = make().bfloat16()
+    assert step_of(model, lengths) is not None
+    assert compare(model, lengths, atol=0 if len(lengths) > 1 else 0.2).dtype == torch.bfloat16
+
+
 IDS = {"bos": 1, "eos": 2}
 
 
@@ -233,6 +268,19 @@ def test_attention_can_be_recorded_or_edited_around_a_search(search):
     nothing = {name: lambda weights, may: weights * 0 for name in record}
     with edit_attention(model, nothing):
         assert scores_of(search(model, SOURCE, lens, **IDS)) != pytest.approx(scores_of(before))
+
+
+@pytest.mark.parametrize("layer", attention_layers(make().decoder))
+def test_a_single_layer_that_is_recorded_or_edited_is_enough(layer):
+    """An edit of one layer gives a record to that layer alone."""
+    model, seen = make(), []
+    with edit_attention(model, {f"decoder.{layer}": lambda weights, may: (seen.append(1), weights)[1]}):
+        assert step_of(model) is None
+        greedy_search(model, SOURCE, torch.tensor([5, 3]), max_length=3, min_length=3, **IDS)
+    assert len(seen) == 3
+    with record_attention(model.decoder.get_submodule(layer)):
+        assert step_of(model) is None
+    assert step_of(model) is not None
 
 
 @pytest.mark.parametrize("search", [greedy_search, beam_search])

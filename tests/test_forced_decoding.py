@@ -26,6 +26,7 @@ def test_a_transformer_has_three_kinds():
         assert len(names) == 3
         for layer, name in enumerate(names):
             assert torch.equal(weights[:, layer], forced.weights[name])
+    assert not any(weights.is_inference() for weights in forced.weights.values()), "they can be learned from"
     assert forced.attention("kernel") is None
     assert torch.equal(forced.attention("causal").triu(1), torch.zeros(2, 3, 2, 3, 3)), "no look at the future"
     assert not forced.attention("cross")[1, ..., 2:].any(), "nor at padding"

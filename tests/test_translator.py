@@ -1,5 +1,6 @@
 """A translator that learnt to copy: translate, attend, evaluate, save, load."""
 
+import copy
 import json
 from itertools import product
 
@@ -179,6 +180,18 @@ def test_save_and_load(either, tmp_path):
     assert loaded.config == translator.config
     for left, right in zip(loaded.model.parameters(), translator.model.parameters(), strict=True):
         assert torch.equal(left, right)
+
+
+def test_a_folder_that_names_no_settings_is_loaded_with_all_of_them():
+    loaded = Translator.pretrained("transformer", "cpu")
+    assert loaded.config["sizes"]["num_hiddens"] == 128 and loaded.config["sizes"]["positions"] == "sinusoidal"
+
+
+def test_a_model_that_gives_nan_is_said(translator):
+    broken = copy.deepcopy(translator)
+    torch.nn.init.constant_(broken.model.decoder.dense.weight, float("nan"))
+    with pytest.raises(ValueError, match="NaN or infinity: the search has found no translation"):
+        broken.translate("red blue", beam=2)
 
 
 def test_what_is_no_translator_is_named(translator, tmp_path):
