@@ -270,7 +270,7 @@ class Translator:
             ids, pad_id, batch_size, progress,
         )  # fmt: skip
         if not all(best):
-            raise ValueError("the model gives NaN or infinity: the search has found no translation")
+            raise ValueError("The model gives NaN or infinity: the search has found no translation.")
         return best if n_best is not None else [hypotheses[0] for hypotheses in best]
 
     @overload

@@ -257,7 +257,7 @@ def test_of_two_files_each_is_checked(tmp_path, changed):
     assert result.exit_code == 0 and "pairs 35 train, 3 valid, 2 test" in result.output, result.output
     (tmp_path / changed).write_text("\n".join(LINES[::-1]) + "\n", encoding="utf-8")
     result = run(app, ["evaluate", str(tmp_path / "model")])
-    assert result.exit_code == 1 and f"{changed} is not what it was" in result.stderr
+    assert result.exit_code == 1 and f"{changed} has changed since" in result.stderr
 
 
 def test_half_a_character_and_many_unknown_words(trained, tmp_path):

@@ -52,8 +52,6 @@ def translated(translator: Translator, sentence: str, beam: int = 1) -> Data:
         )
     translator = _apart(translator)
     best = _search(translator, sentence, beam)
-    if not best:
-        raise ValueError("The model gives NaN or infinity: there is nothing to show.")
     forced = zip(best, *force(translator, sentence, best), strict=True)
     return {
         "asked": [sentence, beam],
