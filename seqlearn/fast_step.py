@@ -23,7 +23,7 @@ from .nn.attention import MultiHeadAttention
 from .nn.cache import KeysValues, Past, TransformerState
 from .nn.contract import Decoder
 from .nn.masking import Mask
-from .nn.positions import LearnedPositions, NoPositions, PositionalEncoding, RotaryPositions
+from .nn.positions import LearnedPositions, NoPositions, PositionalEncoding
 from .nn.transformer import AddNorm, PositionWiseFFN, TransformerDecoder, TransformerDecoderBlock
 
 Affine = tuple[Tensor, Tensor | None]  # a matrix and a bias
@@ -95,9 +95,7 @@ def _block_step(block: TransformerDecoderBlock, alone: KeysValues | None) -> Blo
     _check(block, TransformerDecoderBlock)
     back, across = _check(block.attention1, MultiHeadAttention), _check(block.attention2, MultiHeadAttention)
     ffn = _check(block.ffn, PositionWiseFFN)
-    rotary, heads, hiddens = back.rotary, back.num_heads, back.W_q.out_features
-    if rotary is not None:
-        _check(_check(rotary, RotaryPositions).angles, PositionalEncoding)
+    rotary, heads, hiddens = back.rotary, back.num_heads, back.W_q.out_features  # `rotary` is called as it is
     if across.rotary is not None or back.record is not None or across.record is not None:
         raise NotStandard
     size = hiddens // heads
