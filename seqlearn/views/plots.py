@@ -14,7 +14,6 @@ from IPython.display import display
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
-from torch import nn
 
 from ..training.loop import History
 from .maps import all_heads, grid, heatmap
@@ -201,12 +200,12 @@ class LivePlot:
             each epoch.
     """
 
-    def __init__(self, samples: Callable[[nn.Module], Sequence[tuple[str, str]]]):
+    def __init__(self, samples: Callable[[Any], Sequence[tuple[str, str]]]):  # Any: the model, whatever it is
         self.samples = samples
         self.figure: Figure | None = None
 
     @any_script
-    def __call__(self, model: nn.Module, history: History) -> None:
+    def __call__(self, model: object, history: History) -> None:
         """Draw the state of training after an epoch."""
         if self.figure is None:
             self.figure = plt.figure(figsize=(12, 3.8), layout="constrained")
