@@ -14,16 +14,15 @@ LONGEST = [
 SLOW = [
     "notebooks/", "tests/browser/",
     "tests/test_d2l_compat.py", "tests/data/test_hostile.py",
-    "tests/lessons/test_lesson11.py::test_the_reading_of_the_table_is_that_of_the_model",
-    "tests/lessons/test_lesson11.py::test_the_second_road",
-    "tests/lessons/test_lesson11.py::test_two_roads_on_other_sentences",
-    "tests/lessons/test_lesson11.py::test_who_finds_the_antecedent",
+    "tests/lessons/test_lesson11.py", "tests/test_translator.py",  # they train or load models first
     "tests/lessons/test_notebooks.py::test_nbval", "tests/lessons/test_notebooks.py::test_refresh",
     "tests/test_assets.py",
     "tests/test_decoding.py::test_a_beam_as_wide_as_the_tree", "tests/test_decoding.py::test_beam_equals_the_slow_loop",
     "tests/test_decoding.py::test_greedy_equals_the_slow_loop",
     "tests/grammar/test_noun_phrases.py::test_the_rule_finds_every_noun",
-    "tests/test_translator.py::test_translates_what_it_never_saw",
+    "tests/test_course.py::test_all_cells", "tests/test_course.py::test_no_network_for_real",
+    "tests/test_course.py::test_run_starts_it", "tests/test_models.py::test_a_fourth_model",
+    "tests/training/test_loop.py::test_learns", "tests/data/test_text.py::test_the_real_corpus",
 ]  # fmt: skip
 
 
