@@ -11,8 +11,9 @@ name from its module: `from seqlearn.nn.attention import AdditiveAttention`. CON
 any model, and `seqlearn.models` how to add a model to the command line.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from .front_door import front_door
 
 if TYPE_CHECKING:
     from .attention_map import AttentionMap, torch_attention
@@ -44,30 +45,18 @@ __all__ = [
     "from_tsv", "gnmt", "greedy_search", "heatmap", "no_penalty", "record_attention", "register", "torch_attention",
 ]  # fmt: skip
 
-_ROOMS = {
-    "attention_map": ("AttentionMap", "torch_attention"),
-    "data.batches": ("Batches",),
-    "data.corpus": ("Corpus", "builtin", "fra_eng", "from_files", "from_tsv"),
-    "decoding": ("average", "beam_search", "exhaustive_search", "gnmt", "greedy_search", "no_penalty"),
-    "models": ("MODELS", "ModelSpec", "Setting", "register"),
-    "nn.contract": ("EncoderDecoder",),
-    "nn.recording": ("edit_attention", "record_attention"),
-    "training.loop": ("History", "fit"),
-    "translator": ("Translator",),
-    "views": (
-        "AttentionSteps", "AttentionView", "BeamView", "KernelView", "PositionView", "TranslatorView", "all_heads",
-        "heatmap",
-    ),
-}  # fmt: skip
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
-
-
-def __getattr__(name: str) -> object:
-    """Import a name from its module: torch is loaded only when somebody asks for a name that needs torch."""
-    if name not in _ROOM_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_ROOM_OF[name]}", __name__), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = front_door(
+    __name__,
+    {
+        ".attention_map": "AttentionMap torch_attention",
+        ".data.batches": "Batches",
+        ".data.corpus": "Corpus builtin fra_eng from_files from_tsv",
+        ".decoding": "average beam_search exhaustive_search gnmt greedy_search no_penalty",
+        ".models": "MODELS ModelSpec Setting register",
+        ".nn.contract": "EncoderDecoder",
+        ".nn.recording": "edit_attention record_attention",
+        ".training.loop": "History fit",
+        ".translator": "Translator",
+        ".views": "AttentionSteps AttentionView BeamView KernelView PositionView TranslatorView all_heads heatmap",
+    },
+)

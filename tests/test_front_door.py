@@ -3,25 +3,31 @@
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 import seqlearn
+import seqlearn.data
+import seqlearn.views
 
 ROOT = Path(__file__).parents[1]
 
 
-def test_every_name_is_offered_to_python_and_to_type_checkers():
-    tree = ast.parse(Path(seqlearn.__file__).read_text(encoding="utf-8"))
+@pytest.mark.parametrize("package", [seqlearn, seqlearn.data, seqlearn.views], ids=lambda package: package.__name__)
+def test_every_name_is_offered_to_python_and_to_type_checkers(package):
+    tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
-    for_checkers = {alias.name for node in block.body for alias in node.names}
-    assert for_checkers == set(seqlearn.__all__) == set(seqlearn._ROOM_OF) and set(seqlearn.__all__) <= set(
-        dir(seqlearn)
-    )
+    offered = set(package.__all__)
+    assert {alias.name for node in block.body for alias in node.names} == offered
+    assert offered <= set(dir(package)) and set(dir(package)) - set(vars(package)) <= offered
     for node in block.body:
+        home = import_module("." * node.level + node.module, package.__name__)
         for alias in node.names:
-            assert seqlearn._ROOM_OF[alias.name] == node.module
-            assert alias.name == "MODELS" or getattr(seqlearn, alias.name).__module__.startswith("seqlearn")
-    assert not hasattr(seqlearn, "nothing_of_the_kind")
+            assert getattr(package, alias.name) is getattr(home, alias.name)
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'nonsense'"):
+        package.nonsense  # noqa: B018
 
 
 def run(*arguments):

@@ -15,8 +15,9 @@ one of its names is asked for, so that a corpus can be read without loading torc
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from ..front_door import front_door
 
 if TYPE_CHECKING:
     from ..pairs import Antecedent, Link, Pair
@@ -52,24 +53,13 @@ __all__ = [
     "pad",
 ]
 
-_MODULES = {
-    "seqlearn.pairs": "Antecedent Link Pair",
-    "seqlearn.data.batches": "Batch Batches pad",
-    "seqlearn.data.corpus": "Corpus Split builtin distinct_sources fra_eng from_files from_tsv local_fra_eng",
-    "seqlearn.data.spelling": "normalize",
-    "seqlearn.data.text": "BOS EOS PAD SPECIALS UNK BPETokenizer Language Vocab WordTokenizer",
-}
-_HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> object:
-    """Load the module of an exported name when somebody asks for the name."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    """The exported names, for completion, whether loaded or not."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = front_door(
+    __name__,
+    {
+        "..pairs": "Antecedent Link Pair",
+        ".batches": "Batch Batches pad",
+        ".corpus": "Corpus Split builtin distinct_sources fra_eng from_files from_tsv local_fra_eng",
+        ".spelling": "normalize",
+        ".text": "BOS EOS PAD SPECIALS UNK BPETokenizer Language Vocab WordTokenizer",
+    },
+)

@@ -1,9 +1,7 @@
 """`from seqlearn.views import ...` offers every view and every figure, and imports nothing heavy before it is used."""
 
-import ast
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from views.samples import SAMPLES
@@ -26,13 +24,6 @@ def test_all_names_are_there():
     assert set(SAMPLES) | {"View"} == {name for name in seqlearn.views.__all__ if name.endswith(("View", "Steps"))}
     figures = {name for name in plots.__all__ if not name.isupper()}
     assert figures == set(seqlearn.views.__all__) - set(SAMPLES) - {"View"}
-
-
-def test_type_checkers_see_the_same_names():
-    tree = ast.parse(Path(seqlearn.views.__file__).read_text("utf-8"))
-    (block,) = (node for node in tree.body if isinstance(node, ast.If))
-    seen = {alias.name: node.module for node in block.body for alias in node.names}
-    assert seen == seqlearn.views._MODULES and set(seen) == set(seqlearn.views.__all__)
 
 
 def test_a_wrong_name_is_an_attribute_error():
