@@ -23,16 +23,17 @@ if TYPE_CHECKING:
         length_histogram,
         loss_curves,
         quality_by_length,
-        text_table,
     )
     from .position.view import PositionView
     from .shared.base import View
     from .steps.view import AttentionSteps
+    from .tables import measured, text_table
     from .translator.view import TranslatorView
 
 __all__ = [
     "AttentionSteps", "AttentionView", "BeamView", "KernelView", "LivePlot", "PositionView", "TranslatorView", "View",
-    "all_heads", "bars", "grid", "heatmap", "length_histogram", "loss_curves", "quality_by_length", "text_table",
+    "all_heads", "bars", "grid", "heatmap", "length_histogram", "loss_curves", "measured", "quality_by_length",
+    "text_table",
 ]  # fmt: skip
 __getattr__, __dir__ = front_door(
     __name__,
@@ -40,10 +41,11 @@ __getattr__, __dir__ = front_door(
         ".attention.view": "AttentionView",
         ".beam.view": "BeamView",
         ".kernel.view": "KernelView",
-        ".plots": "LivePlot all_heads bars grid heatmap length_histogram loss_curves quality_by_length text_table",
+        ".plots": "LivePlot all_heads bars grid heatmap length_histogram loss_curves quality_by_length",
         ".position.view": "PositionView",
         ".shared.base": "View",
         ".steps.view": "AttentionSteps",
+        ".tables": "measured text_table",
         ".translator.view": "TranslatorView",
     },
 )

@@ -1,10 +1,9 @@
-"""Figures for lessons: heat maps, loss curves, bars, tables. They take tensors and tokens, and return figures."""
+"""Figures for lessons: heat maps, loss curves, bars. They take tensors and tokens, and return figures."""
 
 from __future__ import annotations
 
 import itertools
 import math
-import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,12 +18,12 @@ from ..training.loop import History
 from .maps import all_heads, grid, heatmap
 from .shared.axes import figure_of, new_axes
 from .shared.colours import CMAP, MASKED, ODD, OPEN, TRAIN, VALID
-from .shared.fonts import any_script, drawable, literal
+from .shared.fonts import any_script, literal
 from .shared.types import Data, Style
 
 __all__ = [
     "CMAP", "MASKED", "ODD", "OPEN", "TRAIN", "VALID", "LivePlot", "all_heads", "bars", "grid", "heatmap",
-    "length_histogram", "loss_curves", "quality_by_length", "text_table",
+    "length_histogram", "loss_curves", "quality_by_length",
 ]  # fmt: skip
 LOOKS: list[dict[str, Any]] = [  # of lines: they differ in colour, in lightness and in their markers
     {"color": TRAIN, "marker": "o"}, {"color": VALID, "marker": "s", "linestyle": "--"},
@@ -163,30 +162,6 @@ class RoundNumbers(LogLocator):
 
 def _running_mean(values: Sequence[float], keep: float = 0.95) -> list[float]:
     return list(itertools.accumulate(values, lambda mean, value: keep * mean + (1 - keep) * value))
-
-
-@any_script
-def text_table(rows: Sequence[Sequence[str]], columns: Sequence[str], width: int = 130) -> Figure:
-    """A table of texts as a figure, for the output of a trained model, which may differ on another machine."""
-    columns, rows = list(map(drawable, columns)), [list(map(drawable, row)) for row in rows]
-    shares = [max(len(row[column]) for row in [columns, *rows]) for column in range(len(columns))]
-    wrapped = [
-        [textwrap.fill(cell, max(8, width * share // sum(shares))) for cell, share in zip(row, shares, strict=True)]
-        for row in rows
-    ]
-    columns, wrapped = list(map(literal, columns)), [list(map(literal, row)) for row in wrapped]
-    heights = [1.3] + [1.3 * max(cell.count("\n") + 1 for cell in row) for row in wrapped]
-    figure, ax = plt.subplots(figsize=(width / 11, 0.24 * sum(heights)), layout="constrained")
-    ax.axis("off")
-    table = ax.table(wrapped, colLabels=columns, colWidths=shares, cellLoc="left", loc="center")
-    table.auto_set_font_size(False)
-    table.set_fontsize(11)
-    for (row, column), cell in table.get_celld().items():
-        cell.PAD = 0.03
-        cell.set(height=heights[row] / sum(heights), width=shares[column] / sum(shares), edgecolor="#cccccc")
-        if row == 0:
-            cell.set(facecolor="#eeeeee")
-    return figure
 
 
 class LivePlot:
