@@ -8,6 +8,7 @@ cell under nbval; `tests/refresh.py` prints it. No learner's kernel has the watc
 import contextlib
 import functools
 import itertools
+import warnings
 import re
 from pathlib import Path
 
@@ -59,7 +60,8 @@ def drawn_texts(figure: Figure) -> list[tuple[Text, np.ndarray]]:
             if np.isfinite(corners).all() and inside_its_clip(text, corners):
                 shown.append((text, corners))
 
-    with watched_draw(note), quiet(figure):
+    with watched_draw(note), quiet(figure), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # matplotlib warns when it saves a figure; here the warning would be a second one
         figure.draw_without_rendering()
     return shown
 
