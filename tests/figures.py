@@ -8,8 +8,8 @@ cell under nbval; `tests/refresh.py` prints it. No learner's kernel has the watc
 import contextlib
 import functools
 import itertools
-import warnings
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +61,7 @@ def drawn_texts(figure: Figure) -> list[tuple[Text, np.ndarray]]:
                 shown.append((text, corners))
 
     with watched_draw(note), quiet(figure), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # matplotlib warns when it saves a figure; here the warning would be a second one
+        warnings.simplefilter("ignore")  # what matplotlib warns of, the lesson has said
         figure.draw_without_rendering()
     return shown
 
