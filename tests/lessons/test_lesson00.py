@@ -60,9 +60,9 @@ def test_the_check_reads_the_row_of_the_map_it_is_given(attention, capsys):
         ("boy", '"boy" is no column of the map'),
         ("the girl", '"the girl" is no column of the map'),
         ("", "is no column of the map"),
-        (1, "give the word in quotes; yours is of type int"),
-        (0.6, "give the word in quotes; yours is of type float"),
-        (["girl"], "give the word in quotes; yours is of type list"),
+        (1, "Give the word in quotes; yours is of type int"),
+        (0.6, "Give the word in quotes; yours is of type float"),
+        (["girl"], "Give the word in quotes; yours is of type list"),
     ],
 )
 def test_wrong_readings(answer, diagnosis, attention, capsys):
