@@ -1,7 +1,10 @@
-"""The versions that lesson 00 shows, which nbval does not compare, and what its exercise says."""
+"""The versions that lesson 00 shows, which nbval does not compare, its map of the course, and what its exercise says."""
 
 import platform
+import re
+from pathlib import Path
 
+import nbformat
 import pytest
 import torch
 
@@ -17,6 +20,22 @@ def test_versions_are_those_of_what_runs(monkeypatch):
     assert others[1][1].split("+")[0] == torch.__version__.split("+")[0] and others[2][1] == "not installed"
     monkeypatch.undo()
     assert {"seqlearn", "torch", "jupyterlab", "anywidget"} <= {name for name, _ in lesson00.versions()}
+
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+MINUTES = re.compile(r"\*\*How long\.\*\* (?:About )?(\d+) minutes.*?(?:(\d+) more for the exercises|$)", re.MULTILINE)
+
+
+def first_cell(path):
+    return nbformat.read(path, as_version=4).cells[0].source
+
+
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb"))[1:], ids=lambda path: path.name)
+def test_the_map_of_the_course_has_the_minutes_that_each_lesson_says(path):
+    minutes = " + ".join(MINUTES.search(first_cell(path)).groups())
+    start = next(NOTEBOOKS.glob("00-*.ipynb")).read_text(encoding="utf-8")
+    (listed,) = re.findall(rf"\| \*\*{path.name[:2]} .*\| ([\d +]+) \|", start)
+    assert listed == minutes, f"lesson {path.name[:2]} says {minutes}, and the map in lesson 00 {listed}"
 
 
 @pytest.fixture
