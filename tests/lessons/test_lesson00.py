@@ -1,4 +1,4 @@
-"""The versions that lesson 00 shows, which nbval does not compare, its map of the course, and what its exercise says."""
+"""The versions that lesson 00 shows, which nbval does not compare; its map of the course; what its exercise says."""
 
 import platform
 import re
