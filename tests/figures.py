@@ -92,7 +92,7 @@ def quiet(figure: Figure):
 
 
 def corners_of(text: Text, renderer) -> np.ndarray:
-    """The corners of the letters, in order around them, turned as the text is. A line's box is higher than its letters."""
+    """The corners of the letters, in order around them, turned as the text is; a line is higher than its letters."""
     box, turn = Text.get_window_extent(text, renderer), text.get_rotation()
     center = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
     if turn % 180:
@@ -104,7 +104,9 @@ def corners_of(text: Text, renderer) -> np.ndarray:
     angle = np.deg2rad(turn)
     along = np.array([np.cos(angle), np.sin(angle)])
     across = np.array([-along[1], along[0]])
-    return np.array([center + x * half[0] * along + y * half[1] * across for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
+    return np.array(
+        [center + x * half[0] * along + y * half[1] * across for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+    )
 
 
 def inside_its_clip(text: Text, corners: np.ndarray) -> bool:
@@ -117,11 +119,11 @@ def inside_its_clip(text: Text, corners: np.ndarray) -> bool:
 
 
 def tex_of(text: Text) -> str:
-    """What is wrong with a text that is TeX, or shows it."""
+    r"""What is wrong with a text that is TeX, or shows it; a dollar sign that is meant is written as `\$`."""
     _, math = text._preprocess_math(text.get_text())
     if math:
         return "is a tick written as a formula" if r"\mathdefault" in text.get_text() else ""
-    return "shows TeX as it was typed" if RAW.search(text.get_text().replace(r"\$", "$")) else ""
+    return "shows TeX as it was typed" if RAW.search(text.get_text().replace(r"\$", "")) else ""
 
 
 def cut_off(figure: Figure, text: Text, corners: np.ndarray) -> str:
