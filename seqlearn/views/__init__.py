@@ -22,18 +22,20 @@ if TYPE_CHECKING:
         heatmap,
         length_histogram,
         loss_curves,
+        number_ticks,
         quality_by_length,
     )
     from .position.view import PositionView
     from .shared.base import View
+    from .softmax.view import SoftmaxView
     from .steps.view import AttentionSteps
     from .tables import measured, text_table
     from .translator.view import TranslatorView
 
 __all__ = [
-    "AttentionSteps", "AttentionView", "BeamView", "KernelView", "LivePlot", "PositionView", "TranslatorView", "View",
-    "all_heads", "bars", "grid", "heatmap", "length_histogram", "loss_curves", "measured", "quality_by_length",
-    "text_table",
+    "AttentionSteps", "AttentionView", "BeamView", "KernelView", "LivePlot", "PositionView", "SoftmaxView",
+    "TranslatorView", "View", "all_heads", "bars", "grid", "heatmap", "length_histogram", "loss_curves", "measured",
+    "number_ticks", "quality_by_length", "text_table",
 ]  # fmt: skip
 __getattr__, __dir__ = front_door(
     __name__,
@@ -41,9 +43,10 @@ __getattr__, __dir__ = front_door(
         ".attention.view": "AttentionView",
         ".beam.view": "BeamView",
         ".kernel.view": "KernelView",
-        ".plots": "LivePlot all_heads bars grid heatmap length_histogram loss_curves quality_by_length",
+        ".plots": "LivePlot all_heads bars grid heatmap length_histogram loss_curves number_ticks quality_by_length",
         ".position.view": "PositionView",
         ".shared.base": "View",
+        ".softmax.view": "SoftmaxView",
         ".steps.view": "AttentionSteps",
         ".tables": "measured text_table",
         ".translator.view": "TranslatorView",
