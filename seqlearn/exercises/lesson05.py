@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any
@@ -22,9 +23,9 @@ def check_group(group: object) -> None:
     """The first group of lengths in which the plain model, trained for 4 epochs, has a mean BLEU below 70."""
     if not isinstance(group, str):
         raise Wrong(f'give the group as text, such as "3-6"; yours is of type {type(group).__name__}.')
-    name = group.replace("–", "-").replace(" ", "")
+    name = re.sub(r"\s*(?:to|[-–—])\s*", "-", group.split("(")[0].strip())
     if name not in GROUPS:
-        raise Wrong(f'"{group}" is no group of the picture; they are {", ".join(GROUPS)}.')
+        raise Wrong(f'"{name}" is no group of this picture (the one with two lines); they are {", ".join(GROUPS)}.')
     if name == "19-20":
         raise Wrong("there the line is below 70, too, but another group comes before it.")
     if name != "16-18":
@@ -38,7 +39,7 @@ def check_masked_loss(masked_loss: Callable[..., Tensor]) -> None:
     for rows, pad, scale in (
         ([[3, 1, 2, 0, 0], [2, 3, 1, 1, 2]], 0, 1.0),
         ([[0, 2, 1, 1], [3, 1, 1, 1], [2, 0, 3, 0]], 1, 1.0),
-        ([[3, 1, 0], [2, 2, 3]], 0, 200.0),
+        ([[3, 1, 0], [2, 2, 3], [1, 3, 2]], 0, 200.0),
     ):
         labels = torch.tensor(rows)
         logits = (torch.randn((*labels.shape, 4), generator=generator) * scale).requires_grad_()
@@ -58,6 +59,11 @@ def check_masked_loss(masked_loss: Callable[..., Tensor]) -> None:
         ])  # fmt: skip
         right = float(losses[labels != pad].mean())
         told = f"for labels {rows} with <pad> {pad}, the loss should be {right:.3f}; yours is {found:.3f}."
+        if scale > 1:
+            told = (
+                f"with logits in the hundreds the loss should be {right:.1f}; yours is {found:.1f}: use `log_softmax`, "
+                "and do not cut off large losses."
+            )
         mistakes = _wrong_losses(losses, logits.detach(), labels, pad)
         matches(loss, right, mistakes, within=1e-3 * scale, otherwise=told)
         if not loss.requires_grad:
@@ -76,6 +82,8 @@ def _wrong_losses(losses: Tensor, logits: Tensor, labels: Tensor, pad: int) -> d
 
     def loss_by(log_probabilities: Tensor) -> Tensor:
         return -log_probabilities.gather(-1, labels[..., None])[..., 0][real].mean()
+
+    other_order = logits.transpose(0, 1).reshape(batch, steps, words)  # the sentences' steps, one step after the other
 
     return {
         f"this is the *sum* over the {count} real tokens: divide by their number.": kept.sum(),
@@ -97,6 +105,23 @@ def _wrong_losses(losses: Tensor, logits: Tensor, labels: Tensor, pad: int) -> d
         "this is the logarithm to base 2: the loss takes the natural one, `log`.": kept.mean() / math.log(2),
         "the softmax runs over the vocabulary, the last axis, -1, and not over the steps.":
             loss_by(logits.log_softmax(1)),
+        "the softmax runs over the vocabulary, the last axis, -1, and not over the sentences of the batch.":
+            loss_by(logits.log_softmax(0)),
+        "these are the logits of the true words themselves: `log_softmax` is missing. (`F.nll_loss` wants it, too.)":
+            loss_by(logits),
+        "this is the mean probability with a minus sign; the logarithm is missing. (`F.nll_loss` wants `log_softmax`.)":
+            -chances.mean(),
+        "you took the probability of the *best* word at each position: take that of the true word, the label.":
+            -logits.log_softmax(-1).amax(-1)[real].mean(),
+        "your mask is upside down: this is the mean over the padding.": losses[~real].mean(),
+        f"this is the sum divided by the {batch} sentences: divide by the {count} real tokens.": kept.sum() / batch,
+        f"this is the sum divided by the {steps} steps: divide by the {count} real tokens.": kept.sum() / steps,
+        "this is the logarithm to base 10: the loss takes the natural one, `log`.": kept.mean() / math.log(10),
+        "this is e to the loss, the perplexity: return the loss itself.": kept.mean().exp(),
+        "logits and labels are shifted against each other here: position t of the one belongs to position t of the "
+        "other (the labels are shifted already).": _shifted(logits, labels, real),
+        "logits and labels are flattened in different orders: leave both with the sentences on the first axis.":
+            loss_by(other_order.log_softmax(-1)),
         "you took the softmax twice: `F.cross_entropy` and `log_softmax` want the logits.":
             loss_by(logits.softmax(-1).log_softmax(-1)),
         "the classes belong on axis 1, but `reshape` and `view` mix up the numbers: `logits.transpose(1, 2)`.":
@@ -104,6 +129,12 @@ def _wrong_losses(losses: Tensor, logits: Tensor, labels: Tensor, pad: int) -> d
         **{f"{eps:g} or so is added to the probabilities, and hides large losses: `log_softmax` needs no such help.":
            -(chances + eps).log().mean() for eps in (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)},
     }  # fmt: skip
+
+
+def _shifted(logits: Tensor, labels: Tensor, real: Tensor) -> Tensor:
+    """The loss of somebody who shifts once more."""
+    logs = logits[:, :-1].log_softmax(-1).gather(-1, labels[:, 1:, None])[..., 0]
+    return -logs[real[:, 1:]].mean()
 
 
 @check("5.3", section="8. Greedy translation, step by step")
@@ -135,7 +166,11 @@ def check_greedy(greedy: Callable[..., list[int]]) -> None:
             raise Wrong(f"with limit {limit} there are {limit} tokens at most; yours are {len(answer)}.")
         if answer == right[: len(answer)] and len(answer) < len(right):
             raise Wrong(f"you stop too early: {len(right)} tokens were to come, yours are {len(answer)}.")
-        matches(answer, right, otherwise=f"the best tokens are {right}; yours: {answer}.")
+        matches(answer, right, {
+            "a token may come more than once in a sentence: keep every one.": list(dict.fromkeys(right)),
+            f"you left out tokens by their number; here bos is {toy.bos}, eos is {toy.eos}, and the others are words.":
+                [token for token in right if token > 2],
+        }, otherwise=f"the best tokens are {right}; yours: {answer}.")  # fmt: skip
 
 
 class _Toy:
@@ -144,13 +179,16 @@ class _Toy:
     def __init__(self, bos: int, eos: int, sentence: list[int]):
         self.bos, self.eos, self.sentence = bos, eos, sentence
         self.line = [bos, *sentence, eos]  # after eos it would start again
-        self.worst = next(token for token in range(8) if token not in self.line)
+        self.worst = max(token for token in range(8) if token not in self.line)
         self.calls, self.went_on = 0, False
 
     def step(self, token: int | Tensor, state: int | None) -> tuple[Tensor, int]:
         """The scores of the next token, and the state after this one; None stands for the state at the start."""
         self.calls += 1
-        index, given = state or 0, int(token)
+        if not isinstance(token, Integral | Tensor) or isinstance(token, _State) or isinstance(state, Tensor):
+            given = f"{type(token).__name__.strip('_')} and {type(state).__name__.strip('_')}"
+            raise Wrong(f"call step(token, state): one token, then the state; you gave it {given}.")
+        index, given = int(state or 0), int(token)
         if self.calls > 100:
             raise Wrong("your loop never ends: stop at eos, and when there are `limit` tokens.")
         if self.calls == 1 and (given != self.bos or state is not None):
@@ -161,30 +199,55 @@ class _Toy:
             raise Wrong("you pass the same old state at each step: keep the newest one that `step` returned.")
         self.went_on |= index > len(self.sentence)
         if not self.went_on and given != self.line[index]:
-            if given == self.worst:
-                raise Wrong(f"you chose {given}, which has the smallest score: `argmax`, not `argmin`.")
-            told = f"step number {index + 1} was given {given}: feed back the token you chose last"
-            raise Wrong(f"{told}, and that is the one with the largest score, {self.line[index]}.")
+            raise Wrong(self._diagnosis(index, given))
         scores = torch.arange(8.0) / 100
         scores[self.worst] = -9.0
         scores[self.line[(index + 1) % len(self.line)]] = 0.5
-        return scores, index + 1
+        return scores, _State(index + 1)
+
+    def _diagnosis(self, index: int, given: int) -> str:
+        """What is wrong with the token that was fed back."""
+        best = self.line[index]
+        if given == self.bos:
+            return f"step number {index + 1} was given bos ({given}) again: feed back the token that you chose last."
+        if given == self.worst:
+            return f"you chose {given}, which has the smallest score: `argmax`, not `argmin`."
+        told = f"step number {index + 1} was given {given}, but the largest score was that of {best}"
+        if given == 0:
+            return f"{told}: take `scores.argmax()`, which is the token; `scores.max()` is its score."
+        return f"{told}: greedy search takes the best token (`argmax`; no sampling), and feeds it back."
+
+
+class _State(int):
+    """The state of the toy. Whoever takes it for the scores, and asks it for `argmax`, is told so."""
+
+    def __getattr__(self, name: str) -> None:
+        raise Wrong(
+            f"you asked the state for `{name}`: `step` returns the scores first, then the state: "
+            "`scores, state = step(token, state)`."
+        )
 
 
 @check("5.4", section="2. Gates: a GRU cell")
 def check_gru_step(gru_step: Callable[..., Tensor]) -> None:
     """Try out `gru_step(x, h, W, U)` -> the new state, with reset, update and new in this order in W and U."""
-    generator = torch.Generator().manual_seed(4)
-    for inputs, hiddens in ((3, 4), (2, 2)):
+    generator = torch.Generator().manual_seed(11)
+    for inputs, hiddens in ((2, 2), (3, 4), (4, 3)):
         shapes = ((inputs,), (hiddens,), (3, hiddens, inputs), (3, hiddens, hiddens))
         given = [torch.randn(shape, generator=generator) for shape in shapes]
         new = called(gru_step, *given)
-        has_shape(new, (hiddens,), "new state, of the shape of the old one,")
+        has_shape(new, (hiddens,), "new state", {
+            (3, hiddens): "three vectors came out: take one matrix at a time, `W[0]`, `W[1]`, `W[2]`.",
+            (2, 2): "a matrix came out: `*` multiplies entry by entry; the matrix product is `@`: `W[0] @ x`.",
+        })  # fmt: skip
         x, h, W, U = map(numbers, given)
         right = _gru(x, h, W, U)
         matches(new, right, {
             "the matrices U are transposed: it is `U[0] @ h`, not `h @ U[0]`.":
                 _gru(x, h, W, [transposed(matrix) for matrix in U]),
+            "the matrix U[2] is transposed: it is `U[2] @ h`, not `h @ U[2]`.":
+                _gru(x, h, W, [*U[:2], transposed(U[2])]),
+            **(_if_square(x, h, W, U) if inputs == hiddens else {}),
             **{diagnosis: _gru(x, h, W, U, **options) for diagnosis, options in GRU_MISTAKES.items()},
         }, otherwise=f"the new state should be {shown(right)}; yours: {shown(new)}.")  # fmt: skip
 
@@ -194,9 +257,9 @@ def _sigmoid(value: float) -> float:
 
 
 def _gru(
-    x, h, W, U, *, order=(0, 1, 2), squash=math.tanh, gate=_sigmoid,
-    inside=lambda new, r, memory, before: new + r * memory,
-    mix=lambda z, new, old: (1 - z) * new + z * old,
+    x, h, W, U, *, order=(0, 1, 2), squash=math.tanh, gate=_sigmoid, of_word=1, of_state=1,
+    inside=lambda new, r, z, memory, before: new + r * memory,
+    mix=lambda r, z, new, old: (1 - z) * new + z * old,
 ) -> list[float]:  # fmt: skip
     """One step, number by number; the options make the mistakes that have a diagnosis of their own."""
 
@@ -204,32 +267,62 @@ def _gru(
         return product([vector], transposed(matrix))[0]
 
     def gates(i: int) -> list[float]:
-        return [gate(a + b) for a, b in zip(times(W[i], x), times(U[i], h), strict=True)]
+        return [gate(of_word * a + of_state * b) for a, b in zip(times(W[i], x), times(U[i], h), strict=True)]
 
     r, z, i = gates(order[0]), gates(order[1]), order[2]
     before = times(U[i], [share * old for share, old in zip(r, h, strict=True)])
-    new = [squash(inside(*parts)) for parts in zip(times(W[i], x), r, times(U[i], h), before, strict=True)]
-    return [mix(*parts) for parts in zip(z, new, h, strict=True)]
+    parts = zip(times(W[i], x), r, z, times(U[i], h), before, strict=True)
+    return [mix(*part) for part in zip(r, z, [squash(inside(*part)) for part in parts], h, strict=True)]
 
 
-GATES = ("reset", "update", "new")
+def _if_square(x, h, W, U) -> dict[str, list[float]]:
+    """Mistakes that only square matrices let through without a crash."""
+    return {
+        "W and U are exchanged: W belongs to the word x, U to the state h.": _gru(x, h, U, W),
+        "the matrices W are transposed: it is `W[0] @ x`, not `x @ W[0]`.":
+            _gru(x, h, [transposed(matrix) for matrix in W], U),
+        "all matrices are transposed: it is `W[0] @ x`, not `x @ W[0]`.":
+            _gru(x, h, [transposed(matrix) for matrix in W], [transposed(matrix) for matrix in U]),
+        "the old state belongs into the last line: z times h, and not z times x.":
+            _gru(x, h, W, U, mix=lambda r, z, new, old: (1 - z) * new + z * x[h.index(old)]),
+    }  # fmt: skip
+
+
 GRU_MISTAKES: dict[str, dict[str, Any]] = {  # Any: options of `_gru` that make a mistake
     "the update gate is upside down: z keeps the *old* state, 1 - z takes the new one.":
-        {"mix": lambda z, new, old: z * new + (1 - z) * old},
+        {"mix": lambda r, z, new, old: z * new + (1 - z) * old},
     "these are the new values alone: now mix them with the old state, as the update gate says.":
-        {"mix": lambda z, new, old: new},
+        {"mix": lambda r, z, new, old: new},
     "the old state is missing: add z times h to (1 - z) times the new values.":
-        {"mix": lambda z, new, old: (1 - z) * new},
-    "this is what comes out without the reset gate.": {"inside": lambda new, r, memory, before: new + memory},
+        {"mix": lambda r, z, new, old: (1 - z) * new},
+    "the new values come in with the share 1 - z; you added them whole.":
+        {"mix": lambda r, z, new, old: new + z * old},
+    "the two parts are added: (1 - z) times the new values *plus* z times h.":
+        {"mix": lambda r, z, new, old: (1 - z) * new - z * old},
+    "the update gate z mixes old and new, and you took the reset gate r.":
+        {"mix": lambda r, z, new, old: (1 - r) * new + r * old},
+    "the last line has no tanh: it is a mixture of two vectors that have their size already.":
+        {"mix": lambda r, z, new, old: math.tanh((1 - z) * new + z * old)},
+    "this is what comes out without the reset gate.": {"inside": lambda new, r, z, memory, before: new + memory},
+    "the reset gate r belongs to the new values, and you took the update gate z.":
+        {"inside": lambda new, r, z, memory, before: new + z * memory},
+    "the reset gate lets r of the old state through, and not 1 - r.":
+        {"inside": lambda new, r, z, memory, before: new + (1 - r) * memory},
+    "the new values lack the word: add `W[2] @ x`.": {"inside": lambda new, r, z, memory, before: r * memory},
+    "the new values lack the old state: add r times `U[2] @ h`.": {"inside": lambda new, r, z, memory, before: new},
     "you multiplied the old state by r *before* the product with U; here r comes after it. (Cho and others did it your "
     "way; nn.GRU does it this way.) Or brackets are missing: `r * U[2] @ h` is `(r * U[2]) @ h`.":
-        {"inside": lambda new, r, memory, before: new + before},
+        {"inside": lambda new, r, z, memory, before: new + before},
     "you multiplied the input by r, too: the reset gate is for what comes from the old state.":
-        {"inside": lambda new, r, memory, before: r * (new + memory)},
+        {"inside": lambda new, r, z, memory, before: r * (new + memory)},
     "this is what comes out without the tanh.": {"squash": lambda value: value},
     "the new values go through tanh, not through the sigmoid.": {"squash": _sigmoid},
+    "the new values go through tanh, not through relu.": {"squash": lambda value: max(value, 0.0)},
     "the gates go through the sigmoid, so that they lie between 0 and 1, not through tanh.": {"gate": math.tanh},
+    "the gates lack the sigmoid: without it they do not lie between 0 and 1.": {"gate": lambda value: value},
+    "the gates see the word only: add `U[0] @ h` and `U[1] @ h`.": {"of_state": 0},
+    "the gates see the old state only: add `W[0] @ x` and `W[1] @ x`.": {"of_word": 0},
     **{"you have mixed up the gates: index 0 of W and U is for reset, 1 for update, 2 for the new values; you took "
-       f"them for {', '.join(names)}.": {"order": [names.index(name) for name in GATES]}
-       for names in itertools.permutations(GATES) if names != GATES},
+       f"index {', '.join(map(str, order[:2]))} and {order[2]}.": {"order": order}
+       for order in itertools.product(range(3), repeat=3) if order != (0, 1, 2)},
 }  # fmt: skip

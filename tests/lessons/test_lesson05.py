@@ -21,7 +21,10 @@ STORED = Path(__file__).parents[2] / "assets" / "experiments" / "bottleneck"
         ("3-6", 'at "3-6" the blue line is still above 70'),
         ("13-15", "still above 70: go on to the right"),
         ("19-20", "another group comes before it"),
-        ("20-30", "is no group of the picture; they are 3-6, 7-9"),
+        ("20-30", '"20-30" is no group of this picture (the one with two lines); they are 3-6, 7-9'),
+        ("16-20", "the one with two lines"),
+        ("10 to 12", 'at "10-12" the blue line is still above 70'),
+        (["16-18"], "of type list"),
         (16, "of type int"),
     ],
 )
@@ -30,7 +33,7 @@ def test_wrong_readings_of_the_curve(answer, diagnosis, capsys):
     assert said.startswith("Exercise 5.1: not yet.") and diagnosis.lower() in said.lower()
 
 
-@pytest.mark.parametrize("answer", ["16-18", "16 – 18"])
+@pytest.mark.parametrize("answer", ["16-18", "16 – 18", "16 to 18", "16-18\n(n=39)"])
 def test_right_reading_of_the_curve(answer, capsys):
     assert said_by(lesson05.check_group, answer, capsys) == "Exercise 5.1: right!\n"
 
@@ -120,7 +123,33 @@ WRONG_LOSSES = [
         "`reshape` and `view` mix up the numbers",
     ),
     (writes, "`logits` has changed"),
-    (lambda logits, labels, pad: F.cross_entropy(logits, labels), "your code stopped with"),
+    (lambda logits, labels, pad: F.cross_entropy(logits, labels), "wants the classes on axis 1: flatten both"),
+    (lambda logits, labels, pad: by_log(logits.log_softmax(0), labels, pad), "not over the sentences of the batch"),
+    (by_log, "these are the logits of the true words themselves"),
+    (lambda logits, labels, pad: by_log(logits.softmax(-1), labels, pad), "the mean probability with a minus sign"),
+    (lambda logits, labels, pad: -logits.log_softmax(-1).amax(-1)[labels != pad].mean(), "of the *best* word"),
+    (lambda logits, labels, pad: word_losses(logits, labels)[labels == pad].mean(), "your mask is upside down"),
+    (
+        lambda logits, labels, pad: word_losses(logits, labels)[labels != pad].sum() / len(labels),
+        "divided by the 2 sentences: divide by the 8 real tokens",
+    ),
+    (
+        lambda logits, labels, pad: word_losses(logits, labels)[labels != pad].sum() / labels.shape[1],
+        "divided by the 5 steps",
+    ),
+    (lambda *args: right_loss(*args) / math.log(10), "the logarithm to base 10"),
+    (lambda *args: right_loss(*args).exp(), "the perplexity"),
+    (lambda logits, labels, pad: right_loss(logits[:, :-1], labels[:, 1:], pad), "shifted against each other"),
+    (
+        lambda logits, labels, pad: F.cross_entropy(
+            logits.transpose(0, 1).flatten(0, 1), labels.flatten(), ignore_index=pad
+        ),
+        "flattened in different orders",
+    ),
+    (
+        lambda logits, labels, pad: word_losses(logits, labels)[labels != pad].clamp(max=20).mean(),
+        "do not cut off large losses",
+    ),
 ]
 
 
@@ -137,6 +166,7 @@ def test_wrong_losses(answer, diagnosis, capsys):
         lambda logits, labels, pad: F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad),
         lambda logits, labels, pad: word_losses(logits, labels)[labels != pad].mean(),
         lambda logits, labels, pad: right_loss(logits.double(), labels, pad),
+        lambda logits, labels, pad: F.cross_entropy(logits.transpose(1, 2), labels, ignore_index=pad),
     ],
 )
 def test_right_losses(answer, capsys):
@@ -221,13 +251,20 @@ WRONG_GREEDIES = [
     (lambda step, bos, eos, limit: right_greedy(step, bos, eos, limit - 1), "you stop too early: 7 tokens"),
     (lambda *args: right_greedy(*args, carry=False), "has the state None again"),
     (first_state_kept, "the same old state at each step"),
-    (lambda *args: right_greedy(*args, feed="bos"), "feed back the token you chose last, and that is the one with the"),
+    (lambda *args: right_greedy(*args, feed="bos"), "step number 2 was given bos (1) again"),
     (lambda *args: right_greedy(*args, first=args[2]), "start with step(bos, None); you called step(2, None)"),
     (lambda *args: right_greedy(*args, pick=lambda best: best), "use `int(scores.argmax())`"),
     (lambda *args: torch.tensor(right_greedy(*args)), "a list of tokens; yours is of type Tensor"),
-    (worst, "the best tokens are [4, 4, 3, 5]; yours: [0]"),
+    (worst, "the best tokens are [4, 4, 3, 5]; yours: [7]"),
     (lambda *args: chosen_by(lambda scores: scores.argmin(), *args), "which has the smallest score"),
-    (lambda *args: chosen_by(sampled, *args), "the one with the largest score, 4"),
+    (lambda *args: chosen_by(sampled, *args), "the largest score was that of 4: greedy search takes the best token"),
+    (lambda *args: chosen_by(lambda scores: scores.topk(2).indices[1], *args), "no sampling"),
+    (lambda *args: chosen_by(lambda scores: scores.max(), *args), "`scores.max()` is its score"),
+    (lambda step, *args: right_greedy(lambda *given: step(*given)[::-1], *args), "returns the scores first"),
+    (lambda step, *args: right_greedy(lambda token, state: step(state, token), *args), "call step(token, state)"),
+    (lambda step, *args: right_greedy(lambda token, state: step([token], state), *args), "you gave it list and"),
+    (lambda *args: list(dict.fromkeys(right_greedy(*args))), "a token may come more than once"),
+    (lambda *args: [token for token in right_greedy(*args) if token > 2], "you left out tokens by their number"),
     (
         lambda *args: [token for token in right_greedy(*args, stop=False) if token != args[2]],
         "eos (2) ends the sentence: stop there",
@@ -244,6 +281,18 @@ def test_wrong_greedies(answer, diagnosis, capsys):
     assert said.startswith("Exercise 5.3: not yet.") and diagnosis.lower() in said.lower()
 
 
+def numpy_tokens(step, bos, eos, limit):
+    """Tokens of NumPy's type, and tensors that are fed back."""
+    tokens, token, state = [], torch.tensor(bos), None
+    while len(tokens) < limit:
+        scores, state = step(token, state)
+        token = scores.argmax()
+        if token == eos:
+            break
+        tokens.append(scores.numpy().argmax())
+    return tokens
+
+
 def test_right_greedies(capsys):
     def one_call_more(step, bos, eos, limit):
         tokens, state = [bos], None
@@ -255,23 +304,31 @@ def test_right_greedies(capsys):
         tokens = tokens[1:]
         return tokens[: tokens.index(eos)] if eos in tokens else tokens[:limit]
 
-    for answer in (right_greedy, one_call_more):
+    for answer in (right_greedy, one_call_more, numpy_tokens):
         assert said_by(lesson05.check_greedy, answer, capsys) == "Exercise 5.3: right!\n"
 
 
 def right_step(
-    x, h, W, U, *, flip=False, reset="after", order=(0, 1, 2), new=torch.tanh, gate=torch.sigmoid, mix=True, keep=""
-):
+    x, h, W, U, *, flip=False, reset="after", order=(0, 1, 2), new=torch.tanh, gate=torch.sigmoid, mix=True, keep="",
+    last="", word=1, old=1
+):  # fmt: skip
     """The solution of 5.4, with a switch for each typical mistake."""
     of_reset, of_update, of_new = order
-    r = gate(W[of_reset] @ x + U[of_reset] @ h)
-    z = gate(W[of_update] @ x + U[of_update] @ h)
+    r = gate(word * (W[of_reset] @ x) + old * (U[of_reset] @ h))
+    z = gate(word * (W[of_update] @ x) + old * (U[of_update] @ h))
     if keep == "old":
         return z * h
-    memory = {"after": r * (U[of_new] @ h), "before": U[of_new] @ (r * h)}.get(reset, U[of_new] @ h)
+    memory = {
+        "after": r * (U[of_new] @ h), "before": U[of_new] @ (r * h), "by z": z * (U[of_new] @ h), "no memory": 0 * h,
+        "upside down": (1 - r) * (U[of_new] @ h), "no word": r * (U[of_new] @ h) - W[of_new] @ x,
+        "transposed": r * (h @ U[of_new]),
+    }.get(reset, U[of_new] @ h)  # fmt: skip
     n = new(r * (W[of_new] @ x + memory) if reset == "everything" else W[of_new] @ x + memory)
     if not mix:
         return n
+    if last:
+        lines = {"whole": n + z * h, "minus": (1 - z) * n - z * h, "r": (1 - r) * n + r * h}
+        return lines.get(last, torch.tanh((1 - z) * n + z * h))
     return z * n + (1 - z) * h if flip else (1 - z) * n + z * h
 
 
@@ -291,14 +348,39 @@ WRONG_STEPS = [
     (lambda *args: right_step(*args, gate=torch.tanh), "the gates go through the sigmoid"),
     (lambda *args: right_step(*args, mix=False), "these are the new values alone"),
     (lambda *args: args[1], "the new state should be ["),
-    (lambda *args: right_step(*args)[None], "of the shape of the old one, should have shape (4,); yours: (1, 4)"),
+    (lambda *args: right_step(*args)[None], "the new state should have shape (2,); yours: (1, 2)"),
     (lambda *args: right_step(*args).tolist(), "of type list"),
     (lambda x, h, W, U: right_step(x, h, W, U.mT), "the matrices U are transposed"),
     (lambda *args: right_step(*args, reset="everything"), "you multiplied the input by r, too"),
     (lambda *args: right_step(*args) - right_step(*args, keep="old"), "the old state is missing"),
-    (lambda *args: right_step(*args, order=(2, 0, 1)), "you took them for update, new, reset"),
+    (lambda *args: right_step(*args, order=(2, 0, 1)), "you took index 2, 0 and 1"),
+    (lambda *args: right_step(*args, order=(0, 0, 0)), "you took index 0, 0 and 0"),
+    (lambda x, h, W, U: torch.sigmoid(W[0] * x + U[0] * h), "the matrix product is `@`"),
+    (lambda *args: right_step(*args, reset="transposed"), "the matrix U[2] is transposed"),
+    (lambda x, h, W, U: right_step(x, h, W.mT if len(x) == len(h) else W, U), "the matrices W are transposed"),
+    (lambda x, h, W, U: right_step(x, h, *((W.mT, U.mT) if len(x) == len(h) else (W, U))), "all matrices are transp"),
+    (lambda x, h, W, U: right_step(x, h, *((U, W) if len(x) == len(h) else (W, U))), "W and U are exchanged"),
+    (
+        lambda x, h, W, U: (
+            right_step(x, h, W, U) + right_step(x, h, W, U, keep="old") / h * (x - h) if len(x) == len(h) else h
+        ),
+        "z times h, and not z times x",
+    ),
+    (lambda *args: right_step(*args, word=0), "the gates see the old state only"),
+    (lambda *args: right_step(*args, old=0), "the gates see the word only"),
+    (lambda *args: right_step(*args, gate=lambda x: x), "the gates lack the sigmoid"),
+    (lambda *args: right_step(*args, new=torch.relu), "not through relu"),
+    (lambda *args: right_step(*args, reset="by z"), "you took the update gate z"),
+    (lambda *args: right_step(*args, reset="upside down"), "and not 1 - r"),
+    (lambda *args: right_step(*args, reset="no word"), "the new values lack the word"),
+    (lambda *args: right_step(*args, reset="no memory"), "the new values lack the old state"),
+    (lambda *args: right_step(*args, last="whole"), "you added them whole"),
+    (lambda *args: right_step(*args, last="minus"), "*plus* z times h"),
+    (lambda *args: right_step(*args, last="r"), "you took the reset gate r"),
+    (lambda *args: right_step(*args, last="tanh"), "the last line has no tanh"),
     (in_place, "`h` has changed"),
-    (lambda x, h, W, U: W @ h, "your code stopped with RuntimeError"),
+    (lambda x, h, W, U: torch.tanh(W @ x + U @ h), "three vectors came out: take one matrix at a time"),
+    (lambda x, h, W, U: torch.cat([W, U]) @ torch.cat([x, h]), "your code stopped with RuntimeError"),
 ]
 
 
