@@ -94,7 +94,9 @@ class Table:
         """The table as a figure of matplotlib, `width` letters wide at most."""
         head, rows = list(map(drawable, self.head)), [list(map(drawable, row)) for row in self.rows]
         longest = [max(3, *(len(row[column]) for row in [head, *rows])) + 2 for column in range(len(head))]
-        shares = [max(8, length * width // max(width, sum(longest))) for length in longest]
+        narrow = [length for length in longest if length * len(longest) <= width]  # they get the room that they want
+        wide, room = sum(longest) - sum(narrow), width - sum(narrow)
+        shares = [length if length in narrow or wide <= room else length * room // wide for length in longest]
         wrapped = [
             [textwrap.wrap(text, max(6, share - 2)) or [""] for text, share in zip(row, shares, strict=True)]
             for row in [head, *rows]
@@ -226,8 +228,8 @@ def _judge(value: Cell, text: str, limits: Bounds, style: str) -> tuple[str, str
     if limits is None:
         return "varies", "varies"
     low, high = limits
-    style = "{:,}" if isinstance(getattr(value, "item", lambda: value)(), int) and style == FRACTION else style
-    ends = [_write(end, style) for end in (low, high)]
+    whole = isinstance(getattr(value, "item", lambda: value)(), int)
+    ends = ["" if end is None else _write(int(end) if whole else float(end), style) for end in limits]
     span = f"at least {ends[0]}" if high is None else f"at most {ends[1]}" if low is None else " to ".join(ends)
     if value is None or isinstance(value, str):
         raise ValueError(f"bounds are for numbers, and {value!r} is none; for a text that varies, give None")

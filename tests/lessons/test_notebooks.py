@@ -214,6 +214,18 @@ def test_refresh_leaves_a_lesson_that_fails_as_it_was(tmp_path):
     assert done.returncode == 1 and "ZeroDivisionError" in done.stdout and path.read_bytes() == before
 
 
+def outcomes(book: nbformat.NotebookNode, folder: Path) -> list[bool]:
+    """Whether each code cell passes when a notebook is compared as `course.py test` compares the lessons."""
+    nbformat.write(normalise(book), folder / "04-a-lesson.ipynb")
+    shutil.copy(NOTEBOOKS / "conftest.py", folder)
+    options = ["--nbval", "--nbval-current-env", f"--nbval-sanitize-with={ROOT / 'tests' / 'nbval.cfg'}"]
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options, "04-a-lesson.ipynb"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=folder)
+    found = re.findall(r"::Cell (\d+) (PASSED|FAILED)", done.stdout)
+    assert [int(number) for number, _ in found] == list(range(len(found))), done.stdout
+    return [outcome == "PASSED" for _, outcome in found]
+
+
 def test_nbval_runs_lessons_strictly_and_on_the_cpu(tmp_path):
     """A trailing semicolon hides the value, addresses do not matter, and any other difference fails."""
     sources = {
@@ -223,10 +235,22 @@ def test_nbval_runs_lessons_strictly_and_on_the_cpu(tmp_path):
         "1 + 2": [new_output("execute_result", {"text/plain": "4"}, execution_count=4)],
     }
     cells = [new_code_cell(source, execution_count=1, outputs=outputs) for source, outputs in sources.items()]
-    nbformat.write(normalise(new_notebook(cells=cells)), tmp_path / "04-a-lesson.ipynb")
-    shutil.copy(NOTEBOOKS / "conftest.py", tmp_path)
-    options = ["--nbval", "--nbval-current-env", f"--nbval-sanitize-with={ROOT / 'tests' / 'nbval.cfg'}"]
-    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options, "04-a-lesson.ipynb"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=tmp_path)
-    outcomes = re.findall(r"::Cell (\d) (PASSED|FAILED)", done.stdout)
-    assert outcomes == [("0", "PASSED"), ("1", "PASSED"), ("2", "PASSED"), ("3", "FAILED")], done.stdout
+    assert outcomes(new_notebook(cells=cells), tmp_path) == [True, True, True, False]
+
+
+def test_nbval_compares_what_a_table_claims_and_not_its_numbers(tmp_path):
+    """Stored on another processor: other numbers within the bounds pass; a number outside, or another claim, fails."""
+    first = "from seqlearn.views import measured"
+    plain = "            measured\nloss  0.600 to 0.800\n✓ holds: it is small"
+    there = {"text/plain": plain, "text/html": '<table class="seqlearn-table">\n<tr><td>0.612</td></tr>\n</table>'}
+    sources = {
+        "measured({'loss': 0.693}, bounds=(0.6, 0.8), claims={'it is small': True})": True,
+        "measured({'loss': 0.593}, bounds=(0.6, 0.8), claims={'it is small': True})": False,
+        "measured({'loss': 0.693}, bounds=(0.6, 0.8), claims={'it is small': False})": False,
+        "measured({'loss': 0.693}, claims={'it is small': True})": False,
+    }
+    cells = [new_code_cell(first, execution_count=1)]
+    for number, source in enumerate(sources, start=2):
+        output = new_output("execute_result", {**there, "image/png": "iVBO"}, execution_count=number)
+        cells.append(new_code_cell(source, execution_count=number, outputs=[output]))
+    assert outcomes(new_notebook(cells=cells), tmp_path) == [True, *sources.values()]
