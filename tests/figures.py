@@ -192,9 +192,8 @@ def watch(report: str = "") -> None:
 
     @functools.wraps(draw)
     def print_and_check(canvas, *args, **kwargs):
-        printed = draw(canvas, *args, **kwargs)
-        found.extend(faults(canvas.figure))
-        return printed
+        found.extend(faults(canvas.figure))  # before: printing gives a figure without a layout engine the style's one
+        return draw(canvas, *args, **kwargs)
 
     def tell(result):
         listed, found[:] = list(dict.fromkeys(found)), []
