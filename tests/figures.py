@@ -145,7 +145,7 @@ def cut_off(figure: Figure, text: Text, corners: np.ndarray) -> str:
         "lower": any(below < box.y0 - EDGE for box in boxes), "upper": any(above > box.y1 + EDGE for box in boxes),
     }  # fmt: skip
     cut = [edge for edge, is_cut in edges.items() if is_cut]
-    return f"{name_of(text)} is cut off at the {' and the '.join(cut)} edge" if cut else ""
+    return f"is cut off at the {' and the '.join(cut)} edge" if cut else ""
 
 
 def overlap(first: np.ndarray, second: np.ndarray) -> bool:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from .checking import Wrong, called, check, has_parts, has_shape, is_close, matches, number, shown
+from .plain import Answer, as_numbers
 
 END = "<eos>"
 Table = Mapping[str, Mapping[str, float]]  # which word may follow which, and how probable that is
@@ -74,7 +75,7 @@ def greedy_sentence(table: Table) -> tuple[tuple[str, ...], float]:
 PARTS = ("totals", "parents", "tokens")
 
 
-@check("10.1", section="4. The beam")
+@check("10.1", section="5. The beam")
 def check_beam_step(beam_step: Callable[..., Sequence[Tensor]]) -> None:
     """Try out `beam_step(totals, log_probs, finished, eos, width)`: one to three beams, some of them finished."""
     generator = torch.Generator().manual_seed(10)
@@ -87,11 +88,21 @@ def check_beam_step(beam_step: Callable[..., Sequence[Tensor]]) -> None:
         weights = torch.as_tensor(probabilities, dtype=torch.float64)
         log_probs = (weights / weights.sum(1, keepdim=True)).log()
         given = torch.tensor(totals, dtype=torch.float64), log_probs, torch.tensor(finished), eos, width
-        parts = has_parts(called(beam_step, *given), *PARTS)
-        parts = [torch.as_tensor(part) if isinstance(part, list | tuple) else part for part in parts]
+        parts = [_as_tensor(part) for part in has_parts(called(beam_step, *given), *PARTS)]
         for name, part in zip(PARTS, parts, strict=True):
-            has_shape(part, (width,), f"{name}, one for each hypothesis that is kept,")
+            has_shape(part, (width,), name, {
+                (len(totals), width): "`topk` on a table takes the best of each row, and you want the best of *all* "
+                "extensions: `flatten()` the table first.",
+                (len(totals),): f"you kept {len(totals)} hypotheses, one for each beam: keep the `width` best of all, "
+                f"here {width}.",
+            })  # fmt: skip
         _examine_step(torch.stack([part.double() for part in parts]), given)
+
+
+def _as_tensor(answer: Answer) -> Answer:
+    """Lists of numbers, or of tensors with one number, and arrays of NumPy count as tensors."""
+    found = None if isinstance(answer, Tensor | str) else as_numbers(answer)
+    return answer if found is None else found
 
 
 def _step(totals, log_probs, finished, eos, width, *, ended="eos", each=False, largest=True, worth=operator.add):
@@ -138,6 +149,7 @@ def _examine_step(answer: Tensor, given: tuple[Tensor, Tensor, Tensor, int, int]
     if given[2].any() and is_close(answer[:2], _step(*given, ended="every token")[:2]):
         raise Wrong("a finished beam is extended by every token: only `eos` costs 0, the others are minus infinity.")
     flat = [parent * words + token for parent, token in zip(parents, tokens, strict=True)]
+    columns = [token * beams + parent for parent, token in zip(parents, tokens, strict=True)]  # column after column
     indices = "the {} are indices into the flat table: divide by the number of tokens, and take the rest."
     mistakes = [
         ("you extended a finished beam: after <eos> nothing follows but <eos>, and that changes no total.",
@@ -146,42 +158,61 @@ def _examine_step(answer: Tensor, given: tuple[Tensor, Tensor, Tensor, int, int]
          _step(*given, ended="none")),
         ("the total of a finished beam has become 0: it keeps its total, and only the extension by `eos` costs 0.",
          _step(*given, ended="reset")),
-        (f"`eos` is not always token 0: here it is {eos}.", _step(*given[:3], 0, width)),
+        ("the mask is upside down: `finished` is True where a hypothesis has ended, and you extended only those.",
+         _step(*given[:2], ~given[2], eos, width)),
+        *((f"`eos` is not always token {other}: here it is {eos}.", _step(*given[:3], other, width))
+          for other in range(min(3, words)) if other != eos),
         *((said, _step(*given, ended=ended, **options)) for said, options in STEP_MISTAKES
           for ended in ("eos", "as others")),
         ("parents and tokens are exchanged: the totals come first, then the parents, then the tokens.",
          [totals, tokens, parents]),
+        ("the right extensions are kept. Their totals are missing: a total is the beam's total *plus* the new "
+         "log-probability.", [[total - float(given[0][parent]) for total, parent in zip(totals, parents, strict=True)],
+                              parents, tokens]),
         (indices.format("parents"), [totals, flat, tokens]),
         (indices.format("tokens"), [totals, parents, flat]),
         ("the parents are fractions: take the whole quotient, `//`.", [totals, [i / words for i in flat], tokens]),
+        ("the parents are rounded to the nearest number: take the whole quotient, `//`, which rounds down.",
+         [totals, [round(i / words) for i in flat], tokens]),
+        ("the flat table goes row after row, a row for each beam: the quotient is the parent, the rest is the token, "
+         "and you divide by the number of *tokens*.", [totals, [i % beams for i in flat], [i // beams for i in flat]]),
+        ("you exchanged the axes before `flatten`: a row for each beam, a column for each token, then `//` and `%`.",
+         [totals, [i // words for i in columns], [i % words for i in columns]]),
         *(("you divided by the wrong number: a row of the flat table has one entry for each *token*, "
            "`log_probs.shape[1]`.", [totals, [i // by for i in flat], [i % by for i in flat]])
           for by in (width, beams)),
     ]  # fmt: skip
     off = next((i for i in range(3) if not is_close(answer[i], right[i])), 0)
+    yours = answer[off].tolist()
+    yours = [int(each) for each in yours] if off and all(each.is_integer() for each in yours) else yours
     matches(answer, right, mistakes, otherwise=f"{'the totals are right. The' if off else 'the'} {PARTS[off]} should "
-            f"be {shown(right[off])}; yours: {shown(answer[off])}.")  # fmt: skip
+            f"be {shown(right[off])}; yours: {shown(yours)}.")  # fmt: skip
 
 
 @check("10.2", section="7. Short sentences, and a penalty")
 def check_scores(scores: Callable[..., Tensor]) -> None:
     """Try out `scores(log_probs, lengths, alpha)`: rows of different length, padding that is not 0, three alphas."""
     generator = torch.Generator().manual_seed(10)
-    for alpha, lengths in ((0.6, [5, 2, 4]), (1.0, [1, 6]), (0.0, [3, 3, 2])):
+    for alpha, lengths in ((0.6, [2, 7, 3, 1, 4, 7, 5, 6]), (1.0, [1, 6]), (0.0, [3, 3, 2])):
         log_probs = -torch.rand(len(lengths), max(lengths) + 1, generator=generator, dtype=torch.float64) - 0.1
-        answer = called(scores, log_probs, torch.tensor(lengths), alpha)
-        has_shape(answer, [len(lengths)], "answer, one score for each row,")
-        if (answer == -math.inf).any():
-            raise Wrong("a sum with minus infinity in it is minus infinity: give padding the log-probability 0.")
+        answer = _as_tensor(called(scores, log_probs, torch.tensor(lengths), alpha))
+        has_shape(answer, [len(lengths)], "scores", {
+            (): "this is one number for all rows: sum over the steps alone, `.sum(1)`.",
+            (len(lengths),) * 2: "a sum has one number for each row, and so has `lengths`: divide them as they are. "
+            "With `lengths[:, None]` every sum is divided by the penalty of every row.",
+        })  # fmt: skip
+        if (answer < -1e6).any():
+            raise Wrong("a sum with minus infinity in it is minus infinity, and other huge numbers do the same: give "
+                        "padding the log-probability 0.")  # fmt: skip
         right = _scores(log_probs.tolist(), lengths, alpha)
         otherwise = f"with alpha {alpha} and lengths {lengths} the scores are {shown(right)}; yours: {shown(answer)}."
         matches(answer, right, _score_mistakes(log_probs.tolist(), lengths, alpha), otherwise=otherwise)
 
 
-def _scores(rows, lengths, alpha, *, penalty=None, stop=int, count=int) -> list[float]:
+def _scores(rows, lengths, alpha, *, penalty=None, start=lambda n: 0, stop=int, count=int) -> list[float]:
     """sum / ((5 + length) / 6)^alpha of each row; with the options, that of a usual mistake."""
     penalty = penalty or (lambda n: ((5 + n) / 6) ** alpha)
-    return [sum(row[: stop(length)]) / penalty(count(length)) for row, length in zip(rows, lengths, strict=True)]
+    return [sum(row[start(n) : stop(n)]) / penalty(count(n)) for row, n in zip(rows, lengths, strict=True)]
 
 
 def _score_mistakes(rows: list[list[float]], lengths: list[int], alpha: float) -> dict[str, list[float]]:
@@ -200,7 +231,7 @@ def _score_mistakes(rows: list[list[float]], lengths: list[int], alpha: float) -
     def none(n: int) -> float:
         return 1.0
 
-    return {
+    return _axis_mistakes(rows, lengths, alpha) | {
         "padding still counts, in the sum and in the length.": scores(stop=wide, count=wide),
         "the length is right, but the *sum* still has the log-probabilities of padding.": scores(stop=wide),
         "the sum is right, but the *length* still counts padding: it is `lengths`.": scores(count=wide),
@@ -210,17 +241,44 @@ def _score_mistakes(rows: list[list[float]], lengths: list[int], alpha: float) -
             scores(count=longest),
         "the length is right, but all rows are summed as far as the longest: each ends at its own length.":
             scores(stop=longest),
+        "the mask is upside down: you summed the padding, and left out the tokens.": scores(start=int, stop=wide),
+        "the sum is right, but all rows have the penalty of the first: each has its own length.":
+            scores(count=lambda n: lengths[0]),
+        "this is the last log-probability alone: sum those of the whole row.": scores(start=lambda n: n - 1),
+        "this is the sum of all rows together: sum over the steps alone, `.sum(1)`.":
+            [sum(sum(row[:n]) for row, n in zip(rows, lengths, strict=True)) / ((5 + n) / 6) ** alpha for n in lengths],
         "these are the sums alone: divide by the penalty of the length.": scores(penalty=none),
         "these are sums alone, and padding counts.": scores(penalty=none, stop=wide),
         "you multiplied by the penalty: divide.": scores(penalty=lambda n: ((5 + n) / 6) ** -alpha),
         "the penalty is ((5 + length) / 6) to the power of alpha, not length^alpha.":
             scores(penalty=lambda n: n**alpha),
         "this is the average; the penalty here is ((5 + length) / 6) to the power of alpha.": scores(penalty=float),
+        "this is the average over the whole row, padding included: sum the tokens alone, and divide by the penalty.":
+            scores(stop=wide, penalty=lambda n: len(rows[0])),
+        "you took the mean, which divides by the width of the tensor: take the *sum*, then divide by the penalty.":
+            scores(penalty=lambda n: len(rows[0]) * ((5 + n) / 6) ** alpha),
+        "`//` cuts the decimals off: divide by 6 with `/`.": scores(penalty=lambda n: ((5 + n) // 6) ** alpha),
+        "the 5 is missing: the penalty is ((5 + length) / 6) to the power of alpha.":
+            scores(penalty=lambda n: (n / 6) ** alpha),
+        "<eos> is in `lengths` already: (5 + length) / 6, not (6 + length) / 6.":
+            scores(penalty=lambda n: ((6 + n) / 6) ** alpha),
+        "the power is that of the whole fraction, not of the 6 alone: ((5 + length) / 6) ** alpha.":
+            scores(penalty=lambda n: (5 + n) / 6**alpha),
+        "you divided by 6^alpha: the score is the sum divided by the whole penalty, ((5 + length) / 6) ** alpha.":
+            scores(penalty=lambda n: (5 + n) * 6**alpha),
+        "these are probabilities: sum the log-probabilities as they are, without exp.":
+            [sum(math.exp(each) for each in row[:n]) / ((5 + n) / 6) ** alpha
+             for row, n in zip(rows, lengths, strict=True)],
+        "this is a probability: leave the sum of the log-probabilities as it is, without exp.":
+            [math.exp(sum(row[:n])) / ((5 + n) / 6) ** alpha for row, n in zip(rows, lengths, strict=True)],
+        "you multiplied the log-probabilities: logarithms are added.":
+            [math.prod(row[:n]) / ((5 + n) / 6) ** alpha for row, n in zip(rows, lengths, strict=True)],
         "a bracket is missing: (5 + length) / 6, not 5 + length / 6.": scores(penalty=lambda n: (5 + n / 6) ** alpha),
         "alpha is not used: it is the power of the penalty.": scores(penalty=lambda n: (5 + n) / 6),
         f"alpha is always 0.6 in yours: here it is {alpha}.": scores(penalty=lambda n: ((5 + n) / 6) ** 0.6),
         "alpha is a power, not a factor.": scores(penalty=lambda n: alpha * (5 + n) / 6 or math.inf),
-        "the power is that of the whole fraction, (5 + length) / 6.": scores(penalty=lambda n: (5 + n) ** alpha / 6),
+        "the power is that of the whole fraction, not of 5 + length alone: ((5 + length) / 6) ** alpha.":
+            scores(penalty=lambda n: (5 + n) ** alpha / 6),
         "the length is one too small: <eos> counts, and it is in `lengths` already.": scores(count=one_less),
         "the last log-probability is missing in the sum: that of <eos> counts, too.": scores(stop=one_less),
         "<eos> is missing: it counts, in the sum and in the length.": scores(stop=one_less, count=one_less),
@@ -229,13 +287,33 @@ def _score_mistakes(rows: list[list[float]], lengths: list[int], alpha: float) -
     }  # fmt: skip
 
 
-@check("10.3", section="4. The beam")
+def _axis_mistakes(rows: list[list[float]], lengths: list[int], alpha: float) -> dict[str, list[float]]:
+    """What an exchanged axis gives where there are as many rows as steps; elsewhere such code crashes."""
+    if len(rows) != len(rows[0]):
+        return {}
+    numbered = list(zip(rows, lengths, strict=True))
+    columns = [sum(row[i] for row, length in numbered if i < length) for i in range(len(rows))]
+    by_column = [sum(each for i, each in enumerate(row) if i < lengths[i]) for row in rows]
+    penalties = [((5 + length) / 6) ** alpha for length in lengths]
+    return {
+        "you summed over the rows: the steps are axis 1, `.sum(1)`.":
+            [total / penalty for total, penalty in zip(columns, penalties, strict=True)],
+        "the mask compares each *column* with a length: `lengths[:, None]` compares each row with its own.":
+            [total / penalty for total, penalty in zip(by_column, penalties, strict=True)],
+    }  # fmt: skip
+
+
+@check("10.3", section="5. The beam")
 def check_misled(answer: object) -> None:
     """Is this the step at which greedy leaves the best sentence of VIEWED, and the score at which it ends?"""
     if not isinstance(answer, tuple | list) or len(answer) != 2:
         raise Wrong("give two numbers in brackets: the step, and the score.")
     step, score = (number(each, "give two numbers, without quotes") for each in answer)
     words, probability = greedy_sentence(VIEWED)
+    if step < 0 < score:
+        raise Wrong("first the step, then the score: yours are the other way round.")
+    if not float(step).is_integer():
+        raise Wrong(f"a step is a whole number; yours is {step:g}.")
     if step != MISLED_AT:
         if not 1 <= step <= len(words) + 1:
             raise Wrong(f"the steps are 1 to {len(words) + 1}; yours is {step:g}.")
@@ -245,25 +323,38 @@ def check_misled(answer: object) -> None:
         raise Wrong(f"at step {step:g} greedy (G) is {side}. Where does it leave it *first*?")
     one_token = "this stands on a line: the log-probability of one token. Read the box."
     last = VIEWED[words[-1]][END]
+    path = [math.log(each) for each in itertools.accumulate(_factors(words), operator.mul)]
+    thick = [math.log(each) for each in itertools.accumulate(_factors(best_sentence(VIEWED)[0]), operator.mul)]
+    others = [math.log(each) for sentence, each in sentences(VIEWED) if sentence != words]
     matches(score, math.log(probability), [(f"the step is right. The score: {said}", value) for said, value in (
         ("it has a minus: a log-probability is not above 0.", -math.log(probability)),
         ("this is the score of the best sentence; you want greedy's.", math.log(best_sentence(VIEWED)[1])),
         ("this is greedy's score before <eos>: the sentence ends one step later.", math.log(probability / last)),
-        ("this is the score where greedy leaves the best sentence; you want the one at its end.",
-         math.log(0.9 * 0.7 * 0.55)),
+        *(("this is greedy's score at an earlier step; you want the score at its end.", value) for value in path[1:-2]),
         ("this is a probability; the view shows its logarithm.", probability),
-        (one_token, math.log(VIEWED["lave"]["la"])),
-        (one_token, math.log(last)),
+        *((one_token, math.log(each)) for each in _factors(words)),
+        *(("this box is on the thick line, and has no G: follow the G to its end.", value) for value in thick),
+        *(("this is the end of another sentence, without a G.", value) for value in others),
+        ("give two decimals, as the box shows them.", round(math.log(probability), 1)),
     )], within=0.011, otherwise=f"the step is right. The score is not {score:g}: read the last box with a G, at the "
                                 "right.")  # fmt: skip
+
+
+def _factors(words: Sequence[str]) -> list[float]:
+    """The probability of each word of a sentence of VIEWED, <eos> included."""
+    return [VIEWED[last][word] for last, word in itertools.pairwise(("<bos>", *words, END))]
 
 
 @check("10.4", section="1. Greedy search loses")
 def check_trap(answer: object) -> None:
     """Is this the table that misleads greedy search, and its best sentence?"""
-    if not isinstance(answer, tuple | list) or len(answer) != 2 or not all(isinstance(each, str) for each in answer):
+    parts = list(answer) if isinstance(answer, tuple | list) else []
+    parts = [" ".join(map(str, part)) if isinstance(part, tuple | list) else part for part in parts]
+    if len(parts) != 2 or not all(isinstance(each, str) for each in parts):
         raise Wrong('give two texts: the name of the table, and the sentence, as in ("north", "le chat").')
-    name, words = answer[0].strip().lower(), tuple(re.sub(f"{END}|<bos>|[.]", " ", answer[1]).lower().split())
+    name, words = parts[0].strip().lower(), tuple(re.sub(f"{END}|<bos>|[.]", " ", parts[1]).lower().split())
+    if name not in TABLES and parts[1].strip().lower() in TABLES:
+        raise Wrong("first the name of the table, then the sentence: yours are the other way round.")
     if name not in TABLES:
         raise Wrong(f'there is no table "{name}"; they are {", ".join(TABLES)}.')
     table = TABLES[name]

@@ -79,7 +79,48 @@ def without_the_finished(totals, log_probs, finished, eos, width):
     return step(totals.masked_fill(finished, -INF), log_probs, finished, eos, width, end=False)
 
 
+def rounded(totals, log_probs, finished, eos, width):
+    found, parents, tokens = step(totals, log_probs, finished, eos, width)
+    return found, parents + (tokens / log_probs.shape[1]).round().long(), tokens
+
+
+def by_columns(totals, log_probs, finished, eos, width, *, also_flat=False):
+    """Index arithmetic of another layout; with `also_flat`, the table is flattened in that layout, too."""
+    found, parents, tokens = step(totals, log_probs, finished, eos, width)
+    beams, words = log_probs.shape
+    flat = tokens * beams + parents if also_flat else parents * words + tokens
+    return (found, flat // words, flat % words) if also_flat else (found, flat % beams, flat // beams)
+
+
+def without_flatten(totals, log_probs, finished, eos, width):
+    found, indices = (totals[:, None] + log_probs).topk(width)
+    return found, indices // log_probs.shape[1], indices % log_probs.shape[1]
+
+
+def one_for_each_beam(totals, log_probs, finished, eos, width):
+    found, tokens = (totals[:, None] + log_probs).max(1)
+    return found, torch.arange(len(found)), tokens
+
+
+def new_part_alone(totals, log_probs, finished, eos, width):
+    found, parents, tokens = step(totals, log_probs, finished, eos, width)
+    return found - totals[parents], parents, tokens
+
+
 WRONG_STEPS = [
+    (rounded, "rounded to the nearest number"),
+    (by_columns, "the quotient is the parent, the rest is the token"),
+    (lambda *args: by_columns(*args, also_flat=True), "you exchanged the axes before `flatten`"),
+    (without_flatten, "`topk` on a table takes the best of each row"),
+    (new_part_alone, "The right extensions are kept. Their totals are missing"),
+    (lambda *args: step(*args[:2], ~args[2], *args[3:]), "the mask is upside down"),
+    (lambda *args: step(*args[:3], 2, args[4]), "`eos` is not always token 2: here it is 0"),
+    (lambda *args: step(*args[:4], 2), "the totals should have shape (3,); yours: (2,)"),
+    (lambda totals, log_probs, *rest: (totals + log_probs, 0, 0), "`totals.unsqueeze(-1)`"),
+    (
+        lambda *args: (step(*args)[0], *(part.double() + 0.25 for part in step(*args)[1:])),
+        "the parents should be [1, 1",
+    ),
     (one_each, "the best extension of *each* beam"),
     (lambda totals, log_probs, *rest: one_child_each(totals, log_probs), "the best extension of *each* beam"),
     (
@@ -130,7 +171,16 @@ def looped(totals, log_probs, finished, eos, width):
     return [list(part) for part in zip(*sorted(found, reverse=True)[:width], strict=True)]
 
 
-@pytest.mark.parametrize("answer", [step, looped])
+def huge_instead_of_infinity(totals, log_probs, finished, eos, width):
+    sums = totals[:, None] + log_probs.masked_fill(finished[:, None], -1e9)
+    sums[finished, eos] = totals[finished]
+    found, indices = sums.flatten().topk(width)
+    return found, torch.div(indices, sums.shape[1], rounding_mode="floor"), indices.remainder(sums.shape[1])
+
+
+@pytest.mark.parametrize(
+    "answer", [step, looped, huge_instead_of_infinity, lambda *args: [part.numpy() for part in step(*args)]]
+)
 def test_right_beam_steps(answer, capsys):
     assert said_by(lesson10.check_beam_step, answer, capsys) == "Exercise 10.1: right!\n"
 
@@ -157,6 +207,10 @@ def filled_with_infinity(log_probs, lengths, alpha):
     )
 
 
+def mask(log_probs, lengths):
+    return torch.arange(log_probs.shape[1]) < lengths[:, None]
+
+
 WRONG_SCORES = [
     (lambda *args: score(*args, wide=(True, True)), "in the sum and in the length"),
     (lambda *args: score(*args, wide=(True, False)), "the *sum* still has"),
@@ -169,14 +223,34 @@ WRONG_SCORES = [
     (lambda *args: score(*args, penalty=lambda n, a: (5 + n / 6) ** a), "a bracket is missing"),
     (lambda *args: score(*args, penalty=lambda n, a: (5 + n) / 6), "alpha is not used"),
     (lambda *args: score(*args, penalty=lambda n, a: a * (5 + n) / 6), "alpha is a power, not a factor"),
-    (lambda *args: score(*args, penalty=lambda n, a: (5 + n) ** a / 6), "the power is that of the whole fraction"),
+    (lambda *args: score(*args, penalty=lambda n, a: (5 + n) ** a / 6), "not of 5 + length alone"),
     (lambda *args: score(*args, count=-1), "the length is one too small"),
     (lambda *args: score(*args, stop=-1), "that of <eos> counts, too"),
     (lambda *args: score(*args, stop=-1, count=-1), "<eos> is missing"),
     (lambda *args: score(*args, stop=1), "one number too many"),
     (lambda *args: -score(*args), "the sign is wrong"),
-    (lambda *args: score(*args)[:1], "one score for each row"),
-    (lambda *args: score(*args).tolist(), "of type list"),
+    (lambda *args: score(*args)[:1], "the scores should have shape (8,)"),
+    (lambda *args: score(*args)[:, None], "An axis of size 1 is too many"),
+    (lambda *args: score(*args).sum(), "this is one number for all rows"),
+    (lambda *args: "low", "of type str"),
+    (lambda a, n, alpha: a.mul(mask(a, n)).sum(1) / ((5 + n[:, None]) / 6) ** alpha, "With `lengths[:, None]`"),
+    (lambda a, n, alpha: a.mul(mask(a, n)).sum(0) / ((5 + n) / 6) ** alpha, "you summed over the rows"),
+    (lambda a, n, alpha: a.mul(torch.arange(8) < n).sum(1) / ((5 + n) / 6) ** alpha, "compares each *column*"),
+    (lambda a, n, alpha: a.mul(~mask(a, n)).sum(1) / ((5 + n) / 6) ** alpha, "the mask is upside down"),
+    (lambda a, n, alpha: score(a, n, alpha, penalty=lambda n, a: ((5 + n[0]) / 6) ** a), "the penalty of the first"),
+    (lambda a, n, alpha: a[torch.arange(len(n)), n - 1] / ((5 + n) / 6) ** alpha, "the last log-probability alone"),
+    (lambda a, n, alpha: a.mul(mask(a, n)).sum() / ((5 + n) / 6) ** alpha, "the sum of all rows together"),
+    (lambda a, n, alpha: a.mean(1), "the average over the whole row"),
+    (lambda a, n, alpha: a.mul(mask(a, n)).mean(1) / ((5 + n) / 6) ** alpha, "you took the mean"),
+    (lambda *args: score(*args, penalty=lambda n, a: ((5 + n) // 6) ** a), "`//` cuts the decimals off"),
+    (lambda *args: score(*args, penalty=lambda n, a: (n / 6) ** a), "the 5 is missing"),
+    (lambda *args: score(*args, penalty=lambda n, a: ((6 + n) / 6) ** a), "not (6 + length) / 6"),
+    (lambda *args: score(*args, penalty=lambda n, a: (5 + n) / 6**a), "not of the 6 alone"),
+    (lambda *args: score(*args, penalty=lambda n, a: (5 + n) * 6**a), "you divided by 6^alpha"),
+    (lambda a, n, alpha: a.exp().mul(mask(a, n)).sum(1) / ((5 + n) / 6) ** alpha, "these are probabilities"),
+    (lambda a, n, alpha: a.mul(mask(a, n)).sum(1).exp() / ((5 + n) / 6) ** alpha, "this is a probability"),
+    (lambda a, n, alpha: a.masked_fill(~mask(a, n), 1).prod(1) / ((5 + n) / 6) ** alpha, "logarithms are added"),
+    (lambda a, n, alpha: score(a.masked_fill(~mask(a, n), -1e9), n, alpha, wide=(True, False)), "other huge numbers do the same"),
     (lambda *args: score(*args) + 1, "the scores are ["),
     (spoils, "`log_probs` has changed"),
     (lambda *args: score(*args[:2], 0.6), "alpha is always 0.6 in yours: here it is 1.0"),
@@ -199,7 +273,11 @@ def by_rows(log_probs, lengths, alpha):
     return torch.stack([row[:length].sum() / ((5 + length) / 6) ** alpha for row, length in pairs])
 
 
-@pytest.mark.parametrize("answer", [score, by_rows])
+@pytest.mark.parametrize(
+    "answer",
+    [score, by_rows, lambda *args: by_rows(*args).tolist(), lambda *args: list(score(*args)),
+     lambda *args: score(*args).numpy()],
+)  # fmt: skip
 def test_right_scores(answer, capsys):
     assert said_by(lesson10.check_scores, answer, capsys) == "Exercise 10.2: right!\n"
 
@@ -211,6 +289,15 @@ def test_right_scores(answer, capsys):
         ((4, -2.24), "has left the best sentence already"),
         ((5, -2.24), "off it for some time"),
         ((9, -2.24), "the steps are 1 to 5"),
+        ((0, -2.24), "the steps are 1 to 5"),
+        ((3.5, -2.24), "a step is a whole number"),
+        ((math.inf, -2.24), "a step is a whole number"),
+        ((-2.24, 3), "the other way round"),
+        ((3, -2.2), "give two decimals"),
+        ((3, -1.06), "greedy's score at an earlier step"),
+        ((3, -1.08), "the log-probability of one token"),
+        ((3, -1.26), "on the thick line, and has no G"),
+        ((3, -2.39), "the end of another sentence"),
         ((3, 2.24), "has a minus"),
         ((3, -1.47), "the score of the best sentence"),
         ((3, -2.14), "before <eos>"),
@@ -246,6 +333,8 @@ def test_right_readings_of_the_tree(answer, capsys):
         (("south", "un chien dort dort"), '"dort" is never followed by "dort"'),
         ("south", "two texts"),
         (("south", 3), "two texts"),
+        (("un chien dort", "south"), "the other way round"),
+        (("south", ["le", "chien", "dort"]), "has the probability 0.050"),
     ],
 )
 def test_wrong_traps(answer, diagnosis, capsys):
@@ -253,7 +342,9 @@ def test_wrong_traps(answer, diagnosis, capsys):
     assert said.startswith("Exercise 10.4: not yet.") and diagnosis.lower() in said.lower()
 
 
-@pytest.mark.parametrize("answer", [("south", "un chien dort"), ["South", "<bos> Un chien dort. <eos>"]])
+@pytest.mark.parametrize(
+    "answer", [("south", "un chien dort"), ["South", "<bos> Un chien dort. <eos>"], ("south", ("un", "chien", "dort"))]
+)
 def test_right_traps(answer, capsys):
     assert said_by(lesson10.check_trap, answer, capsys) == "Exercise 10.4: right!\n"
 
@@ -295,9 +386,9 @@ def test_what_the_lesson_says_of_its_chains():
 
 
 def test_viterbi_misses_no_path_and_beams_some():
-    """The bars of section 5, which nbval does not compare, have the lengths that the text names."""
+    """The text of section 6 names the numbers that its cells give."""
     cells = [cell.source for cell in nbformat.read(LESSON, as_version=4).cells]
-    space = {"torch": torch, "bars": lambda *args, **options: None}
+    space = {"torch": torch, "measured": lambda *args, **options: None}
     for start in ("def best_of_all(", "def narrow(", "generator = torch.Generator().manual_seed(10)\nright = "):
         exec(next(source for source in cells if source.startswith(start)), space)
     assert list(space["right"].values()) == [200, 138, 181, 196]
@@ -305,7 +396,7 @@ def test_viterbi_misses_no_path_and_beams_some():
 
 
 @pytest.mark.parametrize(
-    ("check", "section"), [("beam_step", "4. The beam"), ("scores", "7. Short sentences, and a penalty")]
+    ("check", "section"), [("beam_step", "5. The beam"), ("scores", "7. Short sentences, and a penalty")]
 )
 def test_the_section_is_named_after_three_tries(check, section, capsys):
     for _ in range(checking.TRIES_BEFORE_HINT):
