@@ -14,9 +14,9 @@ The first call makes .venv from constraints.txt: it needs a network and about tw
 import argparse
 import contextlib
 import errno
-import filecmp
 import importlib.util
 import io
+import json
 import os
 import re
 import shutil
@@ -229,9 +229,10 @@ def lessons(*numbers):
 
 
 def my_lessons(reset=None):
-    """Copy the lessons that are missing in my-lessons/. A lesson that is there stays; `reset` is set aside first.
+    """Copy the lessons that are missing in my-lessons/, without outputs: an answer appears when its cell is run.
 
-    A copy is made under another name and then gets its own in one step, so that no interrupt leaves half a lesson.
+    A lesson that is there stays; `reset` is set aside first. A copy is made under another name and
+    then gets its own in one step, so that no interrupt leaves half a lesson.
     """
     MINE.mkdir(exist_ok=True)
     with alone(MINE / ".lock"):
@@ -244,15 +245,29 @@ def my_lessons(reset=None):
             part = MINE / f".{original.name}.{uuid.uuid4().hex}.part"
             if not mine.exists():
                 try:
-                    shutil.copyfile(original, part)
+                    copy_without_outputs(original, part)
                     put_in_place(part, mine)
                 finally:
                     part.unlink(missing_ok=True)
 
 
+def copy_without_outputs(original, copy):
+    """Write the notebook `original` to the file `copy` as if no cell had been run."""
+    copy.write_bytes(without_outputs(original))
+
+
+def without_outputs(original):
+    """The bytes of a notebook as if no cell had been run."""
+    notebook = json.loads(original.read_text("utf-8"))
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell.update(execution_count=None, outputs=[])
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
+
+
 def set_aside(mine, original):
     """Give the learner's copy of a lesson another name, unless nothing in it was changed."""
-    if not mine.exists() or filecmp.cmp(mine, original, shallow=False):
+    if not mine.exists() or mine.read_bytes() == without_outputs(original):
         return
     names = (mine.with_name(f"{mine.stem}.old{number}.ipynb") for number in range(1, 10**6))
     kept = next(name for name in names if not name.exists())

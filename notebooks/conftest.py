@@ -1,15 +1,19 @@
-"""What pytest needs to run the lessons: a kernel on the CPU that counts its cells as JupyterLab does."""
+"""What pytest needs to run the lessons: a kernel on the CPU that counts its cells and checks the figures they show."""
 
 import os
 import tempfile
+from pathlib import Path
 from unittest import mock
 
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbFile
 
+import figures
+
 start = IPyNbFile.setup
 receive = IPyNbFile.get_kernel_message
 own = tempfile.TemporaryDirectory(prefix="ipython-", ignore_cleanup_errors=True)  # goes when Python ends
+figures.install(Path(own.name))
 WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
 THREADS = str(max(1, (os.cpu_count() or 1) // WORKERS))  # each kernel has its share of the cores
 

@@ -2,6 +2,7 @@
 
 import ast
 import errno
+import json
 import os
 import re
 import shutil
@@ -24,13 +25,29 @@ ROOT = Path(__file__).parents[1]
 Usage = namedtuple("Usage", "total used free")
 
 
+def lesson(text: str, run: bool = False) -> str:
+    """The file of a small lesson; after a run its code cell has a number and an output."""
+    printed = {"name": "stdout", "output_type": "stream", "text": ["answer\n"]}
+    code = {
+        "cell_type": "code",
+        "execution_count": 1 if run else None,
+        "id": "b",
+        "metadata": {},
+        "outputs": [printed] if run else [],
+        "source": ["print('answer')"],
+    }
+    cells = [{"cell_type": "markdown", "id": "a", "metadata": {}, "source": [text]}, code]
+    book = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
+
+
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """A course in a folder of its own, whose name has a space and an accent, with two lessons."""
     root = tmp_path / "un été à part"
     (root / "notebooks").mkdir(parents=True)
     for name in ("00-start-here", "04-scores"):
-        (root / "notebooks" / f"{name}.ipynb").write_text(f"original {name}")
+        (root / "notebooks" / f"{name}.ipynb").write_text(lesson(f"été {name}", run=True), "utf-8")
     (root / "pyproject.toml").write_text('[project]\nname = "seqlearn"\n')
     (root / "constraints.txt").write_text("torch==2.13.0\n")
     for name, path in {"ROOT": "", "NOTEBOOKS": "notebooks", "MINE": "my-lessons", "VENV": ".venv"}.items():
@@ -301,14 +318,29 @@ def learners() -> list[str]:
 
 def test_my_lessons_are_never_overwritten(place):
     course.my_lessons()
-    assert (course.MINE / "04-scores.ipynb").read_text() == "original 04-scores"
+    assert (course.MINE / "04-scores.ipynb").read_text("utf-8") == lesson("été 04-scores")
     (course.MINE / "04-scores.ipynb").write_text("my work")
-    (place / "notebooks" / "04-scores.ipynb").write_text("a newer original")
-    (place / "notebooks" / "06-new.ipynb").write_text("a new lesson")
+    (place / "notebooks" / "04-scores.ipynb").write_text(lesson("a newer original"))
+    (place / "notebooks" / "06-new.ipynb").write_text(lesson("a new lesson", run=True))
     course.my_lessons()
     assert (course.MINE / "04-scores.ipynb").read_text() == "my work"
-    assert (course.MINE / "06-new.ipynb").read_text() == "a new lesson"
+    assert (course.MINE / "06-new.ipynb").read_text() == lesson("a new lesson")
     assert learners() == ["00-start-here.ipynb", "04-scores.ipynb", "06-new.ipynb"]
+
+
+def test_no_answer_stands_below_its_cell_in_a_copy(place):
+    """The originals keep their outputs, for readers on the web and for the comparison."""
+    course.my_lessons()
+    assert "answer\\n" in (course.NOTEBOOKS / "04-scores.ipynb").read_text("utf-8")
+    for real in (ROOT / "notebooks").glob("*.ipynb"):
+        copy = course.MINE / real.name
+        course.copy_without_outputs(real, copy)
+        cells = nbformat.read(copy, as_version=4).cells
+        assert all(cell.get("outputs", []) == [] and cell.get("execution_count") is None for cell in cells)
+        same = nbformat.read(real, as_version=4).cells
+        assert [(cell.id, cell.source, cell.metadata) for cell in cells] == [
+            (cell.id, cell.source, cell.metadata) for cell in same
+        ]
 
 
 def test_reset_restores_one_lesson_and_loses_nothing(place, started, monkeypatch, capsys):
@@ -318,7 +350,7 @@ def test_reset_restores_one_lesson_and_loses_nothing(place, started, monkeypatch
         (course.MINE / "04-scores.ipynb").write_text(work)
         (course.MINE / "00-start-here.ipynb").write_text("mine")
         assert course.main(["lab", "--reset", "4", "--no-browser"]) == 0
-        assert (course.MINE / "04-scores.ipynb").read_text() == "original 04-scores"
+        assert (course.MINE / "04-scores.ipynb").read_text("utf-8") == lesson("été 04-scores")
     assert (course.MINE / "04-scores.old1.ipynb").read_text() == "first try"
     assert (course.MINE / "04-scores.old2.ipynb").read_text() == "second try"
     assert (course.MINE / "00-start-here.ipynb").read_text() == "mine"
@@ -337,17 +369,17 @@ def test_a_lesson_that_appears_while_it_is_copied_is_not_overwritten(links, plac
     """The learner saves a lesson in JupyterLab just before our copy gets its name."""
     if not links:
         monkeypatch.setattr(course.os, "link", lambda *paths: (_ for _ in ()).throw(OSError(errno.EPERM, "no links")))
-    copyfile = course.shutil.copyfile
+    finish = course.copy_without_outputs
 
     def copy(original, part):
-        copyfile(original, part)
+        finish(original, part)
         if original.name == "04-scores.ipynb":
             (course.MINE / original.name).write_text("my work")
 
-    monkeypatch.setattr(course.shutil, "copyfile", copy)
+    monkeypatch.setattr(course, "copy_without_outputs", copy)
     course.my_lessons()
     assert (course.MINE / "04-scores.ipynb").read_text() == "my work"
-    assert (course.MINE / "00-start-here.ipynb").read_text() == "original 00-start-here"
+    assert (course.MINE / "00-start-here.ipynb").read_text("utf-8") == lesson("été 00-start-here")
     assert learners() == ["00-start-here.ipynb", "04-scores.ipynb"]
 
 
@@ -358,15 +390,15 @@ def test_an_interrupted_copy_leaves_nothing(error, place, monkeypatch):
         raise error
 
     with monkeypatch.context() as context, pytest.raises((KeyboardInterrupt, OSError)):
-        context.setattr(course.shutil, "copyfile", half)
+        context.setattr(course, "copy_without_outputs", half)
         course.my_lessons()
     assert learners() == []
     course.my_lessons()
-    assert (course.MINE / "04-scores.ipynb").read_text() == "original 04-scores"
+    assert (course.MINE / "04-scores.ipynb").read_text("utf-8") == lesson("été 04-scores")
 
 
 LEARNER = """
-import os, shutil, signal, sys
+import os, signal, sys
 from pathlib import Path
 from types import SimpleNamespace
 sys.path.insert(0, sys.argv[1])
@@ -380,7 +412,7 @@ def half(original, part):
     os.kill(os.getpid(), signal.SIGKILL)
 
 if sys.argv[3] == "killed":
-    shutil.copyfile = half
+    course.copy_without_outputs = half
     course.my_lessons()
 for line in sys.stdin:  # one round for each line, so that two processes start each round together
     course.my_lessons(lesson if sys.argv[3] == "reset" else None)
@@ -402,14 +434,14 @@ def test_a_copy_that_was_killed_leaves_no_half_lesson_and_the_next_call_cleans_u
     assert [name[:4] + name[-5:] for name in learners()] == [".00-.part"], "a part, and no lesson"
     course.my_lessons()
     assert learners() == ["00-start-here.ipynb", "04-scores.ipynb"]
-    assert (course.MINE / "00-start-here.ipynb").read_text() == "original 00-start-here"
+    assert (course.MINE / "00-start-here.ipynb").read_text("utf-8") == lesson("été 00-start-here")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("does", ["copy", "reset"])
 def test_two_calls_at_once_damage_no_lesson_and_lose_no_work(does, place):
     """200 rounds: two processes are told to start, a learner's work lies there or not."""
-    originals = {path.name: path.read_text() for path in course.NOTEBOOKS.iterdir()}
+    originals = {path.name: lesson(f"été {path.stem}") for path in course.NOTEBOOKS.iterdir()}
     with learner(place, does) as first, learner(place, does) as second:
         for number in range(200):
             shutil.rmtree(course.MINE, ignore_errors=True)
@@ -423,7 +455,7 @@ def test_two_calls_at_once_damage_no_lesson_and_lose_no_work(does, place):
                 assert "done\n" in iter(process.stdout.readline, "")
             kept = ["04-scores.old1.ipynb"] if does == "reset" else []
             assert learners() == sorted([*originals, *kept])
-            assert {name: (course.MINE / name).read_text() for name in originals} == originals
+            assert {name: (course.MINE / name).read_text("utf-8") for name in originals} == originals
             assert all((course.MINE / name).read_text() == f"my work {number}" for name in kept)
         first.stdin.close()
         second.stdin.close()
@@ -433,8 +465,8 @@ def test_a_lesson_that_is_not_there(place, monkeypatch, capsys):
     monkeypatch.setattr(course, "is_whole", lambda: True)
     assert course.main(["lab", "--reset", "07"]) == 1
     assert "no lesson 07" in (said := sentence(capsys)) and "00, 04" in said
-    for lesson in course.NOTEBOOKS.iterdir():
-        lesson.unlink()
+    for path in course.NOTEBOOKS.iterdir():
+        path.unlink()
     for command in (["lab"], ["refresh"], ["test", "--second-cpu"]):
         assert course.main(command) == 1
         assert "no lesson 00" in sentence(capsys)

@@ -6,7 +6,6 @@ picture for places without HTML), while its plain text, which the tests compare,
 
 from __future__ import annotations
 
-import io
 import textwrap
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -15,6 +14,7 @@ from typing import SupportsFloat
 from matplotlib.figure import Figure
 
 from .shared.fonts import any_script, drawable, literal
+from .shared.sharp import sharp_png
 
 Cell = SupportsFloat | str | None  # a number may be a tensor with one element
 Bounds = tuple[float | None, float | None] | None
@@ -53,9 +53,13 @@ class Table:
     def __repr__(self) -> str:
         return self.plain
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, object]:
-        """What Jupyter shows. A front end chooses HTML before the picture."""
-        return {"text/plain": self.plain, "text/html": self.to_html(), "image/png": self.to_png()}
+    def _repr_mimebundle_(
+        self, include: object = None, exclude: object = None
+    ) -> tuple[dict[str, object], dict[str, object]]:
+        """What Jupyter shows, and the size of the picture. A front end chooses HTML before the picture."""
+        picture, size = sharp_png(self.figure())
+        shown: dict[str, object] = {"text/plain": self.plain, "text/html": self.to_html(), "image/png": picture}
+        return shown, {"image/png": size}
 
     def to_html(self) -> str:
         """The table as HTML, its texts escaped. `tests/nbval.cfg` leaves it out of the comparison by its class."""
@@ -85,16 +89,16 @@ class Table:
 
     def to_png(self) -> bytes:
         """The table as a picture, for places that show no HTML."""
-        figure, memory = self.figure(), io.BytesIO()
-        figure.savefig(memory, format="png", dpi=100)
-        return memory.getvalue()
+        return sharp_png(self.figure())[0]
 
     @any_script
     def figure(self, width: int = 110) -> Figure:
         """The table as a figure of matplotlib, `width` letters wide at most."""
         head, rows = list(map(drawable, self.head)), [list(map(drawable, row)) for row in self.rows]
         longest = [max(3, *(len(row[column]) for row in [head, *rows])) + 2 for column in range(len(head))]
-        shares = [max(8, length * width // max(width, sum(longest))) for length in longest]
+        narrow = [length for length in longest if length * len(longest) <= width]  # they get the room that they want
+        wide, room = sum(longest) - sum(narrow), width - sum(narrow)
+        shares = [length if length in narrow or wide <= room else length * room // wide for length in longest]
         wrapped = [
             [textwrap.wrap(text, max(6, share - 2)) or [""] for text, share in zip(row, shares, strict=True)]
             for row in [head, *rows]
@@ -105,7 +109,7 @@ class Table:
         heights = [0.5 + max(map(len, row)) for row in wrapped]
         letters = max([sum(shares), *(len(line) + 2 for line in [*above, *below])])
         across, down = letters * 0.085, 0.2 * (sum(heights) + len(above) * 1.3 + len(below) * 1.3 + 0.5)
-        figure = Figure(figsize=(across, down))
+        figure = Figure(figsize=(across, down), layout="none")
         ax = figure.add_axes((0, 0, 1, 1))
         ax.set(xlim=(0, across), ylim=(down, 0))
         ax.axis("off")
@@ -226,8 +230,8 @@ def _judge(value: Cell, text: str, limits: Bounds, style: str) -> tuple[str, str
     if limits is None:
         return "varies", "varies"
     low, high = limits
-    style = "{:,}" if isinstance(getattr(value, "item", lambda: value)(), int) and style == FRACTION else style
-    ends = [_write(end, style) for end in (low, high)]
+    whole = isinstance(getattr(value, "item", lambda: value)(), int)
+    ends = ["" if end is None else _write(int(end) if whole else float(end), style) for end in limits]
     span = f"at least {ends[0]}" if high is None else f"at most {ends[1]}" if low is None else " to ".join(ends)
     if value is None or isinstance(value, str):
         raise ValueError(f"bounds are for numbers, and {value!r} is none; for a text that varies, give None")

@@ -13,7 +13,7 @@ from views.samples import PLAIN, SAMPLES
 
 from seqlearn.attention_map import AttentionMap
 from seqlearn.training.loop import History
-from seqlearn.views import maps, plots
+from seqlearn.views import maps, plots, tables
 
 matplotlib.use("agg")
 DOLLARS = [r"$x^2$", "$5 or $10", "5 $", r"\$5\$", r"$\frac", "$д$", r"\\$a$"]
@@ -67,7 +67,7 @@ FIGURES = {  # everything that makes a figure, with these tokens as its texts
     "bars": lambda tokens: plots.bars(dict.fromkeys(tokens, 0.5), title=tokens[0], xlabel=tokens[0]),
     "quality_by_length": lambda tokens: plots.quality_by_length({tokens[0]: bins()}, title=tokens[0]),
     "loss_curves": lambda tokens: plots.loss_curves(history()),
-    "text_table": lambda tokens: plots.text_table([tokens], tokens),
+    "text_table": lambda tokens: tables.text_table([tokens], tokens, title=tokens[0]).figure(),
     "LivePlot": live,
 }
 VIEWS = {name: lambda tokens, name=name: SAMPLES[name](tokens).figure() for name in SAMPLES}

@@ -8,8 +8,8 @@ from matplotlib import pyplot as plt
 from views.samples import PLAIN, SAMPLES
 
 from seqlearn.attention_map import AttentionMap
-from seqlearn.views import plots
-from seqlearn.views.shared import fonts
+from seqlearn.views import plots, tables
+from seqlearn.views.shared import colours, fonts
 
 matplotlib.use("agg")
 HERE = ["DejaVu Sans", "Noto Sans CJK SC"]
@@ -29,7 +29,7 @@ def pictures(tokens):
     yield plots.all_heads(attention, title=title)
     cells = [[token[:20] for token in tokens]] * len(tokens)
     yield plots.grid(weights[0, 0], tokens, tokens, title=title, xlabel=title, texts=cells)
-    yield plots.text_table([tokens[:2]], tokens[2:4])
+    yield tables.text_table([tokens[:2]], tokens[2:4]).figure()
 
 
 def test_the_families_that_are_installed_in_order():
@@ -42,8 +42,7 @@ def test_every_picture_tries_them(monkeypatch):
     monkeypatch.setattr(fonts, "families", lambda: HERE)
     monkeypatch.setattr(fonts, "_letters", lambda names: frozenset(map(ord, "".join(PLAIN))))
     for figure in pictures(PLAIN):
-        tables = [cell.get_text() for ax in figure.axes for table in ax.tables for cell in table.get_celld().values()]
-        written = [text for text in figure.findobj(matplotlib.text.Text) + tables if text.get_text() in PLAIN]
+        written = [text for text in figure.findobj(matplotlib.text.Text) if text.get_text() in PLAIN]
         assert written and all(text.get_fontfamily() == HERE for text in written)
     labels = SAMPLES["AttentionSteps"](PLAIN).figure().axes[0].get_yticklabels()
     assert [label.get_fontfamily() for label in labels] == [HERE] * len(PLAIN)
@@ -85,3 +84,14 @@ def test_only_the_settings_of_fonts_are_put_back():
     assert plt.isinteractive()
     plt.ioff()
     assert dict(matplotlib.rcParams) == before
+
+
+def test_the_style_of_the_course_is_a_style_of_matplotlib_and_of_every_figure():
+    before = matplotlib.rcParams.copy()
+    with plt.style.context("seqlearn.course"):
+        assert matplotlib.rcParams["axes.prop_cycle"].by_key()["color"] == list(map(str, colours.CYCLE))
+        assert all(matplotlib.rcParams[name] == value for name, value in fonts.course_style().items())
+    assert matplotlib.rcParams["axes.titlelocation"] == before["axes.titlelocation"] == "center"
+    ax = plots.bars({"a": 0.5}, title="At the left").axes[0]
+    assert ax.get_title("left") == "At the left" and not ax.spines["right"].get_visible()
+    assert ax.get_figure().dpi == 100 and matplotlib.rcParams == before, "only there"

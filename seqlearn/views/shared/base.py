@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from .colours import as_css, as_javascript
 from .fonts import any_script
 from .page import page_of, part_of
+from .sharp import sharp_png
 from .types import Data
 
 SHARED = Path(__file__).parent
@@ -95,7 +96,9 @@ class View(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[Data, Data]:  # of anywidget
         """The live view where widgets run, a picture elsewhere, and a text that is the same in every run."""
         bundle, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
-        return bundle | {"image/png": base64.b64encode(self.png()).decode(), "text/plain": repr(self)}, metadata
+        picture, size = sharp_png(any_script(self.figure)())
+        bundle = bundle | {"image/png": base64.b64encode(picture).decode(), "text/plain": repr(self)}
+        return bundle, metadata | {"image/png": size}
 
 
 def _texts(parts: Sequence[Path], suffix: str) -> list[str]:

@@ -16,6 +16,7 @@ BLUE_RED = "RdBu_r"  # white at 0; its blue and red can be told apart by colour-
 OPEN, MASKED, ODD = "#8ECDF2", "#4D4D4D", "#D9D9D9"  # light blue, dark grey, light grey: they differ in lightness, too
 GROUND, STRIPE = "#A3A3A3", "#878787"  # of a masked cell: they differ from white, from black and from viridis
 TRAIN, VALID = "#0072B2", "#D55E00"  # Okabe and Ito's blue and vermillion
+CYCLE = (TRAIN, VALID, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")  # of lines: theirs, all but the yellow
 
 
 def colour_table(name: str) -> list[list[int]]:

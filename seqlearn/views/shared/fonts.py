@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import unicodedata
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import matplotlib
@@ -19,6 +20,7 @@ FONTS = (  # tried in this order for each letter, if installed; a browser choose
     *("Noto Sans Arabic", "Geeza Pro", "Noto Sans Hebrew", "Noto Sans Devanagari", "Nirmala UI", "Arial Unicode MS"),
 )
 SETTINGS: dict[RcKeyType, bool] = {"text.usetex": False, "text.parse_math": True, "axes.formatter.use_mathtext": False}
+COURSE = Path(__file__).parents[2] / "course.mplstyle"
 BOX = "□"
 IN_ONE_LINE = {"\n": "⏎", "\t": "⇥"}
 Given = ParamSpec("Given")
@@ -32,16 +34,16 @@ def families(installed: Iterable[str] | None = None) -> list[str]:
 
 
 def any_script(draw: Callable[Given, Made]) -> Callable[Given, Made]:
-    """Decorates a function that makes a figure: the texts of the figure may be in any script.
+    """Decorates a function that makes a figure: the style of the course, and texts in any script.
 
-    While the function runs, the settings that `literal` relies on have their default values, whatever style is in
-    use. All other settings stay as they are, unlike in `rc_context`: the first figure of a notebook changes one of
-    them, and undoing that change would hide all later figures.
+    While the function runs, the settings of the course's style, and those that `literal` relies on, have the values
+    that the package needs, whatever style is in use. All other settings stay as they are, unlike in `rc_context`: the
+    first figure of a notebook changes one of them, and undoing that change would hide all later figures.
     """
 
     @functools.wraps(draw)
     def with_settings(*args: Given.args, **kwargs: Given.kwargs) -> Made:
-        settings: dict[RcKeyType, Any] = {"font.family": families(), **SETTINGS}  # Any: as rcParams holds values
+        settings: dict[RcKeyType, Any] = {**course_style(), "font.family": families(), **SETTINGS}
         before: dict[RcKeyType, object] = {name: matplotlib.rcParams[name] for name in settings}
         matplotlib.rcParams.update(settings)
         try:
@@ -50,6 +52,12 @@ def any_script(draw: Callable[Given, Made]) -> Callable[Given, Made]:
             matplotlib.rcParams.update(before)
 
     return with_settings
+
+
+@functools.cache
+def course_style() -> dict[RcKeyType, Any]:  # Any: as rcParams holds values
+    """The settings of the style "seqlearn.course"."""
+    return dict(matplotlib.rc_params_from_file(COURSE, use_default_template=False))
 
 
 def drawable(text: str, letters: frozenset[int] | None = None) -> str:

@@ -1,0 +1,216 @@
+"""What is wrong with a figure as its reader sees it: texts that are cut off, overlap, are too small, or show TeX.
+
+`faults(figure)` draws a figure and names what it finds. `install` puts a watcher into the profile of IPython with which
+the tests run a lesson: each figure that the lesson shows is checked in the kernel, as it is shown. A fault fails its
+cell under nbval; `tests/refresh.py` prints it. No learner's kernel has the watcher.
+"""
+
+import contextlib
+import functools
+import itertools
+import re
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+COLUMN = 960  # pixels: the width of a lesson
+SMALLEST = 8  # pixels: the height of letters
+EDGE = 1.5  # pixels beyond an edge that nobody sees
+RAW = re.compile(r"\$|\\[A-Za-z]+")
+
+# Faults that are meant: a part of the sentence that names the fault, and the reason.
+ALLOWED: dict[str, str] = {}
+
+
+def faults(figure: Figure) -> list[str]:
+    """What is wrong with a figure, one sentence for each fault; the figure is drawn, and stays as it was."""
+    found, shown = [], drawn_texts(figure)
+    width = figure.get_figwidth() * figure.dpi
+    if width > COLUMN + 0.5:
+        found.append(f"the figure is {width / 100:.1f} in wide, and the column {COLUMN / 100} in")
+    for text, _ in shown:
+        pixels = text.get_fontsize() * figure.dpi / 72 * min(1, COLUMN / width)
+        if pixels < SMALLEST:
+            found.append(f"{name_of(text)} has letters of {pixels:.1f} pixels, less than {SMALLEST}")
+        if tex := tex_of(text):
+            found.append(f"{name_of(text)} {tex}")
+    offsets = {id(axis.offsetText) for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)}
+    found += [f"{name_of(text)} beside an axis scales its ticks" for text, _ in shown if id(text) in offsets]
+    found += [cut for text, corners in shown if (cut := cut_off(figure, text, corners))]
+    for (one, first), (other, second) in itertools.combinations(shown, 2):
+        if overlap(first, second) and not stacked(one, first, other, second):
+            found.append(f"{name_of(one)} overlaps {name_of(other)}")
+    for ax in figure.axes:
+        lines = [*ax.get_xgridlines(), *ax.get_ygridlines()]
+        if ax.get_visible() and ax.axison and ax.images and any(line.get_visible() for line in lines):
+            found.append(f"grid lines cross the image under {ax.get_title('left') or ax.get_title()!r}: ax.grid(False)")
+    return [fault for fault in dict.fromkeys(found) if not any(part in fault for part in ALLOWED)]
+
+
+def drawn_texts(figure: Figure) -> list[tuple[Text, np.ndarray]]:
+    """The texts that are drawn, and the four corners of each in pixels. What is invisible or empty is not drawn."""
+    shown = []
+
+    def note(text, renderer):
+        if text.get_visible() and text.get_text().strip() and text.get_alpha() != 0:
+            corners = corners_of(text, renderer)
+            if np.isfinite(corners).all() and inside_its_clip(text, corners):
+                shown.append((text, corners))
+
+    with watched_draw(note), quiet(figure):
+        figure.draw_without_rendering()
+    return shown
+
+
+@contextlib.contextmanager
+def watched_draw(note):
+    """Calls `note(text, renderer)` before each text is drawn."""
+    draw = Text.draw
+
+    @functools.wraps(draw)
+    def noted(text, renderer, *args, **kwargs):
+        note(text, renderer)
+        return draw(text, renderer, *args, **kwargs)
+
+    Text.draw = noted
+    try:
+        yield
+    finally:
+        Text.draw = draw
+
+
+@contextlib.contextmanager
+def quiet(figure: Figure):
+    """No change of an artist asks for another drawing: in a notebook, pyplot would draw at once."""
+    callback, figure.stale_callback = figure.stale_callback, None
+    try:
+        yield
+    finally:
+        figure.stale_callback = callback
+
+
+def corners_of(text: Text, renderer) -> np.ndarray:
+    """The corners of the letters, in order around them, turned as the text is; a line is higher than its letters."""
+    box, turn = Text.get_window_extent(text, renderer), text.get_rotation()
+    center = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
+    if turn % 180:
+        text.set_rotation(0)
+        box = Text.get_window_extent(text, renderer)
+        text.set_rotation(turn)
+    pixels = renderer.points_to_pixels(text.get_fontsize())
+    half = np.array([box.width / 2 - 0.05 * pixels, box.height / 2 - 0.15 * pixels]).clip(0)
+    angle = np.deg2rad(turn)
+    along = np.array([np.cos(angle), np.sin(angle)])
+    across = np.array([-along[1], along[0]])
+    return np.array(
+        [center + x * half[0] * along + y * half[1] * across for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+    )
+
+
+def inside_its_clip(text: Text, corners: np.ndarray) -> bool:
+    """Whether a text that is clipped to its axes is seen at all."""
+    box = text.get_clip_box() if text.get_clip_on() else None
+    if box is None:
+        return True
+    (left, below), (right, above) = corners.min(0), corners.max(0)
+    return left < box.x1 and right > box.x0 and below < box.y1 and above > box.y0
+
+
+def tex_of(text: Text) -> str:
+    r"""What is wrong with a text that is TeX, or shows it; a dollar sign that is meant is written as `\$`."""
+    _, math = text._preprocess_math(text.get_text())
+    if math:
+        return "is a tick written as a formula" if r"\mathdefault" in text.get_text() else ""
+    return "shows TeX as it was typed" if RAW.search(text.get_text().replace(r"\$", "")) else ""
+
+
+def cut_off(figure: Figure, text: Text, corners: np.ndarray) -> str:
+    """The edges at which a text is cut off."""
+    boxes = [figure.bbox] + [box for box in [text.get_clip_box()] if box is not None and text.get_clip_on()]
+    (left, below), (right, above) = corners.min(0), corners.max(0)
+    edges = {
+        "left": any(left < box.x0 - EDGE for box in boxes), "right": any(right > box.x1 + EDGE for box in boxes),
+        "lower": any(below < box.y0 - EDGE for box in boxes), "upper": any(above > box.y1 + EDGE for box in boxes),
+    }  # fmt: skip
+    cut = [edge for edge, is_cut in edges.items() if is_cut]
+    return f"{name_of(text)} is cut off at the {' and the '.join(cut)} edge" if cut else ""
+
+
+def overlap(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether two rectangles, turned or not, have a common area: no side of either one separates them."""
+    if (first.max(0) <= second.min(0)).any() or (second.max(0) <= first.min(0)).any():
+        return False
+    for corners in (first, second):
+        for side in (corners[1] - corners[0], corners[2] - corners[1]):
+            one, other = first @ side, second @ side
+            if one.max() <= other.min() or other.max() <= one.min():
+                return False
+    return True
+
+
+def stacked(one: Text, first: np.ndarray, other: Text, second: np.ndarray) -> bool:
+    """Whether two texts are the same text drawn twice, such as a halo and its letters."""
+    return one.get_text() == other.get_text() and np.allclose(first, second, atol=1)
+
+
+def name_of(text: Text) -> str:
+    """The text as a sentence about it shows it."""
+    line = " ".join(text.get_text().split())
+    return repr(line if len(line) <= 40 else line[:39] + "…")
+
+
+class FigureFault(Exception):
+    """A figure that a cell shows has faults."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows of it: its sentence, and no traceback."""
+        return [f"FigureFault: {self}"]
+
+
+def watch(report: str = "") -> None:
+    """Check every figure that becomes a picture in this kernel.
+
+    Args:
+        report: a file to which the faults are added; default: the cell that shows the figure fails.
+    """
+    from IPython import get_ipython
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    shell, draw, found = get_ipython(), FigureCanvasBase.print_figure, []
+
+    @functools.wraps(draw)
+    def print_and_check(canvas, *args, **kwargs):
+        printed = draw(canvas, *args, **kwargs)
+        found.extend(faults(canvas.figure))
+        return printed
+
+    def tell(result):
+        listed, found[:] = list(dict.fromkeys(found)), []
+        if listed and report:
+            with open(report, "a", encoding="utf-8") as file:
+                file.writelines(f"code cell {shell.execution_count - 1}: {fault}\n" for fault in listed)
+        elif listed:
+            error = FigureFault("; ".join(listed))
+            shell.showtraceback((FigureFault, error, None))
+
+    FigureCanvasBase.print_figure = print_and_check
+    shell.events.register("post_run_cell", tell)
+
+
+START = """import importlib.util
+spec = importlib.util.spec_from_file_location("figures", {file!r})
+figures = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(figures)
+figures.watch({report!r})
+del importlib, spec, figures
+"""
+
+
+def install(ipython: Path, report: Path | None = None) -> None:
+    """Let every kernel with this folder as its IPYTHONDIR watch its figures."""
+    startup = ipython / "profile_default" / "startup"
+    startup.mkdir(parents=True, exist_ok=True)
+    text = START.format(file=str(Path(__file__).resolve()), report=str(report or ""))
+    (startup / "00-figures.py").write_text(text, encoding="utf-8")
