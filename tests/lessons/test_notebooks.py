@@ -229,7 +229,7 @@ def outcomes(book: nbformat.NotebookNode, folder: Path) -> list[bool]:
     shutil.copy(NOTEBOOKS / "conftest.py", folder)
     options = ["--nbval", "--nbval-current-env", f"--nbval-sanitize-with={ROOT / 'tests' / 'nbval.cfg'}"]
     command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options, "04-a-lesson.ipynb"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=folder)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=folder, env=ENVIRONMENT)
     found = re.findall(r"::Cell (\d+) (PASSED|FAILED)", done.stdout)
     assert [int(number) for number, _ in found] == list(range(len(found))), done.stdout
     return [outcome == "PASSED" for _, outcome in found]
