@@ -128,6 +128,11 @@ def _times(line: str, shapes: dict[str, tuple[int, ...]]) -> str:
         one, other = shapes.get(left, ()), shapes.get(right, ())
         if len(one) > 1 and len(other) > 1 and one[-1] == other[-2] and one[:-2] == other[:-2]:
             return f"`*` multiplies entry by entry; the matrix product is `@`: `{left} @ {right}`."
+        if len(one) == 1 and len(other) == 2 and one[0] == other[0]:
+            return (
+                f"`*` multiplies entry by entry; the matrix product is `@`: `{left} @ {right}`. Or do you want "
+                f"`{left}.unsqueeze(-1)`, with an axis of size 1?"
+            )
     return ""
 
 

@@ -11,23 +11,36 @@ from torch import Tensor
 from .checking import Wrong, called, check, examine_row, has_parts, has_shape, matches
 from .plain import numbers, product, softmax, transposed
 
+# keys, real keys; sizes of query, key, value, hidden: no case has the sizes of another one
+STEPS = ((5, 3, 3, 2, 6, 8), (4, 4, 2, 5, 3, 7), (6, 1, 4, 3, 2, 5))
+
 
 @check("6.1", section="2. The same look, with vectors")
 def check_attention_step(attention_step: Callable[..., tuple[Tensor, Tensor]]) -> None:
     """Try out `attention_step(query, keys, values, W_q, W_k, w_v, length)` -> (weights, context)."""
     generator = torch.Generator().manual_seed(6)
-    for count, length in ((5, 3), (4, 4)):
-        shapes = ((3,), (count, 2), (count, 6), (8, 3), (8, 2), (8,))
-        inputs = [torch.randn(shape, generator=generator) for shape in shapes]
+    for count, length, q_size, k_size, v_size, hidden in STEPS:
+        shapes = (q_size,), (count, k_size), (count, v_size), (hidden, q_size), (hidden, k_size), (hidden,)
+        inputs = [0.6 * torch.randn(shape, generator=generator) for shape in shapes]  # small: tanh far from 1
         weights, context = has_parts(called(attention_step, *inputs, length), "weights", "context")
-        has_shape(weights, (count,), "weights, one for each key,")
-        has_shape(context, (6,), "context, of the shape of one value,")
+        has_shape(weights, (count,), "weights, one for each key,", {
+            (count, hidden): "w_v is missing: `@ w_v` turns the vector of each key into one score.",
+            (count, 1): "the weights should be a vector: `w_v` is one too, so `@ w_v` leaves one number for each key.",
+        })  # fmt: skip
+        has_shape(context, (v_size,), "context, of the shape of one value,", {
+            (count, v_size): "add the weighted values up, over the keys: `weights @ values` multiplies and adds up.",
+            (k_size,): "this context has the shape of a key: sum up weight times *value*.",
+        })  # fmt: skip
         query, keys, values, *parameters = map(numbers, inputs)
         right = _weights(_scores(query, keys, *parameters), length)
         mistakes = _mistakes(length, query, keys, *parameters)
         matches(weights, right, mistakes, otherwise=_what_sums_say(weights, right, length))
-        told = "the weights are right, but the context is not: sum up weight times *value*, over the keys."
-        matches(context, product([right], values)[0], otherwise=told)
+        matches(
+            context,
+            product([right], values)[0],
+            _wrong_contexts(values, right, length),
+            otherwise="the weights are right, but the context is not: sum up weight times *value*, over the keys.",
+        )
 
 
 def _scores(query, keys, W_q, W_k, w_v, join: Callable[[float, float], float] = lambda q, k: math.tanh(q + k)) -> list:
@@ -49,6 +62,7 @@ def _mistakes(length: int, query, keys, W_q, W_k, w_v) -> dict[str, list[float]]
         return _weights(_scores(query, keys, W_q, W_k, w_v, join), length)
 
     scores, count = _scores(query, keys, W_q, W_k, w_v), len(keys)
+    inside = [math.tanh(score) for score in _scores(query, keys, W_q, W_k, w_v, lambda q, k: q + k)]
     return {
         "these are the scores: a softmax turns them into weights.": scores,
         "the mask is upside down: the keys from `length` on are padding.": _weights(scores, count, first=length),
@@ -57,9 +71,15 @@ def _mistakes(length: int, query, keys, W_q, W_k, w_v) -> dict[str, list[float]]
         f"the key with index {length} is padding: keys count from 0, so those *below* the length are real.":
             _weights(scores, length + 1),
         f"one key is missing: the {length} keys with an index below the length are real.": _weights(scores, length - 1),
-        "this is what comes out without the tanh.": joined(lambda q, k: q + k),
-        "you took the tanh of each vector: first add the two vectors, then take the tanh of the sum.":
-            joined(lambda q, k: math.tanh(q) + math.tanh(k)),
+        "your signs are the other way round: the *largest* score should get the largest weight.":
+            _weights([-score for score in scores], length),
+        "w_v is inside the tanh: first the tanh of the sum, then `@ w_v`.": _weights(inside, length),
+        "the keys are missing in your scores: all real keys get the same weight.": joined(lambda q, k: math.tanh(q)),
+        "your query changes nothing: it is missing, or you took the tanh of each vector. First add the two vectors, "
+        "then take the tanh of the sum.": joined(lambda q, k: math.tanh(k)),
+        "this is what comes out without the tanh: then the query changes nothing.": joined(lambda q, k: q + k),
+        "you multiplied query and key: this score *adds* them, inside the tanh.": joined(lambda q, k: math.tanh(q * k)),
+        "you subtracted: this score *adds* query and key, inside the tanh.": joined(lambda q, k: math.tanh(q - k)),
         "w_v is missing: you summed up, without weighing.":
             joined(lambda q, k: math.tanh(q + k), w_v=[1.0] * len(w_v)),
         "these scores are divided by a square root: that belongs to the dot-product score, not to this one.":
@@ -68,6 +88,8 @@ def _mistakes(length: int, query, keys, W_q, W_k, w_v) -> dict[str, list[float]]
 
 
 def _what_sums_say(weights: Tensor, right: list[float], length: int) -> str:
+    if weights.isnan().any():
+        return "there is a NaN in your weights: 0 times -inf is NaN, so hide padding with `masked_fill`, not with `*`."
     total, on_padding = float(weights.sum()), float(weights[length:].abs().sum())
     if length < len(right) and abs(total - 1) < 1e-3 and on_padding > 1e-4:
         return f"the weights sum to 1, but {on_padding:.2f} of it lies on padding: mask before the softmax."
@@ -81,39 +103,101 @@ def _what_sums_say(weights: Tensor, right: list[float], length: int) -> str:
     )
 
 
+def _wrong_contexts(values: list[list[float]], right: list[float], length: int) -> dict[str, list[float]]:
+    count = len(values)
+
+    def summed(weights: list[float]) -> list[float]:
+        return product([weights], values)[0]
+
+    told = {
+        "the plain *sum* of all values: multiply each value by its weight.": summed([1.0] * count),
+        "the plain average of all values: use the weights, `weights @ values`.": summed([1 / count] * count),
+        "the plain average of the real values: use the weights, `weights @ values`.":
+            summed([(key < length) / length for key in range(count)]),
+        "divided by the number of keys: the weights sum to 1 already.": summed([weight / count for weight in right]),
+        "divided by `length`: the weights sum to 1 already.": summed([weight / length for weight in right]),
+        "one value alone: the context should be the average of all values, by weight.":
+            values[right.index(max(right))],
+    }  # fmt: skip
+    return {f"the weights are right, but the context is {text}": wrong for text, wrong in told.items()}
+
+
+EXAMPLES = [  # weights, target tokens, source tokens; source and target differ in length, words come twice
+    ([[0.1, 0.2, 0.1, 0.6], [0.3, 0.5, 0.1, 0.1], [0.05, 0.1, 0.8, 0.05], [0.0, 0.1, 0.2, 0.7]],
+     ["la", "pomme", "rouge", "<eos>"], ["the", "red", "apple", "<eos>"]),
+    ([[0.3, 0.4, 0.2, 0.1, 0.0, 0.0], [0.0, 0.1, 0.2, 0.3, 0.4, 0.0], [0.1, 0.0, 0.1, 0.1, 0.3, 0.4],
+      [0.0, 0.0, 0.6, 0.1, 0.0, 0.3], [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]],
+     ["le", "chat", "le", "voit", "<eos>"], ["the", "cat", "sees", "the", "dog", "<eos>"]),
+    ([[0.2, 0.7, 0.1], [0.8, 0.1, 0.1], [0.4, 0.3, 0.3], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]],
+     ["elle", "ne", "court", "pas", "<eos>"], ["she", "runs", "<eos>"]),
+]  # fmt: skip
+
+
 @check("6.2", section="8. Links, and how many of them are right")
 def check_links(links: Callable[[Tensor, list[str], list[str]], list[tuple[str, str]]]) -> None:
     """Try out `links(weights, target_tokens, source_tokens)` -> [(target word, source word), ...]."""
-    for weights, target, source in (
-        ([[0.1, 0.2, 0.1, 0.6], [0.3, 0.5, 0.1, 0.1], [0.05, 0.1, 0.8, 0.05], [0.0, 0.1, 0.2, 0.7]],
-         ["la", "pomme", "rouge", "<eos>"], ["the", "red", "apple", "<eos>"]),
-        ([[0.3, 0.4, 0.2, 0.1, 0.0, 0.0], [0.0, 0.1, 0.2, 0.3, 0.4, 0.0], [0.1, 0.0, 0.1, 0.2, 0.4, 0.2],
-          [0.0, 0.0, 0.4, 0.1, 0.0, 0.5], [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]],
-         ["le", "chat", "le", "voit", "<eos>"], ["the", "cat", "sees", "the", "dog", "<eos>"]),
-        ([[0.2, 0.7, 0.1], [0.8, 0.1, 0.1], [0.4, 0.3, 0.3], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]],
-         ["elle", "ne", "court", "pas", "<eos>"], ["she", "runs", "<eos>"]),
-    ):  # fmt: skip
-        answer = called(links, torch.tensor(weights), target, source)
-        if not isinstance(answer, list) or any(not isinstance(x, tuple | list) or len(x) != 2 for x in answer):
-            raise Wrong("return a list of pairs (target word, source word).")
+    for weights, target, source in EXAMPLES:
+        answer = called(links, torch.tensor(weights), [*target], [*source])
+        if isinstance(answer, dict):
+            raise Wrong("a dictionary keeps one entry for each target word, and a word may come twice: return a list.")
+        if not isinstance(answer, list | tuple) or any(not isinstance(x, tuple | list) or len(x) != 2 for x in answer):
+            raise Wrong(f"return a list of pairs (target word, source word){_kind_of(answer)}.")
         answer, right = [tuple(pair) for pair in answer], _links(weights, target, source)
+        words = len(target) - 1
         if any("<eos>" in pair[:1] for pair in answer):
             raise Wrong("<eos> is no word: leave its row out.")
         if linked := [word for word, chosen in answer if chosen == "<eos>"]:
             told = f'you linked "{linked[0]}" to <eos>: that is no word, so leave its column out'
             raise Wrong(f"{told} *before* you seek the largest weight.")
-        words, columns = len(target) - 1, len(source) - 1
-        matches(answer, right, {
-            "the pairs are the wrong way round: the target word comes first.": [pair[::-1] for pair in right],
-            "you took the largest weight of each column; each *target* word (a row) chooses its source word.":
-                [pair[::-1] for pair in _links(transposed(weights), source, target)],
-            "these are indices: look up the words in the two lists.": _links(weights, range(words), range(columns)),
-            "a source word may have several links: each row takes its largest weight, whatever other rows took.":
-                [("la", "red"), ("pomme", "the"), ("rouge", "apple")],
-            "a target word that comes twice has two links: a dictionary keeps only one.": list(dict(right).items()),
-        }, otherwise=f"there are {words} target words, so {words} links; yours: {len(answer)}."
-            if len(answer) != words else f"for {target} and {source}, the links should be {right}; yours: {answer}.",
-        )  # fmt: skip
+        if answer != right and sorted(map(str, answer)) == sorted(map(str, right)):
+            raise Wrong("the pairs are right, but in another order: follow the target words, row by row.")
+        otherwise = f"for {target} and {source}, the links should be {right}; yours: {answer}."
+        if len(answer) != words:
+            otherwise = f"there are {words} target words, so {words} links; yours: {len(answer)}."
+        matches(answer, right, _wrong_links(weights, target, source, right), otherwise=otherwise)
+
+
+def _kind_of(answer: object) -> str:
+    if isinstance(answer, Tensor):
+        return "; yours is a tensor: look up the words in the two lists"
+    if not isinstance(answer, list | tuple):
+        return f"; yours is of type {type(answer).__name__}"
+    return ""
+
+
+def _wrong_links(weights: list[list[float]], target: list[str], source: list[str], right: list) -> dict[str, list]:
+    words, columns = len(target) - 1, len(source) - 1
+    everywhere = [(target[q], source[row.index(max(row))]) for q, row in enumerate(weights[:-1])]
+    smallest = [[-weight for weight in row] for row in weights]
+    return {
+        "the pairs are the wrong way round: the target word comes first.": [pair[::-1] for pair in right],
+        "you took the largest weight of each column; each *target* word (a row) chooses its source word.":
+            [pair[::-1] for pair in _links(transposed(weights), source, target)],
+        "you took the *smallest* weight of each row.": _links(smallest, target, source),
+        "you linked each word to the word with the same index: look for the largest weight of its row.":
+            list(zip(target[:-1], source[:-1], strict=False)),
+        "these are indices: look up the words in the two lists.": _links(weights, range(words), range(columns)),
+        "these are indices, the target word's first: look up the words in the two lists.":
+            _links(weights, target, range(columns)),
+        "a source word may have several links: each row takes its largest weight, whatever other rows took.":
+            _each_source_once(weights, target, source),
+        "a word that looks mostly at <eos> has a link, too: cut off the column of <eos> *before* the argmax.":
+            [pair for pair in everywhere if pair[1] != "<eos>"],
+        "a target word that comes twice has two links: a dictionary keeps only one.": list(dict(right).items()),
+        "you took as many columns as there are target words: the two sentences may differ in length.":
+            [(target[q], source[row.index(max(row[:words]))]) for q, row in enumerate(weights[:-1])],
+    }  # fmt: skip
+
+
+def _each_source_once(weights: list[list[float]], target: list[str], source: list[str]) -> list[tuple[str, str]]:
+    """Each row takes the largest weight that no row before it has taken."""
+    free, found = list(range(len(source) - 1)), []
+    for q, row in enumerate(weights[:-1]):
+        if free:
+            best = max(free, key=lambda key: row[key])
+            free.remove(best)
+            found.append((target[q], source[best]))
+    return found
 
 
 def _links(weights: list[list[float]], target: Sequence, source: Sequence) -> list[tuple]:

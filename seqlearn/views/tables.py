@@ -236,7 +236,7 @@ def _judge(value: Cell, text: str, limits: Bounds, style: str) -> tuple[str, str
     span = f"at least {ends[0]}" if high is None else f"at most {ends[1]}" if low is None else " to ".join(ends)
     if value is None or isinstance(value, str):
         raise ValueError(f"bounds are for numbers, and {value!r} is none; for a text that varies, give None")
-    number = float(value)
+    number = float(getattr(value, "item", lambda: value)())  # of a tensor with a gradient, too
     inside = (low is None or number >= low) and (high is None or number <= high)
     return (span if inside else f"{text}, which is not {span}"), span
 

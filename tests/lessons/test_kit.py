@@ -214,6 +214,7 @@ CRASHES = [
     ("return x @ x", [ONE], ["line 5 of your code: `return x @ x`, with x (2, 3)", "is a transpose missing"]),
     ("return scores @ values", [ONE, OTHER], ["with scores (2, 3), values (2, 4, 5)", "is a transpose missing"]),
     ("return scores * values", [torch.ones(2, 3), torch.ones(3, 4)], ["the matrix product is `@`: `scores @ values`"]),
+    ("return scores * values", [torch.ones(3), torch.ones(3, 4)], ["`scores @ values`. Or", "`scores.unsqueeze(-1)`"]),
     ("return x / total", [torch.ones(2, 4), torch.ones(2)], ["`total` has the shape of `x` without", "keepdim=True"]),
     ("return x / x.sum(-1)", [ONE], ["takes its axis away: `keepdim=True`"]),
     ("return x + y", [torch.ones(2), torch.ones(3)], ["two shapes do not broadcast"]),

@@ -250,7 +250,10 @@ WRONG_SCORES = [
     (lambda a, n, alpha: a.exp().mul(mask(a, n)).sum(1) / ((5 + n) / 6) ** alpha, "these are probabilities"),
     (lambda a, n, alpha: a.mul(mask(a, n)).sum(1).exp() / ((5 + n) / 6) ** alpha, "this is a probability"),
     (lambda a, n, alpha: a.masked_fill(~mask(a, n), 1).prod(1) / ((5 + n) / 6) ** alpha, "logarithms are added"),
-    (lambda a, n, alpha: score(a.masked_fill(~mask(a, n), -1e9), n, alpha, wide=(True, False)), "other huge numbers do the same"),
+    (
+        lambda a, n, alpha: score(a.masked_fill(~mask(a, n), -1e9), n, alpha, wide=(True, False)),
+        "other huge numbers do the same",
+    ),
     (lambda *args: score(*args) + 1, "the scores are ["),
     (spoils, "`log_probs` has changed"),
     (lambda *args: score(*args[:2], 0.6), "alpha is always 0.6 in yours: here it is 1.0"),

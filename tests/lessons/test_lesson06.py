@@ -1,0 +1,301 @@
+"""The checks of lesson 06: right answers in other forms, and typical wrong ones, each with its own diagnosis."""
+
+import math
+
+import pytest
+import torch
+
+from answers import said_by
+from seqlearn.attention_map import AttentionMap
+from seqlearn.exercises import lesson06
+
+INF = float("inf")
+
+
+def step(
+    query, keys, values, W_q, W_k, w_v, length, *, join=torch.add, tanh=torch.tanh, scale=1.0, hidden=-INF, mask=True,
+    upside=False, sign=1, after=False
+):  # fmt: skip
+    """The solution of 6.1, with a switch for each typical mistake."""
+    scores = tanh(join(W_q @ query, keys @ W_k.T)) @ w_v / scale * sign
+    real = (torch.arange(len(keys)) < length) ^ upside
+    if mask and not after:
+        scores = scores.masked_fill(~real, hidden)
+    weights = scores.softmax(0) * (real if after else 1)
+    return weights, weights @ values
+
+
+def with_weights(change):
+    """The solution with other weights: a function of the right weights and of the arguments."""
+
+    def answer(*args):
+        weights = change(step(*args)[0], *args)
+        return weights, weights @ args[2]
+
+    return answer
+
+
+def with_context(change):
+    """The solution with another context: a function of the right weights, the values and the arguments."""
+
+    def answer(*args):
+        weights = step(*args)[0]
+        return weights, change(weights, args[2], args)
+
+    return answer
+
+
+def scores_of(query, keys, values, W_q, W_k, w_v, length):
+    return torch.tanh(W_q @ query + keys @ W_k.T) @ w_v
+
+
+def real_of(args):
+    return torch.arange(len(args[1])) < args[-1]
+
+
+def inside(query, keys, values, W_q, W_k, w_v, length):
+    scores = torch.tanh((W_q @ query + keys @ W_k.T) @ w_v).masked_fill(torch.arange(len(keys)) >= length, -INF)
+    return scores.softmax(0), scores.softmax(0) @ values
+
+
+def times_infinity(query, keys, values, W_q, W_k, w_v, length):
+    scores = scores_of(query, keys, values, W_q, W_k, w_v, length) + (torch.arange(len(keys)) >= length) * -INF
+    return scores.softmax(0), scores.softmax(0) @ values
+
+
+def no_w_v(query, keys, values, W_q, W_k, w_v, length):
+    weights = torch.tanh(W_q @ query + keys @ W_k.T).softmax(0)
+    return weights, weights.T @ values
+
+
+def a_column(query, keys, values, W_q, W_k, w_v, length):
+    weights = step(query, keys, values, W_q, W_k, w_v, length)[0][:, None]
+    return weights, (weights * values).sum(0)
+
+
+def entry_by_entry(query, keys, values, *rest):
+    weights, _ = step(query, keys, values, *rest)
+    return weights, weights * values
+
+
+def in_place(query, keys, *rest):
+    answer = step(query, keys, *rest)
+    keys *= 2
+    return answer
+
+
+WRONG_STEPS = {
+    "no mask": (lambda *args: step(*args, mask=False), "lies on padding: mask before the softmax"),
+    "masked after the softmax": (lambda *args: step(*args, after=True), "mask the scores, then take the softmax"),
+    "hidden by 0": (lambda *args: step(*args, hidden=0.0), "a score of 0 hides nothing"),
+    "upside down": (lambda *args: step(*args, upside=True), "the mask is upside down"),
+    "0 times inf": (times_infinity, "0 times -inf is NaN"),
+    "one too few": (lambda *args: step(*args[:-1], args[-1] - 1), "one key is missing: the 3 keys"),
+    "one too many": (lambda *args: step(*args[:-1], args[-1] + 1), "the key with index 3 is padding"),
+    "length 3 for all": (lambda *args: step(*args[:-1], 3), "one key is missing: the 4 keys"),
+    "scores": (lambda *args: (scores_of(*args), args[2][0]), "these are the scores"),
+    "exp alone": (
+        with_weights(lambda w, *args: scores_of(*args).exp() * real_of(args)), "mask the scores, then take the softmax"
+    ),
+    "exp alone, nowhere masked": (with_weights(lambda w, *args: scores_of(*args).exp()), "not to 1: take the softmax"),
+    "no tanh": (lambda *args: step(*args, tanh=lambda x: x), "without the tanh"),
+    "tanh of each": (
+        lambda *args: step(*args, join=lambda q, k: q.tanh() + k.tanh(), tanh=lambda x: x),
+        "first add the two vectors, then take the tanh of the sum",
+    ),
+    "product": (lambda *args: step(*args, join=torch.mul), "you multiplied query and key"),
+    "difference": (lambda *args: step(*args, join=torch.sub), "you subtracted"),
+    "keys alone": (lambda *args: step(*args, join=lambda q, k: k), "your query changes nothing: it is missing"),
+    "query alone": (lambda *args: step(*args, join=lambda q, k: q + 0 * k), "the keys are missing"),
+    "w_v inside": (inside, "w_v is inside the tanh"),
+    "sum in place of w_v": (lambda *args: step(*args[:5], torch.ones_like(args[5]), args[-1]), "w_v is missing: you"),
+    "no w_v": (no_w_v, "`@ w_v` turns the vector of each key into one score"),
+    "divided by a root": (lambda *args: step(*args, scale=len(args[5]) ** 0.5), "divided by a square root"),
+    "lowest first": (lambda *args: step(*args, sign=-1), "signs are the other way round"),
+    "even": (with_weights(lambda w, *args: torch.full_like(w, 1 / len(w))), "of it lies on padding"),
+    "a column": (a_column, "the weights should be a vector"),
+    "one thing": (lambda *args: step(*args)[0], "return two things"),
+    "exchanged": (lambda *args: step(*args)[::-1], "weights, one for each key, should have shape (5,); yours: (6,)"),
+    "context of keys": (with_context(lambda w, v, args: w @ args[1]), "shape of a key: sum up weight times *value*"),
+    "not added up": (with_context(lambda w, v, args: w[:, None] * v), "add the weighted values up, over the keys"),
+    "one number": (with_context(lambda w, v, args: v.sum()), "should have shape (6,); yours: ()"),
+    "sum of values": (with_context(lambda w, v, args: v.sum(0)), "is the plain *sum* of all values"),
+    "mean of values": (with_context(lambda w, v, args: v.mean(0)), "is the plain average of all values"),
+    "mean of real ones": (with_context(lambda w, v, args: v[: args[-1]].mean(0)), "average of the real values"),
+    "weighted mean": (with_context(lambda w, v, args: (w[:, None] * v).mean(0)), "is divided by the number of keys"),
+    "best value": (with_context(lambda w, v, args: v[w.argmax()]), "is one value alone"),
+    "other weights": (
+        with_context(lambda w, v, args: scores_of(*args).softmax(0) @ v), "weights are right, but the context is not"
+    ),
+    "in place": (in_place, "`keys` has changed"),
+    "* for @": (entry_by_entry, "`*` multiplies entry by entry"),
+    "sizes": (lambda query, keys, *rest: query @ keys, "your code stopped with RuntimeError"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_STEPS.values(), ids=WRONG_STEPS)
+def test_wrong_attention_steps(answer, diagnosis, capsys):
+    said = said_by(lesson06.check_attention_step, answer, capsys)
+    assert said.startswith("Exercise 6.1: not yet.") and diagnosis.lower() in said.lower()
+
+
+def by_loops(query, keys, values, W_q, W_k, w_v, length):
+    scores = [float(w_v @ torch.tanh(W_q @ query + W_k @ key)) for key in keys[:length]]
+    powers = [math.exp(score) for score in scores]
+    weights = torch.tensor([power / sum(powers) for power in powers] + [0.0] * (len(keys) - length))
+    return [weights, sum(weight * value for weight, value in zip(weights, values, strict=True))]
+
+
+def renormalised(*args):
+    weights = step(*args, after=True)[0]
+    weights = weights / weights.sum()
+    return weights, torch.einsum("k,kv->v", weights, args[2])
+
+
+@pytest.mark.parametrize("answer", [step, by_loops, renormalised, lambda *args: [x.double() for x in step(*args)]])
+def test_right_attention_steps(answer, capsys):
+    assert said_by(lesson06.check_attention_step, answer, capsys) == "Exercise 6.1: right!\n"
+
+
+def link(weights, target, source, *, eos_row=False, eos_column=False):
+    """The solution of 6.2, with a switch for each typical mistake."""
+    weights = weights[: None if eos_row else -1, : None if eos_column else -1]
+    return [(target[q], source[int(row.argmax())]) for q, row in enumerate(weights)]
+
+
+def by_columns(weights, target, source):
+    return [(target[int(weights[:-1, k].argmax())], source[k]) for k in range(len(source) - 1)]
+
+
+def each_source_once(weights, target, source):
+    left, pairs = weights[:, :-1].clone(), []
+    for q, word in enumerate(target[:-1]):
+        pairs.append((word, source[int(left[q].argmax())]))
+        left[:, int(left[q].argmax())] = -1
+    return pairs
+
+
+def as_square(weights, target, source):
+    return [
+        (word, source[int(row[: len(target) - 1].argmax())]) for word, row in zip(target[:-1], weights, strict=False)
+    ]
+
+
+def in_place_links(weights, target, source):
+    target.pop()
+    return link(weights, [*target, "<eos>"], source)
+
+
+WRONG_LINKS = {
+    "row of eos": (lambda *args: link(*args, eos_row=True), "leave its row out"),
+    "column of eos": (lambda *args: link(*args, eos_column=True), "leave its column out *before*"),
+    "eos dropped afterwards": (
+        lambda *args: [pair for pair in link(*args, eos_column=True) if pair[1] != "<eos>"],
+        "cut off the column of <eos> *before* the argmax",
+    ),
+    "exchanged": (lambda *args: [pair[::-1] for pair in link(*args)], "the wrong way round"),
+    "columns": (by_columns, "largest weight of each column"),
+    "sorted": (lambda *args: sorted(link(*args), key=lambda pair: pair[1]), "in another order"),
+    "smallest": (lambda w, *args: link(-w, *args), "the *smallest* weight of each row"),
+    "same index": (lambda w, t, s: list(zip(t[:-1], s[:-1], strict=False)), "the word with the same index"),
+    "each source once": (each_source_once, "a source word may have several links"),
+    "dictionary": (lambda *args: dict(link(*args)), "a dictionary keeps one entry"),
+    "items of a dictionary": (lambda *args: list(dict(link(*args)).items()), "a dictionary keeps only one"),
+    "indices": (lambda w, t, s: link(w, range(len(t)), range(len(s))), "these are indices: look"),
+    "index of the source": (lambda w, t, s: link(w, t, range(len(s))), "these are indices, the target word's first"),
+    "tensor": (lambda w, t, s: w[:-1, :-1].argmax(-1), "yours is a tensor: look up the words"),
+    "words alone": (lambda *args: [chosen for _, chosen in link(*args)], "a list of pairs"),
+    "set": (lambda *args: set(link(*args)), "yours is of type set"),
+    "first two": (lambda *args: link(*args)[:2], "3 links; yours: 2"),
+    "first three": (lambda *args: link(*args)[:3], "4 links; yours: 3"),
+    "all above a bound": (
+        lambda w, t, s: [(t[q], s[k]) for q, k in (w[:-1, :-1] > 0.15).nonzero().tolist()], "3 links; yours: 4"
+    ),
+    "the example alone": (
+        lambda *args: [("la", "red"), ("pomme", "red"), ("rouge", "apple")], "there are 4 target words"
+    ),
+    "as many columns as words": (as_square, "the two sentences may differ in length"),
+    "by guess": (lambda *args: [("la", "the"), ("pomme", "the"), ("rouge", "the")], "the links should be"),
+    "in place": (in_place_links, "`target` has changed"),
+    "crash": (lambda w, t, s: link(w, t, s[:1]), "your code stopped with IndexError"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_LINKS.values(), ids=WRONG_LINKS)
+def test_wrong_links(answer, diagnosis, capsys):
+    said = said_by(lesson06.check_links, answer, capsys)
+    assert said.startswith("Exercise 6.2: not yet.") and diagnosis.lower() in said.lower()
+
+
+def links_by_loops(weights, target_tokens, source_tokens):
+    found = []
+    for word, row in zip(target_tokens, weights.tolist(), strict=True):
+        if word != "<eos>":
+            best = max(range(len(row) - 1), key=lambda index: row[index])
+            found.append([word, source_tokens[best]])
+    return found
+
+
+def by_numpy(weights, target, source):
+    best = weights[:-1, :-1].numpy().argmax(-1)
+    return [(target[q], source[k]) for q, k in enumerate(best)]
+
+
+def eos_by_infinity(weights, target, source):
+    weights = weights.clone()
+    weights[:, -1] = -INF
+    return tuple(link(weights, target, source, eos_column=True))
+
+
+@pytest.mark.parametrize("answer", [link, links_by_loops, by_numpy, eos_by_infinity])
+def test_right_links(answer, capsys):
+    assert said_by(lesson06.check_links, answer, capsys) == "Exercise 6.2: right!\n"
+
+
+def test_after_three_wrong_tries_the_section_is_named_and_right_starts_anew(capsys):
+    for _ in range(3):
+        lesson06.check_links(lambda *args: [])
+    said = capsys.readouterr().out
+    assert said.count("Read") == 1 and '"8. Links, and how many of them are right"' in said
+    lesson06.check_links(link)
+    lesson06.check_links(lambda *args: [])
+    assert "Read" not in capsys.readouterr().out
+
+
+def a_map(query_tokens=("la", "fille", "lave", "<eos>")):
+    """A small map by hand: "la" looks at "girl", "fille" at "the", "lave" at "washes"."""
+    weights = torch.tensor([[0.3, 0.6, 0.1, 0.0], [0.7, 0.2, 0.1, 0.0], [0.1, 0.1, 0.5, 0.3], [0.0, 0.0, 0.2, 0.8]])
+    return AttentionMap(weights, list(query_tokens), ["the", "girl", "washes", "<eos>"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "diagnosis"),
+    [
+        ("the", '"the" is brightest in the row "fille"; you want the row "lave"'),
+        ("girl", '"girl" is brightest in the row "la"'),
+        ("<eos>", '"<eos>" is brightest in the row "<eos>"'),
+        ("lave", '"lave" is no column of the map'),
+        ("fille", "its columns are the, girl, washes"),
+        ("apple", '"apple" is no column of the map'),
+        ("", "is no column of the map"),
+        (2, "in quotes; yours is of type int"),
+        (0.5, "in quotes; yours is of type float"),
+        (["washes"], "in quotes; yours is of type list"),
+        (("lave", "washes"), "yours is of type tuple"),
+    ],
+)
+def test_wrong_readings_of_the_map(answer, diagnosis, capsys):
+    lesson06.check_looked_at(answer, a_map())
+    said = capsys.readouterr().out
+    assert said.startswith("Exercise 6.3: not yet.") and said.count("\n") == 1 and diagnosis in said
+
+
+@pytest.mark.parametrize("answer", ["washes", "Washes", " washes "])
+def test_right_readings_of_the_map(answer, capsys):
+    lesson06.check_looked_at(answer, a_map())
+    assert capsys.readouterr().out == "Exercise 6.3: right!\n"
+
+
+def test_a_map_of_another_sentence_is_said(capsys):
+    lesson06.check_looked_at("washes", a_map(("la", "fille", "chante", "<eos>")))
+    assert 'Your map has no row "lave": run the cells' in capsys.readouterr().out
