@@ -58,7 +58,7 @@ def heatmap(
         raise IndexError(f"no layer {layer}, head {head}: the map has {layers} layers and {heads} heads")
     own, ax = (
         ax is None,
-        new_axes(ax, 2.5 + 0.45 * keys, min(1.8 + 0.38 * queries, 12.0) + _slanted(attention.key_tokens)),
+        new_axes(ax, 2.5 + 0.45 * keys, min(1.8 + 0.38 * queries + _slanted(attention.key_tokens), 12.0)),
     )
     masked = _masked(attention)
     stripe_masked(ax, masked)
