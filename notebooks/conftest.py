@@ -5,9 +5,10 @@ import tempfile
 from pathlib import Path
 from unittest import mock
 
-import figures
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbFile
+
+import figures
 
 start = IPyNbFile.setup
 receive = IPyNbFile.get_kernel_message

@@ -92,7 +92,7 @@ def quiet(figure: Figure):
 
 
 def corners_of(text: Text, renderer) -> np.ndarray:
-    """The corners of the letters, in order around them, turned as the text is. A line's box is higher than its letters."""
+    """The corners of the letters, in order around them, turned as the text is; a line is higher than its letters."""
     box, turn = Text.get_window_extent(text, renderer), text.get_rotation()
     center = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
     if turn % 180:
@@ -104,7 +104,9 @@ def corners_of(text: Text, renderer) -> np.ndarray:
     angle = np.deg2rad(turn)
     along = np.array([np.cos(angle), np.sin(angle)])
     across = np.array([-along[1], along[0]])
-    return np.array([center + x * half[0] * along + y * half[1] * across for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
+    return np.array(
+        [center + x * half[0] * along + y * half[1] * across for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+    )
 
 
 def inside_its_clip(text: Text, corners: np.ndarray) -> bool:

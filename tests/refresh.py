@@ -13,12 +13,13 @@ import tempfile
 import time
 from pathlib import Path
 
-import figures
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 from PIL import Image
+
+import figures
 
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ..attention_map import AttentionMap
 from ..pairs import Link
-from .shared.axes import figure_of, label_axis, new_axes, stripe_masked
+from .shared.axes import COLUMN, figure_of, label_axis, new_axes, set_title, stripe_masked
 from .shared.colours import CMAP, MASKED, ODD, OPEN
 from .shared.fonts import any_script, literal
 from .shared.types import Style
@@ -56,7 +56,7 @@ def heatmap(
     layers, heads, queries, keys = attention.weights.shape
     if not (0 <= layer < layers and 0 <= head < heads):
         raise IndexError(f"no layer {layer}, head {head}: the map has {layers} layers and {heads} heads")
-    ax = new_axes(ax, min(2.5 + 0.45 * keys, 24.0), min(1.8 + 0.38 * queries, 24.0))
+    own, ax = ax is None, new_axes(ax, 2.5 + 0.45 * keys, min(1.8 + 0.38 * queries, 24.0))
     masked = _masked(attention)
     stripe_masked(ax, masked)
     _cells(
@@ -80,7 +80,7 @@ def heatmap(
         ring = ax.scatter(*zip(*marks, strict=True), s=90, facecolors="none", edgecolors="crimson", linewidths=1.5)
         ax.legend([ring], [LINK_LABEL], loc="upper left", bbox_to_anchor=(0, -0.02), frameon=False)
     if title:
-        ax.set_title(literal(title))
+        set_title(ax, title, own)
     return figure_of(ax)
 
 
@@ -103,24 +103,31 @@ def all_heads(attention: AttentionMap, *, title: str = "", limits: tuple[float, 
     wide, high = (max(1.15, min(0.2 * count, 2.4, 13 / max(layers, heads))) for count in (keys, queries))  # inches
     long = 0.07 * min(LONGEST, max(map(len, (*attention.query_tokens, *attention.key_tokens))))
     left, below, above = 0.5 + long, 0.5 + long, 0.35 + 0.25 * (title.count("\n") + bool(title))
+    wide = min(wide, (COLUMN - left - 0.9) / heads - 0.12)
+    narrow = wide < 1.05  # a panel has no room for its whole name
     size = (left + (wide + 0.12) * heads + 0.9, below + (high + 0.32) * layers + above - 0.32)
-    margins = {"left": left / size[0], "right": 1 - 1.02 / size[0], "wspace": 0.12 / wide}
+    size = (min(max(size[0], 0.4 + 0.11 * max(map(len, title.split("\n")))), COLUMN), size[1])
+    right = left + (wide + 0.12) * heads - 0.12
+    margins = {"left": left / size[0], "right": right / size[0], "wspace": 0.12 / wide}
     margins |= {"bottom": below / size[1], "top": 1 - above / size[1], "hspace": 0.32 / high}
     # The margins are computed here, because a layout engine needs seconds for 144 panels.
-    figure, panels = plt.subplots(layers, heads, figsize=size, squeeze=False, gridspec_kw=margins)
+    figure, panels = plt.subplots(layers, heads, figsize=size, squeeze=False, gridspec_kw=margins, layout="none")
     for (layer, head), ax in np.ndenumerate(panels):
         _panel(ax, attention, layer, head, limits)
-        ax.title.set_fontsize(8 if wide < 1.5 else 9)
+        name = f"layer {layer}, head {head}" if not narrow else f"head {head}" if layer == 0 else ""
+        ax.set_title(name, fontsize=8 if wide < 1.5 else 9, pad=4)
+        if narrow and head == heads - 1:
+            ax.text(1.05, 0.5, f"layer {layer}", transform=ax.transAxes, rotation=270, va="center", fontsize=8)
         ax.tick_params(labelsize=8, left=head == 0, bottom=layer == layers - 1)
         label_axis(ax.yaxis, attention.query_tokens if head == 0 else (), 0, int(high / 0.12), LONGEST)
         label_axis(ax.xaxis, attention.key_tokens if layer == layers - 1 else (), 90, int(wide / 0.12), LONGEST)
     tall = min(2.5, size[1] - below - above)
     middle = (below + size[1] - above) / 2
-    bar = figure.add_axes((1 - 0.9 / size[0], (middle - tall / 2) / size[1], 0.15 / size[0], tall / size[1]))
+    bar = figure.add_axes(((right + 0.25) / size[0], (middle - tall / 2) / size[1], 0.12 / size[0], tall / size[1]))
     figure.colorbar(panels[-1, -1].images[0], bar, label="attention weight")
     figure.supxlabel(AXIS_NAMES[attention.kind][0], y=0.08 / size[1], fontsize=10)
     figure.supylabel(AXIS_NAMES[attention.kind][1], x=0.08 / size[0], fontsize=10)
-    figure.suptitle(literal(title), y=1 - 0.08 / size[1], va="top")
+    figure.suptitle(literal(title), x=0.08 / size[0], y=1 - 0.08 / size[1], ha="left", va="top")
     return figure
 
 
@@ -131,8 +138,8 @@ def _panel(ax: Axes, attention: AttentionMap, layer: int, head: int, limits: tup
     weights = np.ma.masked_array(attention.weights[layer, head].numpy(), masked)
     how: Style = {"aspect": "auto", "interpolation": "nearest", "extent": (0, keys, queries, 0)}
     ax.imshow(weights, cmap=CMAP, vmin=limits[0], vmax=limits[1], **how)
+    ax.grid(False)
     stripe_masked(ax, masked)
-    ax.set_title(f"layer {layer}, head {head}")
 
 
 @any_script
@@ -173,7 +180,7 @@ def grid(
         raise ValueError(f"{len(rows)} rows and {len(columns)} columns do not fit values of shape {shape}")
     if texts is not None and [len(row) for row in texts] != [len(columns)] * len(rows):
         raise ValueError(f"texts have {[len(row) for row in texts]} cells a row; values have the shape {shape}")
-    ax = new_axes(ax, 2.5 + (0.45 if texts is None else 0.7) * len(columns), 1.8 + 0.38 * len(rows))
+    own, ax = ax is None, new_axes(ax, 2.5 + (0.45 if texts is None else 0.7) * len(columns), 1.8 + 0.38 * len(rows))
     lines = 0.5 if values.numel() <= 400 else 0.0  # lines between very many cells would hide them
     how: Style = {"square": texts is None and values.numel() <= 1024, "linewidths": lines}
     if texts is not None:
@@ -194,7 +201,8 @@ def grid(
         ax.set_facecolor(ODD)
         for row, column in zip(*np.nonzero(~finite), strict=True):
             ax.text(column + 0.5, row + 0.5, str(array[row, column]), ha="center", va="center")
-    ax.set(xlabel=literal(xlabel), ylabel=literal(ylabel), title=literal(title))
+    ax.set(xlabel=literal(xlabel), ylabel=literal(ylabel))
+    set_title(ax, title, own)
     return figure_of(ax)
 
 

@@ -5,29 +5,31 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from IPython.display import display
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from ..training.loop import History
 from .maps import all_heads, grid, heatmap
-from .shared.axes import figure_of, new_axes
-from .shared.colours import CMAP, MASKED, ODD, OPEN, TRAIN, VALID
+from .shared.axes import COLUMN, figure_of, label_ends, new_axes, set_title
+from .shared.colours import CMAP, CYCLE, MASKED, ODD, OPEN, TRAIN, VALID
 from .shared.fonts import any_script, literal
 from .shared.types import Data, Style
 
 __all__ = [
     "CMAP", "MASKED", "ODD", "OPEN", "TRAIN", "VALID", "LivePlot", "all_heads", "bars", "grid", "heatmap",
-    "length_histogram", "loss_curves", "quality_by_length",
+    "length_histogram", "loss_curves", "number_ticks", "quality_by_length",
 ]  # fmt: skip
 LOOKS: list[dict[str, Any]] = [  # of lines: they differ in colour, in lightness and in their markers
     {"color": TRAIN, "marker": "o"}, {"color": VALID, "marker": "s", "linestyle": "--"},
-    {"color": "#009E73", "marker": "^", "linestyle": "-."}, {"color": "#000000", "marker": "D", "linestyle": ":"},
+    {"color": CYCLE[2], "marker": "^", "linestyle": "-."}, {"color": CYCLE[3], "marker": "D", "linestyle": ":"},
 ]  # fmt: skip
 
 
@@ -52,7 +54,7 @@ def length_histogram(
     end = longest if most is None else min(most, longest)
     start = min(int(counted.min()) for counted in listed.values())
     shown, width = np.arange(start, end + 1), 0.9 / len(listed)
-    ax = new_axes(ax, 8, 3.2)
+    own, ax = ax is None, new_axes(ax, 8, 3.2)
     for number, ((name, counted), color) in enumerate(zip(listed.items(), itertools.cycle((TRAIN, VALID)))):
         counts = np.bincount(counted.clip(max=end), minlength=end + 1)[start:]
         shift = (number - (len(listed) - 1) / 2) * width
@@ -65,8 +67,10 @@ def length_histogram(
     every = -(-len(shown) // 25)
     names = [f"{length}+" if length == end < longest else str(length) for length in shown]
     ax.set_xticks(shown[::-every][::-1], names[::-every][::-1])
-    ax.set(xlabel="length (tokens)", ylabel="sentences", title=literal(title))
-    ax.legend(frameon=False)
+    ax.set(xlabel="length (tokens)", ylabel="sentences")
+    ax.grid(False, axis="x")
+    ax.legend()
+    set_title(ax, title, own)
     return figure_of(ax)
 
 
@@ -88,13 +92,14 @@ def bars(
         limit: the end of the axis; default: a little beyond the longest bar.
         ax: where to draw; default: a new figure.
     """
-    ax = new_axes(ax, 7.5, 0.9 + 0.38 * len(values))
+    own, ax = ax is None, new_axes(ax, 7.5, 0.9 + 0.38 * len(values))
     rows = ax.barh(range(len(values)), list(values.values()), color=TRAIN)
     ax.set_yticks(range(len(values)), list(map(literal, values)))
     ax.bar_label(rows, [literal(form.format(value)) for value in values.values()], padding=4)
     ax.invert_yaxis()
-    ax.set(xlabel=literal(xlabel), title=literal(title), xlim=(0, limit or 1.18 * max(values.values()) or 1))
-    ax.spines[["top", "right"]].set_visible(False)
+    ax.set(xlabel=literal(xlabel), xlim=(0, limit or 1.18 * max(values.values()) or 1))
+    ax.grid(False, axis="y")
+    set_title(ax, title, own)
     return figure_of(ax)
 
 
@@ -114,34 +119,50 @@ def quality_by_length(runs: Mapping[str, Sequence[Data]], *, title: str = "", ax
     grouped = [[(part["from"], part["to"], part["pairs"]) for part in run["bins"]] for run in every]
     if not grouped or not all(runs.values()) or any(parts != grouped[0] for parts in grouped):
         raise ValueError("each name needs at least one run, and all runs the same groups of sentences")
-    ax, groups = new_axes(ax, 7.5, 4), range(len(grouped[0]))
+    own, ax, groups = ax is None, new_axes(ax, 7.5, 4), range(len(grouped[0]))
+    ends = []
     for (name, listed), look in zip(runs.items(), itertools.cycle(LOOKS)):
         scores = np.array([[part["bleu"] for part in run["bins"]] for run in listed])
         label = literal(name) + (f" ({len(listed)} seeds)" if len(listed) > 1 else "")
         ax.plot(groups, scores.mean(0), label=label, **look)
+        ends.append((label, groups[-1], scores.mean(0)[-1], look["color"]))
         ax.fill_between(groups, scores.min(0), scores.max(0), color=look["color"], alpha=0.2, linewidth=0)
     ax.set_xticks(groups, [f"{low}-{high}\n(n={count})" for low, high, count in grouped[0]])
-    ax.set(xlabel="length of the source (tokens; n: sentences)", ylabel="BLEU", ylim=(0, 103), title=literal(title))
-    ax.grid(axis="y", alpha=0.3)
-    ax.legend(frameon=False, loc="lower left")
+    ax.set(xlabel="length of the source (tokens; n: sentences)", ylabel="BLEU", ylim=(0, 103))
+    ax.grid(False, axis="x")
+    label_ends(ax, ends)
+    set_title(ax, title, own)
     return figure_of(ax)
 
 
 @any_script
-def loss_curves(history: History, ax: Axes | None = None) -> Figure:
-    """The training loss of each update, smoothed, and the validation loss after each epoch, on a logarithmic axis."""
-    ax = new_axes(ax, 6, 3.6)
+def loss_curves(history: History, ax: Axes | None = None, *, title: str = "") -> Figure:
+    """The training loss of each update, smoothed, and the validation loss after each epoch, on a logarithmic axis.
+
+    Args:
+        title: what the curves show; default: the last validation loss.
+    """
+    own, ax = ax is None, new_axes(ax, 7, 3.6)
     epochs = max(history.epochs, 1)
     smooth = _running_mean(history.batch_losses)
     ax.plot([(index + 1) * epochs / len(smooth) for index in range(len(smooth))], smooth, color=TRAIN, label="training")
     ax.plot(range(1, history.epochs + 1), history.valid_losses, "o--", color=VALID, label="validation")
-    ax.set(xlabel="epoch", ylabel="loss (nats per token)", yscale="log", title="Loss")
-    ax.yaxis.set_major_locator(RoundNumbers())
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda loss, index: f"{loss:g}"))
-    ax.yaxis.set_minor_locator(NullLocator())
-    ax.grid(alpha=0.3)
-    ax.legend()
+    ax.set(xlabel="epoch", ylabel="loss (nats per token)", yscale="log")
+    number_ticks(ax.yaxis)
+    ax.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
+    after = f"{history.epochs} epoch{'s' if history.epochs > 1 else ''}"
+    last = f"Validation loss {history.valid_losses[-1]:.3g} after {after}" if history.valid_losses else "Loss"
+    drawn = (("training", smooth, TRAIN), ("validation", history.valid_losses, VALID))
+    label_ends(ax, [(name, epochs, losses[-1], color) for name, losses, color in drawn if losses])
+    set_title(ax, title or last, own)
     return figure_of(ax)
+
+
+def number_ticks(axis: Axis) -> None:
+    """Give a logarithmic axis round numbers as ticks, written out: 0.001, 0.5, 20."""
+    axis.set_major_locator(RoundNumbers())
+    axis.set_major_formatter(FuncFormatter(lambda number, index: f"{number:.10f}".rstrip("0").rstrip(".")))
+    axis.set_minor_locator(NullLocator())
 
 
 class RoundNumbers(LogLocator):
@@ -183,7 +204,7 @@ class LivePlot:
     def __call__(self, model: object, history: History) -> None:
         """Draw the state of training after an epoch."""
         if self.figure is None:
-            self.figure = plt.figure(figsize=(12, 3.8), layout="constrained")
+            self.figure = plt.figure(figsize=(COLUMN, 3.8), layout="constrained")
             self.figure.subplots(1, 2)
             plt.close(self.figure)  # `display` shows it; pyplot would show it a second time
             self.handle = display(self.figure, display_id=True)
@@ -193,7 +214,9 @@ class LivePlot:
         loss_curves(history, curves)
         texts.axis("off")
         texts.set_title(f"Translations after epoch {history.epochs}", loc="left")
-        lines = "\n".join(f"{source}\n    → {translation}" for source, translation in self.samples(model))
-        texts.text(0, 0.97, literal(lines), va="top", fontsize=10, linespacing=1.5, wrap=True)
+        pairs = [(wrap(source, 56), wrap(f"→ {translation}", 52)) for source, translation in self.samples(model)]
+        lines = [line for source, translation in pairs for line in (*source, *(f"    {part}" for part in translation))]
+        self.figure.set_figheight(max(3.8, 0.8 + 0.19 * len(lines)))
+        texts.text(0, 1, literal("\n".join(lines)), va="top", fontsize=9, linespacing=1.4)
         if self.handle is not None:  # there is no handle outside a notebook
             self.handle.update(self.figure)

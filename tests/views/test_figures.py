@@ -1,9 +1,18 @@
 """The check of figures finds each fault that was made on purpose, and nothing in a good figure."""
 
+import itertools
+
 import matplotlib
 import pytest
-from figures import faults
+import torch
 from matplotlib import pyplot as plt
+from views.samples import PLAIN, SAMPLES
+from views.test_drawn_texts import FIGURES, history, live
+
+from figures import faults
+from seqlearn.attention_map import AttentionMap
+from seqlearn.nn.masking import causal_mask
+from seqlearn.views import plots, tables
 
 matplotlib.use("agg")
 
@@ -95,3 +104,70 @@ def test_each_fault_is_found(name):
     figure = good()
     spoil(figure.axes[1])
     assert sentence in "\n".join(faults(figure))
+
+
+WORDS = ["the", "little", "cat", "did", "not", "understand", "the", "mathematics", "of", "beautiful", "rivers", "."]
+NUMBERS = [str(number) for number in range(12)]
+LONG = "The decoder looks at the adjective before the noun, although the sentence has the noun before the adjective"
+
+
+def attention(queries, keys, layers=1, heads=1, kind="cross"):
+    """A map of words, as many as asked for."""
+    mask = causal_mask(queries) if kind == "causal" else None
+    scores = torch.rand(layers, heads, queries, keys).mul(4)
+    weights = (scores if mask is None else scores.masked_fill(~mask, -float("inf"))).softmax(-1)
+    tokens = [list(itertools.islice(itertools.cycle(WORDS), count)) for count in (queries, keys)]
+    return AttentionMap(weights, *tokens, kind, mask)
+
+
+def runs(names, groups=8):
+    bins = [{"from": 5 * n + 1, "to": 5 * n + 5, "pairs": 100 - n, "bleu": 90.0 - 10 * n} for n in range(groups)]
+    return {name: [{"bins": bins}] * 3 for name in names}
+
+
+ORDINARY = {  # what lessons draw, small and large, with short and long texts
+    "heatmap, small": lambda: plots.heatmap(attention(3, 3), title="A map"),
+    "heatmap, one key": lambda: plots.heatmap(attention(2, 1), title=LONG),
+    "heatmap, links": lambda: plots.heatmap(attention(8, 8), title=LONG, gold=[(1, 2), (3, 4)]),
+    "heatmap, causal": lambda: plots.heatmap(attention(12, 12, kind="causal"), title=f"{LONG}\n{LONG}"),
+    "heatmap, a paragraph": lambda: plots.heatmap(attention(60, 70)),
+    "all_heads, one": lambda: plots.all_heads(attention(5, 5), title=LONG[:50]),
+    "all_heads, a layer": lambda: plots.all_heads(attention(12, 10, 1, 4), title=LONG),
+    "all_heads, 2 x 4": lambda: plots.all_heads(attention(12, 12, 2, 4), title="Eight heads"),
+    "all_heads, 4 x 8": lambda: plots.all_heads(attention(12, 12, 4, 8), title="32 heads"),
+    "all_heads, 12 x 12": lambda: plots.all_heads(attention(20, 20, 12, 12), title="144 heads"),
+    "grid, mask": lambda: plots.grid(causal_mask(12), WORDS, WORDS, title=LONG),
+    "grid, small mask": lambda: plots.grid(causal_mask(2), ["a", "b"], ["a", "b"], title=LONG),
+    "grid, numbers": lambda: plots.grid(torch.randn(12, 12) * 9, NUMBERS, NUMBERS, title="Numbers", label="score"),
+    "grid, texts": lambda: plots.grid(torch.rand(4, 8), NUMBERS[:4], NUMBERS[:8], texts=[WORDS[:8]] * 4, title="Words"),
+    "grid, texts of a mask": lambda: plots.grid(
+        causal_mask(12), NUMBERS, NUMBERS, texts=[WORDS] * 12, words=("a", "b")
+    ),
+    "grid, NaN": lambda: plots.grid(torch.full((2, 3), float("nan")), NUMBERS[:2], WORDS[:3], title="Nothing"),
+    "length_histogram": lambda: plots.length_histogram({"English": range(1, 60), "French": range(5, 40)}, title=LONG),
+    "bars": lambda: plots.bars({LONG[:60]: 0.5, "fixed": 0.1, "none": 0.0}, title=LONG, xlabel="share of the cells"),
+    "bars of counts": lambda: plots.bars(dict(zip(WORDS, range(10**5, 10**6, 10**4))), form="{:,}", title="Counts"),
+    "quality_by_length": lambda: plots.quality_by_length(runs(["attention", "no attention, plain"]), title=LONG),
+    "loss_curves": lambda: plots.loss_curves(history()),
+    "loss_curves, long": lambda: plots.loss_curves(history(1e-4, 9.0, 40), title=LONG),
+    "loss_curves, one epoch": lambda: plots.loss_curves(history(0.31, 0.45, 1)),
+    "LivePlot": lambda: live(WORDS),
+    "LivePlot, long": lambda: live(WORDS * 9),
+    "measured": lambda: tables.measured({name: {"a": 1.5, "b": 2} for name in WORDS}, title=LONG).figure(),
+    "text_table": lambda: tables.text_table([[" ".join(WORDS)] * 3] * 5, ["source", "greedy", "beam"]).figure(),
+}
+PLAIN_FIGURES = {f"{name}, plain": lambda draw=draw: draw(PLAIN) for name, draw in FIGURES.items()}
+VIEWS = {
+    f"{name}, {len(words)} words": lambda name=name, words=words: SAMPLES[name](words).figure()
+    for name, words in itertools.product(SAMPLES, (PLAIN, WORDS))
+}
+
+
+@pytest.mark.parametrize("name", ORDINARY | PLAIN_FIGURES | VIEWS)
+def test_no_figure_of_the_package_has_a_fault(name):
+    assert faults((ORDINARY | PLAIN_FIGURES | VIEWS)[name]()) == []
+
+
+def test_every_figure_of_the_package_is_drawn():
+    drawn = {name.partition(",")[0].partition(" ")[0] for name in ORDINARY}
+    assert set(FIGURES) <= drawn

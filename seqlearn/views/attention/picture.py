@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from ...attention_map import AttentionMap
 from ..maps import heatmap
-from ..shared.axes import frame
+from ..shared.axes import COLUMN, frame
 from ..shared.colours import CMAP
 from ..shared.fonts import any_script
 from ..shared.packing import unpack
@@ -34,8 +34,8 @@ def attention_picture(
     """
     thumbs = unpack(data["thumbs"]).numpy()
     (layers, heads), (queries, keys) = thumbs.shape[:2], shown.weights.shape[2:]
-    width, height = min(2.5 + 0.45 * keys, 9.0), min(1.8 + 0.38 * queries, 8.0)
-    beside = 0.9 + 0.5 * heads if layers * heads > 1 else 0.0
+    beside = min(0.9 + 0.5 * heads, 4.0) if layers * heads > 1 else 0.0
+    width, height = min(2.5 + 0.45 * keys, COLUMN - beside), min(1.8 + 0.38 * queries, 8.0)
     figure = Figure(figsize=(width + beside, max(height, 0.9 + 0.5 * layers)), layout="constrained")
     ratios = [width, beside] if beside else [width]
     panels = figure.subplots(1, len(ratios), width_ratios=ratios, squeeze=False)[0]
@@ -77,6 +77,7 @@ def draw_heads(ax: Axes, thumbs: np.ndarray, show: str, layer: int, head: int) -
         interpolation="nearest",
         extent=(0, heads, layers, 0),
     )
+    ax.grid(False)
     boxes = {"head": (head, layer, 1, 1), "layer": (0, layer, heads, 1)}
     x, y, across, down = boxes.get(show, (0, 0, heads, layers))
     frame(ax, (x, y, across - 1 + columns / wide, down - 1 + rows / high))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -20,14 +21,18 @@ LOOKS: dict[str, dict[str, Any]] = {  # of a node; they differ without colour, t
     "beaten": {"linestyle": ":", "linewidth": 2.0, "edgecolor": INK},
     "pruned": {"linestyle": "--", "linewidth": 0.8, "edgecolor": FAINT},
 }
+WORDS = (
+    "box: score of the sentence so far; line: log-probability of the token; G: greedy's choice",
+    "full: kept; round, ✓: complete; dotted, ≤: beaten; dashed, ×: pruned; thick, ★: best",
+)
 SIGNS = {"kept": "", "complete": "✓ ", "beaten": "≤ ", "pruned": "× "}
-SIZE = {"across": 1.4, "down": 0.52}  # inches from node to node
-STEPS_IN_LINE = 8  # a longer tree continues in the next line
+SIZE = {"across": 1.37, "down": 0.52}  # inches from node to node
+STEPS_IN_LINE = 6  # a longer tree continues in the next line
 
 
 @any_script
 def beam_picture(tree: Data, step: int) -> Figure:
-    """The whole tree of a search, 8 steps in a line; an arrow marks the current step, if it is not the last.
+    """The whole tree of a search, 6 steps in a line; an arrow marks the current step, if it is not the last.
 
     Args:
         tree: what `tree_data` returns.
@@ -35,8 +40,10 @@ def beam_picture(tree: Data, step: int) -> Figure:
     steps, rows = len(tree["steps"]), tree["rows"]
     lines = -(-steps // STEPS_IN_LINE)
     across, down = min(steps, STEPS_IN_LINE) + 1, rows + 1.3
-    height = lines * SIZE["down"] * down + 0.5
-    figure = Figure(figsize=(SIZE["across"] * across, height))
+    width = SIZE["across"] * across
+    below = [part for line in WORDS for part in wrap(line, int(width / 0.085))]
+    height = lines * SIZE["down"] * down + 0.2 + 0.17 * len(below)
+    figure = Figure(figsize=(width, height), layout="none")
     for line in range(lines):
         first, share = line * STEPS_IN_LINE, SIZE["down"] * down / height
         ax = figure.add_axes((0, 1 - (line + 1) * share, 1, share), frameon=False, xticks=[], yticks=[])
@@ -51,11 +58,7 @@ def beam_picture(tree: Data, step: int) -> Figure:
             draw_node(ax, tree, node)
             if tree["nodes"]["step"][node] > first:
                 draw_edge(ax, tree, node)
-    words = (
-        "box: score of the sentence so far; line: log-probability of the token; G: greedy's choice\n"
-        "full: kept; round, ✓: complete; dotted, ≤: beaten; dashed, ×: pruned; thick, ★: best"
-    )
-    figure.text(0.5, 0.25 / height, words, ha="center", va="center", fontsize=9)
+    figure.text(0.1 / width, 0.08 / height, "\n".join(below), va="bottom", fontsize=9)
     return figure
 
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from torch import Tensor
 
-from ..shared.axes import figure_of, signed
+from ..shared.axes import COLUMN, figure_of, signed
 from ..shared.colours import BLUE_RED, TRAIN, VALID
 from ..shared.fonts import any_script
 from ..shared.packing import unpack
@@ -30,7 +30,7 @@ def position_picture(
 ) -> Figure:
     """The table as a heat map, the rotation of a pair (if there is one) and the dot products, side by side."""
     shares = (1.2, 1.1) if rotation is None else (1.2, 0.85, 1.1)
-    figure = Figure(figsize=(4 * sum(shares), 4.4), layout="constrained")
+    figure = Figure(figsize=(COLUMN if len(shares) > 2 else 8, 4.2), layout="constrained")
     panels = figure.subplots(1, len(shares), width_ratios=shares)
     _table(panels[0], data, {position + offset: "j"} | {position: "i"} if offset else {position: "i = j"})
     if rotation is None:
@@ -42,8 +42,7 @@ def position_picture(
     ax.plot(range(first, first + len(products)), products, color=TRAIN)
     ax.plot([offset], [float(products[offset - first])], "o", color=VALID, label=f"k = {offset}")
     ax.set(xlabel="distance j − i", ylabel="P[i] · P[j]", title=f"dot products with P[{position}]")
-    ax.grid(alpha=0.3)
-    ax.legend(frameon=False)
+    ax.legend()
     return figure
 
 
@@ -54,6 +53,7 @@ def _table(ax: Axes, data: Data, named: dict[int, str]) -> None:
     how: Style = {"aspect": "auto", "interpolation": "nearest", "vmin": -limit, "vmax": limit}
     how["extent"] = (-0.5, size - 0.5, start + positions - 0.5, start - 0.5)
     image = ax.imshow(table.numpy(), cmap=BLUE_RED, **how)
+    ax.grid(False)
     figure_of(ax).colorbar(image, ax=ax, pad=0.06)
     for position, name in sorted(named.items(), key=lambda item: item[1]):
         ax.axhline(position, color="black", linewidth=1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from textwrap import wrap
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,12 +14,54 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from .colours import GROUND, STRIPE
-from .fonts import short_label
+from .fonts import literal, short_label
+
+COLUMN = 9.6  # inches: the width of a lesson
 
 
 def new_axes(ax: Axes | None, width: float, height: float) -> Axes:
-    """The axes to draw in: the given ones, or those of a new figure of this size in inches."""
-    return plt.subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax
+    """The axes to draw in: the given ones, or those of a new figure of this size in inches, at most `COLUMN` wide."""
+    return plt.subplots(figsize=(min(width, COLUMN), height), layout="constrained")[1] if ax is None else ax
+
+
+def set_title(ax: Axes, title: str, own: bool) -> None:
+    """Write a title at the left, above the axes; call it when all is drawn.
+
+    Args:
+        own: whether the axes are alone in a figure of the package. Such a figure grows with its title up to the width
+            of a lesson, and a longer title gets more lines.
+    """
+    label, figure = ax.set_title(literal(title), loc="left"), figure_of(ax)
+    wide = 0.1 + label.get_window_extent().width / figure.dpi
+    if not own or wide + 1.0 < figure.get_figwidth():
+        return
+    if ax.get_aspect() != "auto":
+        ax.set_anchor("W")
+    figure.set_figwidth(min(wide + 1.0, COLUMN))
+    figure.draw_without_rendering()
+    start = label.get_window_extent().x0 / figure.dpi
+    if start + wide > COLUMN:
+        most = int((COLUMN - start) / wide * max(map(len, title.split("\n"))))
+        label.set_text(literal("\n".join("\n".join(wrap(line, max(most, 20))) for line in title.split("\n"))))
+    figure.set_figwidth(min(start + wide, COLUMN))
+
+
+def label_ends(ax: Axes, ends: Sequence[tuple[str, float, float, str]]) -> None:
+    """Write its name beside the end of each line, in its colour, in place of a legend; call it when all is drawn.
+
+    Args:
+        ends: for each line its name, the x and the y of its end, and its colour.
+    """
+    low, high = ax.get_ylim()
+    low, high = ax.transScale.transform([(1, low), (1, high)])[:, 1]
+    points = 72 * ax.get_position().height * figure_of(ax).get_figheight()  # of the axes, before their layout
+    natural = [(ax.transScale.transform((1, y))[1] - low) / (high - low) * points for _, _, y, _ in ends]
+    at = -math.inf
+    for index in sorted(range(len(ends)), key=lambda index: natural[index]):
+        name, x, y, color = ends[index]
+        at = max(natural[index], at + 12)  # points from line to line
+        shift = (6, at - natural[index])
+        ax.annotate(name, (x, y), shift, textcoords="offset points", va="center", color=color, fontsize=9)
 
 
 def figure_of(ax: Axes) -> Figure:

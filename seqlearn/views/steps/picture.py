@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from textwrap import wrap
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..shared.axes import label_axis, signed, stripe_masked
+from ..shared.axes import COLUMN, label_axis, signed, stripe_masked
 from ..shared.colours import CMAP
 from ..shared.fonts import any_script
 from ..shared.packing import unpack
@@ -23,12 +24,13 @@ def steps_picture(data: Data, step: int) -> Figure:
     steps = data["steps"]
     queries, keys, value_size = (len(data["axes"][name]) for name in ("query", "key", "value"))
     shares = [min(max(columns, 3), 12) for columns in (keys, keys, keys, keys, value_size)]
-    size = (1.5 + min(0.42 * sum(shares), 14.0), 1.6 + 0.3 * min(queries, 12))
+    size = (min(1.5 + 0.42 * sum(shares), COLUMN), 1.6 + 0.3 * min(queries, 12))
     figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(1, len(steps), width_ratios=shares, sharey=True)
     for index, (one, ax) in enumerate(zip(steps, panels, strict=True)):
         _matrix(ax, data, one["result"])
-        ax.set_title(f"{index + 1}. {one['name']}" + (" ◀" if index == step else ""), fontsize=10)
+        name = f"{index + 1}. {one['name']}" + (" ◀" if index == step else "")
+        ax.set_title("\n".join(wrap(name, int(size[0] * shares[index] / sum(shares) / 0.1))), fontsize=10)
     panels[0].set_ylabel("query")
     return figure
 
@@ -42,6 +44,7 @@ def _matrix(ax: Axes, data: Data, name: str) -> None:
     shown = np.ma.masked_array(numbers, masked)
     stripe_masked(ax, masked)
     image = ax.imshow(shown, cmap=CMAP, aspect="auto", interpolation="nearest", extent=(0, columns, rows, 0))
+    ax.grid(False)
     label_axis(ax.xaxis, axes[matrix["columns"]], rotation=90, most=16)
     label_axis(ax.yaxis, axes[matrix["rows"]], rotation=0, most=16)
     ax.tick_params(labelsize=8)

@@ -7,13 +7,14 @@ from matplotlib.figure import Figure
 
 from ...attention_map import AttentionMap
 from ..maps import heatmap
-from ..shared.axes import frame
+from ..shared.axes import COLUMN, frame
 from ..shared.colours import TRAIN
 from ..shared.fonts import any_script, short_label
 from ..shared.packing import unpack
 from ..shared.types import Data
 
 REST = "#8a8a8a"
+BARS = 3.4  # inches: the width of the next tokens
 
 
 @any_script
@@ -26,10 +27,10 @@ def translation_picture(result: Data, chosen: int, step: int) -> Figure:
     best = result["best"][chosen]
     rows, columns = len(best["tokens"]), len(result["source"]) + 1
     long = 0.06 * min(40, max(map(len, (*result["source"], *best["tokens"]))))  # inches of the longest label, slanted
-    left = min(2.5 + 0.42 * columns, 9.0) + long if best["attention"] else 0
-    size = (left + 4.6, min(2.2 + 0.34 * rows, 8.0) + long if left else 3.2)
+    left = min(2.5 + 0.42 * columns + long, COLUMN - BARS) if best["attention"] else 0
+    size = (left + BARS, min(2.2 + 0.34 * rows, 8.0) + long if left else 3.2)
     figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(1, 2 if left else 1, width_ratios=[left, 4.6] if left else [1], squeeze=False)[0]
+    panels = figure.subplots(1, 2 if left else 1, width_ratios=[left, BARS] if left else [1], squeeze=False)[0]
     if left:
         mean = unpack(best["attention"]["average"])
         heatmap(AttentionMap(mean, best["tokens"], best["attention"]["keys"]), ax=panels[0])
@@ -51,4 +52,4 @@ def draw_candidates(ax: Axes, after: Data, title: str, words: int) -> None:
     ax.set_yticks(range(len(values)), [*names, f"all {words - len(names):,} others"])
     ax.invert_yaxis()
     ax.set(xlim=(0, 1.15), xticks=[0, 0.5, 1], xlabel="probability", title=title)
-    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(False, axis="y")
