@@ -292,6 +292,7 @@ def lab(python, options, extra):
     if not options.originals:
         my_lessons(first if options.reset else None)
     quiet = ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    quiet.append(f"--LabApp.app_settings_dir={ROOT / 'assets' / 'lab'}")  # Markdown opens as a page: the glossary
     place = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/{folder.name}/{first.name}"]
     return run(python, "-m", "jupyterlab", *place, *quiet, *extra)
 
