@@ -24,7 +24,16 @@ import torch
 from seqlearn.attention_map import AttentionMap
 from seqlearn.nn.positions import sinusoids
 from seqlearn.translator import Translator
-from seqlearn.views import AttentionSteps, AttentionView, BeamView, KernelView, PositionView, TranslatorView, View
+from seqlearn.views import (
+    AttentionSteps,
+    AttentionView,
+    BeamView,
+    KernelView,
+    PositionView,
+    SoftmaxView,
+    TranslatorView,
+    View,
+)
 from seqlearn.views.gallery import SENTENCE, tree_search
 from seqlearn.views.translator.data import translated
 
@@ -86,6 +95,7 @@ def examples(translator: Translator) -> list[View]:
         AttentionSteps(*torch.randn(3, 256, 64), torch.arange(256)),
         KernelView(x, x.sin(), x, ("gaussian", "triangular")),
         PositionView(sinusoids(128, 64)),
+        SoftmaxView(torch.randn(16)),
         BeamView(tree_search(translator, SENTENCE), translator.target.vocab.tokens, width=4, alphas=(0.0, 0.6)),
     ]
 
@@ -110,6 +120,7 @@ EVENTS_OF = {
         "another position of 128": "model.set('position', i + 1)",
         "another offset": "model.set('offset', i + 3)",
     },
+    "SoftmaxView": {"another score": "model.set('scores', model.get('scores').map((x) => x + i / 10))"},
     "BeamView": {"another step": "model.set('step', (i + 1) % 8)"},
 }
 

@@ -119,11 +119,11 @@ def inside_its_clip(text: Text, corners: np.ndarray) -> bool:
 
 
 def tex_of(text: Text) -> str:
-    """What is wrong with a text that is TeX, or shows it."""
+    r"""What is wrong with a text that is TeX, or shows it; a dollar sign that is meant is written as `\$`."""
     _, math = text._preprocess_math(text.get_text())
     if math:
         return "is a tick written as a formula" if r"\mathdefault" in text.get_text() else ""
-    return "shows TeX as it was typed" if RAW.search(text.get_text().replace(r"\$", "$")) else ""
+    return "shows TeX as it was typed" if RAW.search(text.get_text().replace(r"\$", "")) else ""
 
 
 def cut_off(figure: Figure, text: Text, corners: np.ndarray) -> str:

@@ -26,14 +26,15 @@ if TYPE_CHECKING:
     )
     from .position.view import PositionView
     from .shared.base import View
+    from .softmax.view import SoftmaxView
     from .steps.view import AttentionSteps
     from .tables import measured, text_table
     from .translator.view import TranslatorView
 
 __all__ = [
-    "AttentionSteps", "AttentionView", "BeamView", "KernelView", "LivePlot", "PositionView", "TranslatorView", "View",
-    "all_heads", "bars", "grid", "heatmap", "length_histogram", "loss_curves", "measured", "quality_by_length",
-    "text_table",
+    "AttentionSteps", "AttentionView", "BeamView", "KernelView", "LivePlot", "PositionView", "SoftmaxView",
+    "TranslatorView", "View", "all_heads", "bars", "grid", "heatmap", "length_histogram", "loss_curves", "measured",
+    "quality_by_length", "text_table",
 ]  # fmt: skip
 __getattr__, __dir__ = front_door(
     __name__,
@@ -44,6 +45,7 @@ __getattr__, __dir__ = front_door(
         ".plots": "LivePlot all_heads bars grid heatmap length_histogram loss_curves quality_by_length",
         ".position.view": "PositionView",
         ".shared.base": "View",
+        ".softmax.view": "SoftmaxView",
         ".steps.view": "AttentionSteps",
         ".tables": "measured text_table",
         ".translator.view": "TranslatorView",

@@ -19,6 +19,7 @@ from .position.view import PositionView
 from .shared.base import View
 from .shared.page import page_of
 from .shared.types import Style
+from .softmax.view import SoftmaxView
 from .steps.view import AttentionSteps
 from .translator.view import TranslatorView
 
@@ -85,6 +86,10 @@ def all_views() -> list[tuple[str, View]]:
         (
             "Every head of every layer: who looks at whom? Lessons 06, 07, 09 and 11.",
             AttentionView(*kinds, kind="encoder", locked=["query", 8]),
+        ),
+        (
+            "Scores become shares, and a mask takes keys out. Lesson 02.",
+            SoftmaxView(torch.tensor([2.0, 1.0, 3.0, 0.5]), ["the", "red", "apple", "<pad>"], torch.arange(4) < 3),
         ),
         ("One attention, step by step, with all its numbers. Lesson 04.", steps),
         ("An average that knows what you ask for, narrow or wide. Lesson 03.", KernelView(x, noisy, x, width=0.3)),

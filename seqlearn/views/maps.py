@@ -56,7 +56,7 @@ def heatmap(
     layers, heads, queries, keys = attention.weights.shape
     if not (0 <= layer < layers and 0 <= head < heads):
         raise IndexError(f"no layer {layer}, head {head}: the map has {layers} layers and {heads} heads")
-    own, ax = ax is None, new_axes(ax, 2.5 + 0.45 * keys, min(1.8 + 0.38 * queries, 24.0))
+    own, ax = ax is None, new_axes(ax, 2.5 + 0.45 * keys, min(1.8 + 0.38 * queries, 12.0))
     masked = _masked(attention)
     stripe_masked(ax, masked)
     _cells(
@@ -76,9 +76,11 @@ def heatmap(
     ax.set(xlabel=AXIS_NAMES[attention.kind][0], ylabel=AXIS_NAMES[attention.kind][1])
     marks = [(key + 0.5, query + 0.5) for key, query in gold]
     if marks:
-        ax.scatter(*zip(*marks, strict=True), s=90, facecolors="none", edgecolors="white", linewidths=3)
-        ring = ax.scatter(*zip(*marks, strict=True), s=90, facecolors="none", edgecolors="crimson", linewidths=1.5)
-        ax.legend([ring], [LINK_LABEL], loc="upper left", bbox_to_anchor=(0, -0.02), frameon=False)
+        size = 560 if ax.texts else 90  # around the number of a cell
+        ax.scatter(*zip(*marks, strict=True), s=size, facecolors="none", edgecolors="white", linewidths=3)
+        ring = ax.scatter(*zip(*marks, strict=True), s=size, facecolors="none", edgecolors="crimson", linewidths=1.5)
+        small = (90 / size) ** 0.5
+        ax.legend([ring], [LINK_LABEL], loc="upper left", bbox_to_anchor=(0, -0.02), markerscale=small)
     if title:
         set_title(ax, title, own)
     return figure_of(ax)
@@ -191,7 +193,7 @@ def grid(
         if legend:
             colors = zip((OPEN, MASKED), map(literal, words), strict=True)
             patches = [Patch(color=color, label=word) for color, word in colors]
-            ax.legend(handles=patches, loc="upper left", bbox_to_anchor=(0, -0.02), ncols=2, frameon=False)
+            ax.legend(handles=patches, loc="upper left", bbox_to_anchor=(0, -0.02), ncols=2)
     else:
         finite = np.isfinite(array)
         low, high = limits or ((array[finite].min(), array[finite].max()) if finite.any() else (0.0, 1.0))
@@ -214,7 +216,11 @@ def _cells(
     **how: Any,  # of seaborn
 ) -> None:
     """The cells of a heat map, with the labels of the columns above them and the labels of the rows beside them."""
+    if how.get("cbar", True):  # beside the cells, however wide the figure is
+        width = 0.37 * min(len(columns), 20)  # inches, about
+        how["cbar_ax"] = ax.inset_axes((1 + 0.15 / width, 0, 0.13 / width, 1))
     sns.heatmap(values, ax=ax, **how)
+    ax.grid(False)
     rotation = 45 if max(map(len, columns)) > 3 else 0
     label_axis(ax.xaxis, columns, rotation)
     label_axis(ax.yaxis, rows, rotation=0)

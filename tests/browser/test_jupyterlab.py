@@ -57,6 +57,13 @@ from seqlearn.views import TranslatorView
 typed = TranslatorView(Translator.pretrained('transformer', 'cpu'), 'The cat sleeps.')
 typed""",
     "print(typed.sentence, '|', typed.translation, '|', typed.beam, typed.chosen, typed.step, typed.locked)",
+    """import torch
+from seqlearn.views import SoftmaxView
+softmax = SoftmaxView(torch.tensor([2.0, 1.0, 3.0]), ['the', 'apple', '<pad>'], torch.tensor([True, True, False]))
+softmax""",
+    "print(softmax.scores, softmax.mask, softmax.masking)",
+    """from seqlearn.views import measured
+measured({'<b>loss</b>': 0.6931}, bounds=(0.6, 0.8), claims={'it is a coin': True})""",
 ]
 OPTIONS = """--no-browser --allow-root --ip=127.0.0.1 --ServerApp.port_retries=0 --IdentityProvider.token=
 --ServerApp.password= --LabApp.expose_app_in_browser=True --LabApp.news_url=None --ServerApp.terminals_enabled=False
@@ -213,6 +220,7 @@ def test_all_views(lab, page):
     names = {0: "AttentionSteps(12 queries, 12 keys, size 12, value size 12)", 1: "KernelView(50 keys,"}
     names |= {6: "PositionView(128 positions, size 64, sinusoidal)", 8: "BeamView(width 2, alpha 0, "}
     names |= {10: "AttentionView(cross, 8 layers, 8 heads, 64 queries, 64 keys, also encoder)"}
+    names |= {14: "SoftmaxView(3 keys, 1 masked, score −∞, then softmax)"}
     for index, name in names.items():
         (output,) = notebook.run(index)
         assert set(output["data"]) == {"text/plain", "image/png", "application/vnd.jupyter.widget-view+json"}
@@ -246,6 +254,10 @@ def test_all_views(lab, page):
     )
     assert beam.locator(".waiting").count() == 0
     attention_there_and_back(page, notebook)
+    softmax = page.get_by_role("region", name="softmax with a mask")
+    softmax.get_by_label("score of apple").press("ArrowRight")
+    softmax.get_by_label("<pad> may be attended").check()
+    python_knows(notebook, "[2.0, 1.1, 3.0] [True, True, True] score −∞, then softmax", cell=15)
 
     # The arrow keys are ours, not those of the notebook
     grid.focus()
@@ -279,6 +291,20 @@ def test_all_views(lab, page):
     page.wait_for_function(f"{ground} !== '{light}'")
     red, green, blue = (int(part) for part in page.evaluate(ground)[4:-1].split(","))
     assert max(red, green, blue) < 60
+
+
+def test_a_table_is_read_as_html(lab, page):
+    """A front end that knows HTML shows the table, not its plain text, and a text of the learner as it was typed."""
+    address, _ = lab
+    notebook = Notebook(page, address)
+    (output,) = notebook.run(16)
+    assert {"text/plain", "text/html", "image/png"} == set(output["data"])
+    table = page.get_by_role("table")
+    assert (
+        table.inner_text().split()
+        == "measured the lesson claims <b>loss</b> 0.693 0.600 to 0.800 ✓ holds: it is a coin".split()
+    )
+    assert page.locator(".jp-OutputArea img").count() == 0
 
 
 TYPED = """const view = document.querySelector('[aria-label="translate a sentence"]');

@@ -3,7 +3,10 @@
 nbval compares what a cell prints with what is stored, and a lesson whose outputs were cleared passes it: hence these.
 """
 
+import base64
+import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -12,11 +15,17 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from PIL import Image
 
-from refresh import normalise, text_of
+from refresh import normalise, small_png, text_of
+from seqlearn.attention_map import AttentionMap
+from seqlearn.views.maps import heatmap
+from seqlearn.views.shared.sharp import sharp_png
 
 ROOT = Path(__file__).parents[2]
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}  # for a lesson elsewhere
 NOTEBOOKS = ROOT / "notebooks"
 LESSONS = sorted(NOTEBOOKS.glob("*.ipynb"))
 
@@ -220,7 +229,7 @@ def outcomes(book: nbformat.NotebookNode, folder: Path) -> list[bool]:
     shutil.copy(NOTEBOOKS / "conftest.py", folder)
     options = ["--nbval", "--nbval-current-env", f"--nbval-sanitize-with={ROOT / 'tests' / 'nbval.cfg'}"]
     command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options, "04-a-lesson.ipynb"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=folder)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=folder, env=ENVIRONMENT)
     found = re.findall(r"::Cell (\d+) (PASSED|FAILED)", done.stdout)
     assert [int(number) for number, _ in found] == list(range(len(found))), done.stdout
     return [outcome == "PASSED" for _, outcome in found]
@@ -254,3 +263,64 @@ def test_nbval_compares_what_a_table_claims_and_not_its_numbers(tmp_path):
         output = new_output("execute_result", {**there, "image/png": "iVBO"}, execution_count=number)
         cells.append(new_code_cell(source, execution_count=number, outputs=[output]))
     assert outcomes(new_notebook(cells=cells), tmp_path) == [True, *sources.values()]
+
+
+FIGURES = {
+    "plt.title('Good');": "PASSED",
+    "plt.title('$x$', parse_math=False);": "FAILED",
+    "figure = plt.figure(figsize=(12, 3)); figure.subplots(); display(figure); plt.close()": "FAILED",
+    "from seqlearn.views import measured\nmeasured({'a': 1})": "PASSED",
+    "sorted(name for name in dir() if not name.startswith('_'))": "PASSED",
+}
+
+
+def a_lesson_with_figures(path: Path) -> None:
+    start = "import matplotlib.pyplot as plt\nplt.style.use('seqlearn.course')"
+    cells = [new_code_cell(source) for source in (start, *FIGURES)]
+    nbformat.write(new_notebook(cells=cells), path)
+
+
+def test_a_figure_with_a_fault_fails_its_cell(tmp_path):
+    """The outputs were stored by `refresh`, which says what is wrong; nothing else differs, whatever watches."""
+    path = tmp_path / "04-a-lesson.ipynb"
+    a_lesson_with_figures(path)
+    said = refresh(path).stdout
+    assert "code cell 3: '$x$' shows TeX" in said and "code cell 4: the figure is 12.0 in wide" in said
+    assert said.count("code cell") == 2
+    shutil.copy(NOTEBOOKS / "conftest.py", tmp_path)
+    options = ["--nbval", "--nbval-current-env", f"--nbval-sanitize-with={ROOT / 'tests' / 'nbval.cfg'}"]
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options, "04-a-lesson.ipynb"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=tmp_path, env=ENVIRONMENT)
+    outcomes = re.findall(r"::Cell \d (PASSED|FAILED)", done.stdout)
+    assert outcomes == ["PASSED", *FIGURES.values()], done.stdout
+    assert "FigureFault: '$x$' shows TeX as it was typed" in done.stdout
+
+
+def test_pictures_are_stored_sharp_and_small(tmp_path):
+    path = tmp_path / "04-a-lesson.ipynb"
+    a_lesson_with_figures(path)
+    refresh(path)
+    outputs = [output for cell in nbformat.read(path, as_version=4).cells for output in cell.outputs]
+    pictures = [output for output in outputs if "image/png" in output.get("data", {})]
+    assert len(pictures) == 4
+    for output in pictures:
+        shown, encoded = output.metadata["image/png"], output.data["image/png"]
+        picture = Image.open(io.BytesIO(base64.b64decode(encoded)))
+        assert [size // 2 for size in picture.size] == [shown["width"], shown["height"]]
+        assert picture.mode == "P" and picture.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+        assert small_png(encoded) == encoded, "a small picture stays as it is"
+    assert "widget" not in json.dumps([output.get("metadata", {}) for output in outputs])
+
+
+def test_a_small_picture_looks_as_before():
+    figure = heatmap(AttentionMap(torch.rand(1, 1, 9, 9).softmax(-1), list("abcdefghi"), list("abcdefghi")))
+    full, _ = sharp_png(figure)
+    encoded = base64.b64encode(full).decode()
+    small = base64.b64decode(small_png(encoded))
+    assert len(small) < 0.5 * len(full) and small_png(encoded) == base64.b64encode(small).decode()
+    before, after = (torch.tensor(list(Image.open(io.BytesIO(png)).convert("RGB").tobytes())) for png in (full, small))
+    assert (before - after).abs().float().mean() < 1
+
+
+def test_no_lesson_is_a_large_file():
+    assert {path.name: size for path in LESSONS if (size := path.stat().st_size) > 2_900_000} == {}

@@ -8,7 +8,15 @@ from seqlearn.data.text import SPECIALS, Language, Vocab, WordTokenizer
 from seqlearn.nn.masking import causal_mask
 from seqlearn.nn.positions import sinusoids
 from seqlearn.translator import Translator
-from seqlearn.views import AttentionSteps, AttentionView, BeamView, KernelView, PositionView, TranslatorView
+from seqlearn.views import (
+    AttentionSteps,
+    AttentionView,
+    BeamView,
+    KernelView,
+    PositionView,
+    SoftmaxView,
+    TranslatorView,
+)
 
 PLAIN = ["the", "black", "cat", "sleeps", "."]
 FATES = ["kept", "complete", "beaten", "pruned"]
@@ -59,6 +67,12 @@ def beam_view(tokens):
     return BeamView(search, tokens, widths=(1, 2), alphas=(0, 1))
 
 
+def softmax_view(tokens):
+    """Some keys are masked."""
+    count = torch.arange(len(tokens))
+    return SoftmaxView(count.sin() * 3, tokens, count % 3 != 2)
+
+
 def translator_view(tokens):
     """Untrained, with these tokens on both sides, whatever they are."""
 
@@ -88,6 +102,7 @@ SAMPLES = {
     "KernelView": kernel_view,
     "PositionView": position_view,
     "BeamView": beam_view,
+    "SoftmaxView": softmax_view,
     "TranslatorView": translator_view,
 }
 WORDLESS = {"PositionView"}  # they show no text of the learner

@@ -151,7 +151,7 @@ def test_the_picture_shows_all_steps():
     view = AttentionSteps(*tensors(), MASK, list("abc"), list("wxyz"))
     view.step = 3
     panels = view.figure().axes
-    assert [ax.get_title() for ax in panels] == [
+    assert [ax.get_title("left") for ax in panels] == [
         "1. products",
         "2. scale",
         "3. mask",

@@ -228,7 +228,7 @@ def test_the_picture():
     drawn = large.collections[0].get_array().reshape(4, 4)
     np.testing.assert_allclose(drawn.filled(0), one.weights[1, 2], atol=1e-6)
     assert np.array_equal(drawn.mask, ~one.mask.numpy()) and large.collections[0].get_clim() == (0, 1)
-    assert large.get_title() == "causal attention: layer 1, head 2"
+    assert large.get_title("left") == "causal attention: layer 1, head 2"
     assert [label.get_text() for label in large.get_yticklabels()] == ["<bos>", *TARGET[:-1]]
     boxes = [patch.get_bbox().bounds for patch in large.patches if isinstance(patch, Rectangle)]
     assert boxes == [(0, 3, 4, 1)] * 2 + [(1, 3, 1, 1)] * 2
@@ -240,7 +240,7 @@ def test_the_picture():
     large, small = (ax for ax in view.figure().axes if ax.get_label() != "<colorbar>")
     rolled = large.collections[0].get_array().reshape(4, 4).filled(0)
     np.testing.assert_allclose(rolled, plain_rollout(one.weights), atol=1e-6)
-    assert large.get_title() == "causal attention: rollout" and not large.patches
+    assert large.get_title("left") == "causal attention: rollout" and not large.patches
     assert small.patches[0].get_bbox().bounds == pytest.approx((0, 0, 2.8, 1.8))
 
 

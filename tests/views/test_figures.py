@@ -32,6 +32,7 @@ def good():
     left.legend()
     for _ in range(2):
         left.text(500, -1e4, "twice")
+    left.text(500, -2e4, r"a dollar: \$5")
     left.text(500, -1e4, "out of sight", visible=False)
     left.text(500, -1e4, "glass", alpha=0)
     left.text(2000, 0, "far away", clip_on=True)
@@ -146,7 +147,9 @@ ORDINARY = {  # what lessons draw, small and large, with short and long texts
     "grid, NaN": lambda: plots.grid(torch.full((2, 3), float("nan")), NUMBERS[:2], WORDS[:3], title="Nothing"),
     "length_histogram": lambda: plots.length_histogram({"English": range(1, 60), "French": range(5, 40)}, title=LONG),
     "bars": lambda: plots.bars({LONG[:60]: 0.5, "fixed": 0.1, "none": 0.0}, title=LONG, xlabel="share of the cells"),
-    "bars of counts": lambda: plots.bars(dict(zip(WORDS, range(10**5, 10**6, 10**4))), form="{:,}", title="Counts"),
+    "bars of counts": lambda: plots.bars(
+        dict(zip(WORDS, range(10**5, 10**6, 10**4), strict=False)), form="{:,}", title="Counts"
+    ),
     "quality_by_length": lambda: plots.quality_by_length(runs(["attention", "no attention, plain"]), title=LONG),
     "loss_curves": lambda: plots.loss_curves(history()),
     "loss_curves, long": lambda: plots.loss_curves(history(1e-4, 9.0, 40), title=LONG),

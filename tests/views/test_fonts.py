@@ -9,7 +9,7 @@ from views.samples import PLAIN, SAMPLES
 
 from seqlearn.attention_map import AttentionMap
 from seqlearn.views import plots, tables
-from seqlearn.views.shared import fonts
+from seqlearn.views.shared import colours, fonts
 
 matplotlib.use("agg")
 HERE = ["DejaVu Sans", "Noto Sans CJK SC"]
@@ -84,3 +84,14 @@ def test_only_the_settings_of_fonts_are_put_back():
     assert plt.isinteractive()
     plt.ioff()
     assert dict(matplotlib.rcParams) == before
+
+
+def test_the_style_of_the_course_is_a_style_of_matplotlib_and_of_every_figure():
+    before = matplotlib.rcParams.copy()
+    with plt.style.context("seqlearn.course"):
+        assert matplotlib.rcParams["axes.prop_cycle"].by_key()["color"] == list(map(str, colours.CYCLE))
+        assert all(matplotlib.rcParams[name] == value for name, value in fonts.course_style().items())
+    assert matplotlib.rcParams["axes.titlelocation"] == before["axes.titlelocation"] == "center"
+    ax = plots.bars({"a": 0.5}, title="At the left").axes[0]
+    assert ax.get_title("left") == "At the left" and not ax.spines["right"].get_visible()
+    assert ax.get_figure().dpi == 100 and matplotlib.rcParams == before, "only there"

@@ -111,7 +111,7 @@ def test_the_picture():
     keys, values, queries = data()
     view = KernelView(keys, values, queries, width=0.5, truth=queries.sin())
     curve, weights = view.figure().axes[:2]
-    assert curve.get_title() == "gaussian kernel, width 0.5"
+    assert curve.get_title("left") == "gaussian kernel, width 0.5"
     drawn = {line.get_label(): line.get_ydata() for line in curve.lines}
     assert drawn["prediction"].tolist() == view.prediction().tolist()
     assert drawn["truth"].tolist() == queries.sort()[0].sin().tolist()

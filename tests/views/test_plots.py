@@ -38,7 +38,7 @@ def test_heatmap_draws_the_weights_with_tokens_on_both_axes():
     assert mesh.get_clim() == (0, 1) and mesh.get_cmap().name == "viridis"
     assert texts(ax.get_xticklabels()) == ["k0", "k1", "k2"] and texts(ax.get_yticklabels()) == ["q0", "q1"]
     assert ax.get_xlabel() == "source token (key)" and ax.get_ylabel() == "target token (query)"
-    assert ax.get_title() == "a title"
+    assert ax.get_title("left") == "a title"
     assert ax.yaxis_inverted(), "the first query stands at the top"
     numbers = [f"{weight:.2f}" for weight in shown.weights[1, 0].flatten()]
     assert texts(ax.texts) == numbers
@@ -75,7 +75,7 @@ def test_all_heads_have_their_place_their_name_and_one_scale():
     figure = plots.all_heads(shown, title="a title", limits=(0.0, 0.5))
     *panels, bar = figure.axes
     assert figure.get_suptitle() == "a title" and bar.get_ylabel() == "attention weight"
-    assert [ax.get_title() for ax in panels] == [f"layer {i}, head {j}" for i in range(2) for j in range(3)]
+    assert [ax.get_title("left") for ax in panels] == [f"layer {i}, head {j}" for i in range(2) for j in range(3)]
     for index, ax in enumerate(panels):
         layer, head = divmod(index, 3)
         assert ax.images[0].get_array().tolist() == shown.weights[layer, head].tolist()
@@ -178,7 +178,7 @@ def test_grid_draws_a_mask_in_two_colours_and_says_what_they_mean():
     ax = plots.grid(mask, ["a", "b", "c"], ["the", "apple"], title="who may look").axes[0]
     assert colors(ax) == [{True: plots.OPEN, False: plots.MASKED}[cell] for cell in mask.flatten().tolist()]
     assert texts(ax.get_xticklabels()) == ["the", "apple"] and texts(ax.get_yticklabels()) == ["a", "b", "c"]
-    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("key", "query", "who may look")
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title("left")) == ("key", "query", "who may look")
     legend = ax.get_legend()
     assert texts(legend.get_texts()) == ["may be attended", "masked"] and not ax.texts
     shown = [matplotlib.colors.to_hex(patch.get_facecolor()).upper() for patch in legend.get_patches()]
@@ -264,7 +264,7 @@ def test_length_histogram_counts_the_sentences_of_each_length():
     assert [bars[0].get_hatch() or "" for bars in (english, french)] == ["", "///"], "apart in grey, too"
     assert [patch.get_hatch() or "" for patch in ax.get_legend().get_patches()] == ["", "///"]
     assert french[0].get_edgecolor()[:3] == (1, 1, 1), "white stripes"
-    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("length (tokens)", "sentences", "a title")
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title("left")) == ("length (tokens)", "sentences", "a title")
 
 
 def test_the_last_bar_of_a_histogram_may_hold_all_longer_sentences():
@@ -298,7 +298,7 @@ def test_quality_by_length_draws_means_and_ranges():
     assert texts(ax.get_xticklabels()) == ["1-2\n(n=7)", "3-4\n(n=7)"]
     assert texts(ax.get_legend().get_texts()) == ["plain (2 seeds)", "attention"]
     assert plain.get_color() != attention.get_color() and plain.get_marker() != attention.get_marker()
-    assert ax.get_ylim()[0] == 0 and (ax.get_ylabel(), ax.get_title()) == ("BLEU", "a title")
+    assert ax.get_ylim()[0] == 0 and (ax.get_ylabel(), ax.get_title("left")) == ("BLEU", "a title")
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_bars_are_labelled_and_stand_in_the_order_given():
     ax = plots.bars({"fixed": 0.511, "bucketed": 0.055}, title="waste", xlabel="share").axes[0]
     assert [bar.get_width() for bar in ax.patches] == [0.511, 0.055] and texts(ax.texts) == ["51%", "6%"]
     assert texts(ax.get_yticklabels()) == ["fixed", "bucketed"] and ax.yaxis_inverted(), "the first at the top"
-    assert (ax.get_xlabel(), ax.get_title()) == ("share", "waste")
+    assert (ax.get_xlabel(), ax.get_title("left")) == ("share", "waste")
     assert ax.get_xlim()[0] == 0 and 0.511 < ax.get_xlim()[1] < 0.7, "room for the number"
 
 
@@ -333,4 +333,4 @@ def test_bars_of_counts_of_nothing_and_up_to_a_limit():
 def test_a_map_of_a_long_text_is_no_giant():
     words = [f"word{i}" for i in range(300)]
     width, height = plots.heatmap(AttentionMap(torch.eye(300), words, words)).get_size_inches()
-    assert width <= 24 and height <= 24
+    assert width <= 9.6 and height <= 12

@@ -360,7 +360,7 @@ def test_the_picture(either):
     names = [label.get_text() for label in bars.get_yticklabels()]
     assert [name.removeprefix("▶ ") for name in names[:-1]] == after["tokens"]
     assert [name.startswith("▶ ") for name in names].index(True) == after["written"]
-    assert names[-1] == "all 643 others" and bars.get_title() == "step 5: next token"
+    assert names[-1] == "all 643 others" and bars.get_title("left") == "step 5: next token"
     assert view.figure().get_suptitle() == f"{ZEBRA}\n→ {view.translation}"
 
 

@@ -28,5 +28,6 @@ def sharp_png(figure: Figure) -> tuple[bytes, dict[str, int]]:
     """The figure as the bytes of a PNG file, and the width and the height at which a page shows this file."""
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=SCALE * figure.dpi)
-    width, height = figure.get_size_inches() * figure.dpi
-    return file.getvalue(), {"width": round(width), "height": round(height)}
+    png = file.getvalue()
+    width, height = (int.from_bytes(png[start : start + 4]) for start in (16, 20))  # the head of every PNG file
+    return png, {"width": width // SCALE, "height": height // SCALE}

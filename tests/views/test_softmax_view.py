@@ -1,0 +1,84 @@
+"""SoftmaxView: its shares are those of the package, or of the two wrong ways to mask; wrong input is refused."""
+
+import math
+
+import matplotlib
+import pytest
+import torch
+import traitlets
+
+from seqlearn.nn.masking import masked_softmax
+from seqlearn.views import SoftmaxView
+from seqlearn.views.softmax.view import MASKINGS
+
+matplotlib.use("agg")
+
+
+def view(masking=MASKINGS[0]):
+    return SoftmaxView(
+        torch.tensor([2.0, 1.0, 3.0]), ["the", "apple", "<pad>"], torch.tensor([1, 1, 0]).bool(), masking
+    )
+
+
+def test_the_shares_by_hand():
+    """e^2, e^1 and e^3, over the sum of those that count."""
+    e = math.e
+    hand = {
+        MASKINGS[0]: [e / (e + 1), 1 / (e + 1), 0],
+        MASKINGS[1]: [e**2 / (e**2 + e + 1), e / (e**2 + e + 1), 1 / (e**2 + e + 1)],
+        MASKINGS[2]: [e / (e + 1 + e**2), 1 / (e + 1 + e**2), 0],
+    }
+    for masking, shares in hand.items():
+        assert view(masking).weights().tolist() == pytest.approx(shares)
+
+
+def test_the_right_way_is_the_masked_softmax_of_the_package():
+    scores, mask = torch.randn(6).double() * 3, torch.tensor([1, 0, 1, 1, 0, 1]).bool()
+    torch.testing.assert_close(
+        SoftmaxView(scores, mask=mask).weights(), masked_softmax(scores[None], mask[None])[0], atol=1e-5, rtol=1e-5
+    )
+    assert SoftmaxView(scores, mask=torch.zeros(6).bool()).weights().tolist() == [0] * 6
+
+
+def test_a_change_in_the_browser_changes_the_shares():
+    shown = view()
+    shown.scores, shown.mask = [0.0, 0.0, 0.0], [True, True, True]
+    assert shown.weights().tolist() == pytest.approx([1 / 3] * 3)
+    shown.masking = MASKINGS[2]
+    assert repr(shown) == "SoftmaxView(3 keys, 0 masked, softmax, then share 0)"
+
+
+def test_other_scores_in_the_same_view():
+    shown = view()
+    shown.update(torch.tensor([7.25, -1.0]))
+    assert (shown.scores, shown.mask, shown.data["tokens"]) == ([7.25, -1.0], [True, True], ["k0", "k1"])
+    assert shown.data["end"] == 8, "the sliders reach every score"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((torch.ones(2, 2),), "scores have 1 axes"),
+        ((torch.tensor([1.0, math.nan]),), "NaN"),
+        ((torch.ones(2), ["a"]), "1 tokens do not fit 2"),
+        ((torch.ones(2), None, torch.ones(3).bool()), r"the mask of 2 scores is bool \(2,\), not torch.bool \(3,\)"),
+        ((torch.ones(2), None, torch.ones(2)), "not torch.float32"),
+    ],
+)
+def test_one_sentence_for_what_is_wrong(arguments, sentence, as_a_user):
+    with pytest.raises(ValueError, match=sentence):
+        SoftmaxView(*arguments)
+
+
+@pytest.mark.parametrize(("name", "value"), [("masking", "none"), ("scores", [1.0]), ("mask", [True] * 4)])
+def test_what_cannot_be_chosen(name, value):
+    with pytest.raises(traitlets.TraitError, match=name):
+        setattr(view(), name, value)
+
+
+def test_the_picture():
+    ax = view().figure().axes[0]
+    assert [bar.get_width() for bar in ax.patches] == pytest.approx(view().weights().tolist())
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels == ["the (score 2.0)", "apple (score 1.0)", "<pad> (score 3.0, masked)"]
+    assert ax.get_xlabel() == "share (sum 1.000)" and ax.get_title() == MASKINGS[0]
