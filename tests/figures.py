@@ -25,28 +25,36 @@ ALLOWED: dict[str, str] = {}
 
 
 def faults(figure: Figure) -> list[str]:
-    """What is wrong with a figure, one sentence for each fault; the figure is drawn, and stays as it was."""
-    found, shown = [], drawn_texts(figure)
+    """What is wrong with a figure, one sentence for each kind of fault; the figure is drawn, and stays as it was."""
+    found, shown = {}, drawn_texts(figure)
+
+    def add(text, fault):
+        found.setdefault(fault, []).append(name_of(text))
+
     width = figure.get_figwidth() * figure.dpi
-    if width > COLUMN + 0.5:
-        found.append(f"the figure is {width / 100:.1f} in wide, and the column {COLUMN / 100} in")
-    for text, _ in shown:
+    offsets = {id(axis.offsetText) for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)}
+    for text, corners in shown:
         pixels = text.get_fontsize() * figure.dpi / 72 * min(1, COLUMN / width)
         if pixels < SMALLEST:
-            found.append(f"{name_of(text)} has letters of {pixels:.1f} pixels, less than {SMALLEST}")
-        if tex := tex_of(text):
-            found.append(f"{name_of(text)} {tex}")
-    offsets = {id(axis.offsetText) for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)}
-    found += [f"{name_of(text)} beside an axis scales its ticks" for text, _ in shown if id(text) in offsets]
-    found += [cut for text, corners in shown if (cut := cut_off(figure, text, corners))]
+            add(text, f"has letters of {pixels:.1f} pixels, less than {SMALLEST}")
+        if id(text) in offsets:
+            add(text, "beside an axis scales its ticks")
+        for fault in filter(None, (tex_of(text), cut_off(figure, text, corners))):
+            add(text, fault)
     for (one, first), (other, second) in itertools.combinations(shown, 2):
         if overlap(first, second) and not stacked(one, first, other, second):
-            found.append(f"{name_of(one)} overlaps {name_of(other)}")
+            add(one, f"overlaps {name_of(other)}")
+    sentences = [f"the figure is {width / 100:.1f} in wide, and the column {COLUMN / 100} in"]
+    sentences = sentences if width > COLUMN + 0.5 else []
+    for fault, names in found.items():
+        others = len(set(names)) - 1
+        sentences.append(f"{names[0]} {fault}" + f" (and {others} other texts)" * (others > 0))
     for ax in figure.axes:
         lines = [*ax.get_xgridlines(), *ax.get_ygridlines()]
         if ax.get_visible() and ax.axison and ax.images and any(line.get_visible() for line in lines):
-            found.append(f"grid lines cross the image under {ax.get_title('left') or ax.get_title()!r}: ax.grid(False)")
-    return [fault for fault in dict.fromkeys(found) if not any(part in fault for part in ALLOWED)]
+            title = ax.get_title("left") or ax.get_title()
+            sentences.append(f"grid lines cross the image under {title!r}: ax.grid(False)")
+    return [sentence for sentence in sentences if not any(part in sentence for part in ALLOWED)]
 
 
 def drawn_texts(figure: Figure) -> list[tuple[Text, np.ndarray]]:

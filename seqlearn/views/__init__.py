@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         heatmap,
         length_histogram,
         loss_curves,
+        number_ticks,
         quality_by_length,
     )
     from .position.view import PositionView
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AttentionSteps", "AttentionView", "BeamView", "KernelView", "LivePlot", "PositionView", "SoftmaxView",
     "TranslatorView", "View", "all_heads", "bars", "grid", "heatmap", "length_histogram", "loss_curves", "measured",
-    "quality_by_length", "text_table",
+    "number_ticks", "quality_by_length", "text_table",
 ]  # fmt: skip
 __getattr__, __dir__ = front_door(
     __name__,
@@ -42,7 +43,7 @@ __getattr__, __dir__ = front_door(
         ".attention.view": "AttentionView",
         ".beam.view": "BeamView",
         ".kernel.view": "KernelView",
-        ".plots": "LivePlot all_heads bars grid heatmap length_histogram loss_curves quality_by_length",
+        ".plots": "LivePlot all_heads bars grid heatmap length_histogram loss_curves number_ticks quality_by_length",
         ".position.view": "PositionView",
         ".shared.base": "View",
         ".softmax.view": "SoftmaxView",

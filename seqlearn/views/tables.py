@@ -109,7 +109,8 @@ class Table:
         heights = [0.5 + max(map(len, row)) for row in wrapped]
         letters = max([sum(shares), *(len(line) + 2 for line in [*above, *below])])
         across, down = letters * 0.085, 0.2 * (sum(heights) + len(above) * 1.3 + len(below) * 1.3 + 0.5)
-        figure = Figure(figsize=(across, down), layout="none")
+        figure = Figure(figsize=(across, down))
+        figure.set_layout_engine("none")
         ax = figure.add_axes((0, 0, 1, 1))
         ax.set(xlim=(0, across), ylim=(down, 0))
         ax.axis("off")

@@ -336,7 +336,7 @@ def test_the_picture():
 
 def test_a_long_tree_goes_on_below():
     view = BeamView(searcher(Chain((3 * torch.randn(30, 30)).softmax(-1)), min_length=20, max_length=21), width=4)
-    assert [ax.get_xlim() for ax in view.figure().axes] == [(-0.5, 8.5), (7.5, 16.5), (15.5, 24.5)]
+    assert [ax.get_xlim() for ax in view.figure().axes] == [(-0.5, 6.5), (5.5, 12.5), (11.5, 18.5), (17.5, 24.5)]
     assert len(view.png()) < 600_000
 
 
@@ -347,7 +347,7 @@ def test_the_bundle_of_a_notebook():
     data, _ = view._repr_mimebundle_()
     assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
     assert data["text/plain"] == repr(view) == "BeamView(width 2, alpha 0, 4 steps, 15 nodes)"
-    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 100_000
+    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 250_000
     assert plt.get_fignums() == before and len(calls) == 1, "a picture needs no other search"
 
 

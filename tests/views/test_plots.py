@@ -140,7 +140,11 @@ def test_loss_curves():
     assert train.get_xdata().tolist() == [0.5, 1.0, 1.5, 2.0] and len(train.get_ydata()) == 4
     assert train.get_ydata()[0] == 4.0
     assert list(valid.get_xdata()) == [1, 2] and list(valid.get_ydata()) == [2.5, 1.0]
-    assert texts(ax.get_legend().get_texts()) == ["training", "validation"]
+    named = [(text.get_text(), text.xy, text.get_color()) for text in ax.texts]
+    ends = [("validation", (2, 1.0), plots.VALID), ("training", (2, train.get_ydata()[-1]), plots.TRAIN)]
+    assert named == ends and ax.get_legend() is None, "the lower line first"
+    assert ax.get_title("left") == "Validation loss 1 after 2 epochs"
+    assert plots.loss_curves(history(1), title="It falls").axes[0].get_title("left") == "It falls"
     assert "nats" in ax.get_ylabel() and ax.get_xlabel() == "epoch"
 
 
@@ -204,7 +208,8 @@ def test_grid_takes_other_words_and_writes_texts_into_the_cells():
 def test_grid_draws_numbers_with_a_colour_bar(dtype):
     values = torch.tensor([[-2.0, 0.0], [0.5, 3.0]], dtype=dtype).requires_grad_()
     figure = plots.grid(values, ["a", "b"], ["c", "d"], label="score")
-    ax, bar = figure.axes
+    (ax,) = figure.axes
+    (bar,) = ax.child_axes
     assert ax.collections[0].get_array().flatten().tolist() == [-2.0, 0.0, 0.5, 3.0]
     assert ax.collections[0].get_clim() == (-2, 3) and ax.collections[0].get_cmap().name == "viridis"
     assert texts(ax.texts) == ["-2.00", "0.00", "0.50", "3.00"] and bar.get_ylabel() == "score"
@@ -296,7 +301,8 @@ def test_quality_by_length_draws_means_and_ranges():
     corners = {tuple(corner) for corner in ax.collections[0].get_paths()[0].vertices.tolist()}
     assert corners == {(0, 80), (0, 90), (1, 40), (1, 60)}, "from the worst seed to the best"
     assert texts(ax.get_xticklabels()) == ["1-2\n(n=7)", "3-4\n(n=7)"]
-    assert texts(ax.get_legend().get_texts()) == ["plain (2 seeds)", "attention"]
+    assert texts(ax.texts) == ["plain (2 seeds)", "attention"] and ax.get_legend() is None
+    assert [text.xy for text in ax.texts] == [(1, 50), (1, 94)], "at the ends of the lines"
     assert plain.get_color() != attention.get_color() and plain.get_marker() != attention.get_marker()
     assert ax.get_ylim()[0] == 0 and (ax.get_ylabel(), ax.get_title("left")) == ("BLEU", "a title")
 

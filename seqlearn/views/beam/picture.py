@@ -43,7 +43,8 @@ def beam_picture(tree: Data, step: int) -> Figure:
     width = SIZE["across"] * across
     below = [part for line in WORDS for part in wrap(line, int(width / 0.085))]
     height = lines * SIZE["down"] * down + 0.2 + 0.17 * len(below)
-    figure = Figure(figsize=(width, height), layout="none")
+    figure = Figure(figsize=(width, height))
+    figure.set_layout_engine("none")
     for line in range(lines):
         first, share = line * STEPS_IN_LINE, SIZE["down"] * down / height
         ax = figure.add_axes((0, 1 - (line + 1) * share, 1, share), frameon=False, xticks=[], yticks=[])

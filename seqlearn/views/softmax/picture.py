@@ -36,5 +36,5 @@ def softmax_picture(
     ax.bar_label(bars, [f"{weight:.3f}" for weight in weights], padding=4)
     ax.invert_yaxis()
     ax.set(xlim=(0, 1.15), xlabel=f"share (sum {sum(weights):.3f})", title=masking)
-    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(False, axis="y")
     return figure
