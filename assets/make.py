@@ -1,7 +1,8 @@
-"""Trains and scores the small models that come with the course: python assets/make.py [bahdanau|transformer]
+"""Trains and scores the small models that come with the course: python assets/make.py [bahdanau|transformer|picture]
 
 Each model is a folder beside this file. Its `scores.json` holds the scores on the test part of the built-in corpus. A
-test loads the model and scores it again.
+test loads the model and scores it again. `picture` draws attention.png, the picture of the README, with the model as it
+is stored.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ import torch
 from seqlearn.data import corpus
 from seqlearn.training import make_schedule
 from seqlearn.translator import Translator
+from seqlearn.views import heatmap
 
 HERE = Path(__file__).parent
+SENTENCE, FRENCH = "The girl washes the red apple and eats it.", "la fille lave la pomme rouge et la mange ."
+LINKS = [(0, 0), (1, 1), (2, 2), (3, 3), (5, 4), (4, 5), (6, 6), (8, 7), (7, 8), (9, 9)]  # English word, French word
 RECIPES = {
     "bahdanau": {"epochs": 4, "lr": 3e-3, "batch_size": 64, "seed": 0},
     "transformer": {"epochs": 4, "lr": 2e-3, "batch_size": 64, "seed": 0, "warmup": 0.1},  # its sizes: SIZES["tiny"]
@@ -56,6 +60,20 @@ def make(name: str) -> None:
     print(scores)
 
 
+def draw_picture() -> None:
+    """Draw where the small recurrent model looks, with the gold links, for the README."""
+    translator = Translator.pretrained("bahdanau", "cpu")
+    attention = translator.attend(SENTENCE, translator.translate(SENTENCE))
+    if " ".join(attention.query_tokens[:-1]) != FRENCH:
+        raise ValueError(f"the model wrote {attention.query_tokens}: the links are those of {FRENCH!r}")
+    title = "To write a French word, the model looks at its English word"
+    figure = heatmap(attention, title=title, gold=LINKS)
+    figure.savefig(HERE / "attention.png", dpi=150, bbox_inches="tight")
+
+
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or RECIPES:
-        make(wanted)
+    for wanted in sys.argv[1:] or [*RECIPES, "picture"]:
+        if wanted == "picture":
+            draw_picture()
+        else:
+            make(wanted)

@@ -61,7 +61,7 @@ def view(folder: Folder, text: Text, out: Out, device: Device = "") -> None:
     if out.suffix.lower() == ".html":
         AttentionView(*maps).to_html(out)
     else:
-        heatmap(maps[0], title=f"{text}\n{translation}").savefig(out, dpi=150)
+        heatmap(maps[0], title=f"{text}\n{translation}").savefig(out, dpi=200)
     typer.echo(f"written to {out}")
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ..attention_map import AttentionMap
 from ..pairs import Link
-from .shared.axes import COLUMN, figure_of, label_axis, new_axes, set_title, stripe_masked
+from .shared.axes import COLUMN, figure_of, label_axis, new_axes, set_title, signed, stripe_masked
 from .shared.colours import CMAP, MASKED, ODD, OPEN
 from .shared.fonts import any_script, literal
 from .shared.types import Style
@@ -129,8 +129,9 @@ def all_heads(attention: AttentionMap, *, title: str = "", limits: tuple[float, 
     middle = (below + size[1] - above) / 2
     bar = figure.add_axes(((right + 0.25) / size[0], (middle - tall / 2) / size[1], 0.12 / size[0], tall / size[1]))
     figure.colorbar(panels[-1, -1].images[0], bar, label="attention weight")
-    figure.supxlabel(AXIS_NAMES[attention.kind][0], y=0.08 / size[1], fontsize=10)
-    figure.supylabel(AXIS_NAMES[attention.kind][1], x=0.08 / size[0], fontsize=10)
+    x, y = (left + right) / 2 / size[0], middle / size[1]
+    figure.supxlabel(AXIS_NAMES[attention.kind][0], x=x, y=0.08 / size[1], fontsize=10)
+    figure.supylabel(AXIS_NAMES[attention.kind][1], x=0.08 / size[0], y=y, fontsize=10)
     figure.suptitle(literal(title), x=0.08 / size[0], y=1 - 0.08 / size[1], ha="left", va="top")
     return figure
 
@@ -199,15 +200,27 @@ def grid(
     else:
         finite = np.isfinite(array)
         low, high = limits or ((array[finite].min(), array[finite].max()) if finite.any() else (0.0, 1.0))
-        how = {"annot": max(shape) <= 12, "fmt": ".2f", "vmin": low, "vmax": high} | how
+        how = {"annot": _written(array, values.dtype), "fmt": "", "vmin": low, "vmax": high} | how
         bar = {"label": literal(label)} if legend else None
         _cells(ax, array, rows, columns, cmap=CMAP, cbar=legend, cbar_kws=bar, **how)
         ax.set_facecolor(ODD)
         for row, column in zip(*np.nonzero(~finite), strict=True):
-            ax.text(column + 0.5, row + 0.5, str(array[row, column]), ha="center", va="center")
+            ax.text(column + 0.5, row + 0.5, signed(str(array[row, column])), ha="center", va="center")
     ax.set(xlabel=literal(xlabel), ylabel=literal(ylabel))
     set_title(ax, title, own)
     return figure_of(ax)
+
+
+def _written(numbers: np.ndarray, dtype: torch.dtype) -> np.ndarray | bool:
+    """The numbers as texts for their cells, all with as many decimals; False if there are too many."""
+    if max(numbers.shape) > 12:
+        return False
+    texts = np.array([])
+    for decimals in (2, 1, 0) if dtype.is_floating_point else (0,):
+        texts = np.array([[signed(f"{number:z.{decimals}f}") for number in row] for row in numbers], dtype=object)
+        if max(map(len, texts.flat), default=0) <= 5:  # a cell has room for no more
+            break
+    return texts
 
 
 def _cells(

@@ -20,7 +20,7 @@ from ..training.loop import History
 from .maps import all_heads, grid, heatmap
 from .shared.axes import COLUMN, figure_of, label_ends, new_axes, set_title
 from .shared.colours import CMAP, CYCLE, MASKED, ODD, OPEN, TRAIN, VALID
-from .shared.fonts import any_script, literal
+from .shared.fonts import any_script, fix_colours, literal
 from .shared.types import Data, Style
 
 __all__ = [
@@ -98,6 +98,9 @@ def bars(
     ax.bar_label(rows, [literal(form.format(value)) for value in values.values()], padding=4)
     ax.invert_yaxis()
     ax.set(xlabel=literal(xlabel), xlim=(0, limit or 1.18 * max(values.values()) or 1))
+    ax.xaxis.set_major_formatter(
+        FuncFormatter(lambda number, index: literal(form.format(int(number) if number == int(number) else number)))
+    )
     ax.grid(False, axis="y")
     set_title(ax, title, own)
     return figure_of(ax)
@@ -148,6 +151,7 @@ def loss_curves(history: History, ax: Axes | None = None, *, title: str = "") ->
     ax.plot([(index + 1) * epochs / len(smooth) for index in range(len(smooth))], smooth, color=TRAIN, label="training")
     ax.plot(range(1, history.epochs + 1), history.valid_losses, "o--", color=VALID, label="validation")
     ax.set(xlabel="epoch", ylabel="loss (nats per token)", yscale="log")
+    ax.set_xlim(left=0)
     number_ticks(ax.yaxis)
     ax.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
     after = f"{history.epochs} epoch{'s' if history.epochs > 1 else ''}"
@@ -212,6 +216,7 @@ class LivePlot:
         curves.clear()
         texts.clear()
         loss_curves(history, curves)
+        fix_colours(self.figure)
         texts.axis("off")
         texts.set_title(f"Translations after epoch {history.epochs}", loc="left")
         pairs = [(wrap(source, 56), wrap(f"→ {translation}", 52)) for source, translation in self.samples(model)]

@@ -323,7 +323,7 @@ def test_the_picture():
     view = BeamView(by_hand(), "0123456789", step=2)
     (ax,) = view.figure().axes
     texts = [text.get_text() for text in ax.texts]
-    assert {"start", "5\nG −0.50", "8\n−1.10", "9\n× −1.40", "2\n★ −1.20", "9\n≤ G −1.60", "2\n× −2.10"} <= set(texts)
+    assert {"start", "5\n−0.50 G", "8\n−1.10", "9\n−1.40 ×", "2\n−1.20 ★", "9\n−1.60 ≤ G", "2\n−2.10 ×"} <= set(texts)
     assert {"1", "2 ◀", "3", "2 more ×", "−0.70"} <= set(texts)
     found = [patch for patch in ax.patches if patch.get_linewidth() == 2.5]
     assert [patch.get_x() + 0.28 for patch in found] == pytest.approx([1, 2, 3])

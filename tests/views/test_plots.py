@@ -212,7 +212,7 @@ def test_grid_draws_numbers_with_a_colour_bar(dtype):
     (bar,) = ax.child_axes
     assert ax.collections[0].get_array().flatten().tolist() == [-2.0, 0.0, 0.5, 3.0]
     assert ax.collections[0].get_clim() == (-2, 3) and ax.collections[0].get_cmap().name == "viridis"
-    assert texts(ax.texts) == ["-2.00", "0.00", "0.50", "3.00"] and bar.get_ylabel() == "score"
+    assert texts(ax.texts) == ["−2.00", "0.00", "0.50", "3.00"] and bar.get_ylabel() == "score"
     assert plots.grid(values, ["a", "b"], ["c", "d"], limits=(0, 9)).axes[0].collections[0].get_clim() == (0, 9)
 
 
@@ -222,7 +222,7 @@ def test_grid_says_nan_and_infinity_on_grey():
     drawn = ax.collections[0].get_array()
     assert drawn.mask.flatten().tolist() == [False, True, True, False, False, False]
     assert ax.collections[0].get_clim() == (1, 2)
-    assert texts(ax.texts) == ["1.00", "2.00", "1.50", "1.00", "nan", "-inf"]
+    assert texts(ax.texts) == ["1.00", "2.00", "1.50", "1.00", "nan", "−inf"]
     assert [text.get_position() for text in ax.texts[-2:]] == [(1.5, 0.5), (2.5, 0.5)]
     assert matplotlib.colors.to_hex(ax.get_facecolor()).upper() == plots.ODD
     nothing = plots.grid(torch.full((1, 1), float("nan")), ["a"], ["b"]).axes[0]

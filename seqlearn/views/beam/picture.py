@@ -25,7 +25,7 @@ WORDS = (
     "box: score of the sentence so far; line: log-probability of the token; G: greedy's choice",
     "full: kept; round, ✓: complete; dotted, ≤: beaten; dashed, ×: pruned; thick, ★: best",
 )
-SIGNS = {"kept": "", "complete": "✓ ", "beaten": "≤ ", "pruned": "× "}
+SIGNS = {"kept": "", "complete": " ✓", "beaten": " ≤", "pruned": " ×"}  # after the number: no product, no minus
 SIZE = {"across": 1.37, "down": 0.52}  # inches from node to node
 STEPS_IN_LINE = 6  # a longer tree continues in the next line
 
@@ -76,8 +76,8 @@ def draw_node(ax: Axes, tree: Data, node: int) -> None:
     aspect = SIZE["across"] / SIZE["down"]
     box = FancyBboxPatch((step - 0.28, row - 0.36), 0.56, 0.72, shape, mutation_aspect=aspect, **look_of(tree, node))
     ax.add_patch(box).set_facecolor("white")
-    sign = ("★ " if node in tree["best"][-1:] else SIGNS[fate]) + ("G " if node in tree["greedy"] else "")
-    words = f"{short_label(text, most=10)}\n{sign}{two_decimals(score)}" if node else "start"
+    sign = (" ★" if node in tree["best"][-1:] else SIGNS[fate]) + (" G" if node in tree["greedy"] else "")
+    words = f"{short_label(text, most=10)}\n{two_decimals(score)}{sign}" if node else "start"
     color = FAINT if fate == "pruned" else INK
     ax.text(step, row, words, ha="center", va="center", fontsize=8, color=color)
 

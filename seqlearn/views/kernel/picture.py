@@ -43,7 +43,7 @@ def kernel_picture(
     weights.grid(False)
     for axis, points in ((weights.xaxis, keys), (weights.yaxis, queries)):
         ticks = np.unique(np.linspace(0, len(points) - 1, min(6, len(points))).round().astype(int))
-        axis.set_ticks(ticks.tolist(), [f"{points[index]:.3g}" for index in ticks])
+        axis.set_ticks(ticks.tolist(), [f"{points[index]:.2g}" for index in ticks])
     weights.set(xlabel=f"key: {x} of a data point", ylabel=f"query: {x}", title="weights")
     figure.colorbar(image, ax=weights)
     return figure

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import matplotlib
 from matplotlib import font_manager
+from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType
@@ -47,11 +48,21 @@ def any_script(draw: Callable[Given, Made]) -> Callable[Given, Made]:
         before: dict[RcKeyType, object] = {name: matplotlib.rcParams[name] for name in settings}
         matplotlib.rcParams.update(settings)
         try:
-            return draw(*args, **kwargs)
+            made = draw(*args, **kwargs)
+            if isinstance(made, Figure):
+                fix_colours(made)
+            return made
         finally:
             matplotlib.rcParams.update(before)
 
     return with_settings
+
+
+def fix_colours(figure: Figure) -> None:
+    """Give ticks and grids the colours of the style in use, also those that appear when another style is in use."""
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.get_major_ticks(1)  # a tick is made when it is needed, and takes the colours of the first one
 
 
 @functools.cache

@@ -23,14 +23,16 @@ def steps_picture(data: Data, step: int) -> Figure:
     """The results of all five steps of an attention, side by side; an arrow marks the current step."""
     steps = data["steps"]
     queries, keys, value_size = (len(data["axes"][name]) for name in ("query", "key", "value"))
-    shares = [min(max(columns, 3), 12) for columns in (keys, keys, keys, keys, value_size)]
+    shares = [min(max(columns, 3, 0.45 * keys), 12) for columns in (keys, keys, keys, keys, value_size)]
     size = (min(1.5 + 0.42 * sum(shares), COLUMN), 1.6 + 0.3 * min(queries, 12))
     figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(1, len(steps), width_ratios=shares, sharey=True)
     for index, (one, ax) in enumerate(zip(steps, panels, strict=True)):
         _matrix(ax, data, one["result"])
         name = f"{index + 1}. {one['name']}" + (" ◀" if index == step else "")
-        ax.set_title("\n".join(wrap(name, int(size[0] * shares[index] / sum(shares) / 0.1))), fontsize=10)
+        ax.set_title(
+            "\n".join(wrap(name, int(size[0] * shares[index] / sum(shares) / 0.1), break_long_words=False)), fontsize=10
+        )
     panels[0].set_ylabel("query")
     return figure
 

@@ -38,7 +38,9 @@ def translation_picture(result: Data, chosen: int, step: int) -> Figure:
         frame(panels[0], (0, step, columns, 1))
     draw_candidates(panels[-1], best["next"][step], f"step {step + 1}: next token", result["words"])
     most = int(11 * size[0])
-    figure.suptitle(f"{short_label(result['sentence'], most)}\n→ {short_label(best['text'], most)}", fontsize=12)
+    figure.suptitle(
+        f"{short_label(result['sentence'], most)}\n→ {short_label(best['text'], most)}", x=0.1 / size[0], ha="left"
+    )
     return figure
 
 
