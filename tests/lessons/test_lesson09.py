@@ -363,7 +363,7 @@ def test_what_the_lesson_says_of_the_curriculum():
         assert mean(run["tokens"] for run in short) == pytest.approx(0.84 * plain[0]["tokens"], rel=0.01)
         scores[rate] = [mean(run["all"]["bleu"] for run in group) for group in (plain, short)]
     (plain_line, short_line), (plain_stage, short_stage) = scores.values()
-    assert short_stage - short_line > 0.5, "within the curriculum, the rate that falls by stage helps"
+    assert short_stage - short_line > 0.3, "within the curriculum, the rate that falls by stage helps"
     assert abs(plain_stage - plain_line) < 0.25, "with all sentences, hardly"
 
 
