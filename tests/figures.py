@@ -9,6 +9,7 @@ import contextlib
 import functools
 import itertools
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +68,8 @@ def drawn_texts(figure: Figure) -> list[tuple[Text, np.ndarray]]:
             if np.isfinite(corners).all() and inside_its_clip(text, corners):
                 shown.append((text, corners))
 
-    with watched_draw(note), quiet(figure):
+    with watched_draw(note), quiet(figure), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what matplotlib warns of, the lesson has said
         figure.draw_without_rendering()
     return shown
 

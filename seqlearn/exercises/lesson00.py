@@ -10,7 +10,7 @@ from .checking import check, examine_row
 PACKAGES = ["seqlearn", "torch", "jupyterlab", "anywidget", "ipywidgets", "matplotlib"]
 
 
-@check("0.1", section="3. Where did it look?")
+@check("0.1", section="2. Where did it look?")
 def check_looked_at(looked_at: object, attention) -> None:
     """Compare the word read off the picture with the row "fille" of the map."""
     examine_row(looked_at, attention, "fille")

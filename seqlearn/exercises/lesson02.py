@@ -12,7 +12,7 @@ from .checking import Wrong, avoids, called, check, has_dtype, has_shape, matche
 from .plain import is_close, numbers, shown, softmax, table
 
 TOLERANCE = {torch.float16: 2e-3, torch.bfloat16: 1e-2, torch.float32: 1e-4}  # dtype -> how far a weight may be off
-LOWEST = -3e38  # a score that every large negative constant meets, and -inf stays below
+LOWEST = torch.finfo(torch.float32).min  # no constant is lower, and -inf is
 MAY_LOOK = {
     3: 'you left out "lave" itself: the diagonal is blue, too.',
     7: "7 is the number of dark cells in that row: those are masked.",
@@ -56,8 +56,8 @@ def check_masked_softmax(masked_softmax: Callable[..., Tensor]) -> None:
             raise Wrong(_diagnose_weights(weights, expected, scores, lengths))
     weights = called(masked_softmax, torch.full((1, 1, 3), LOWEST), torch.tensor([2]))
     matches(weights, [[[0.5, 0.5, 0.0]]], otherwise=(
-        f"where all scores are {LOWEST:g}, padding gets {float(weights[0, 0, 2]):.2f}: a large negative number is not "
-        'low enough; float("-inf") is.'))  # fmt: skip
+        f"where all scores are {LOWEST:.1e}, padding gets {float(weights[0, 0, 2]):.2f}: a large negative number is "
+        'not low enough; float("-inf") is.'))  # fmt: skip
     told = "the weights are right, but the task is to do without `softmax`: use `exp`, `sum`, `amax`, minus and divide."
     avoids(masked_softmax, {"softmax": told, "log_softmax": told, "Softmax": told})
 
@@ -224,10 +224,13 @@ def _examine_empty_row(row: list[float], dtype: torch.dtype) -> None:
 
 def _examine_extremes(repaired: Callable[..., Tensor]) -> None:
     mask = torch.tensor([[[True, True, False]]])
-    low = called(repaired, torch.tensor([[[LOWEST, LOWEST, 0.0]]]), mask)
-    matches(low, [[[0.5, 0.5, 0.0]]], otherwise=(
-        f"two scores of {LOWEST:g} should get 0.50 each, but get {shown(low[0, 0])}: use -inf, no big number."
-    ))  # fmt: skip
+    for dtype in TOLERANCE:
+        lowest = torch.finfo(dtype).min
+        low = called(repaired, torch.tensor([[[lowest, lowest, 0.0]]], dtype=dtype), mask)
+        matches(low, [[[0.5, 0.5, 0.0]]], otherwise=(
+            f"two scores of {lowest:.1e} ({dtype}) should get 0.50 each, but get {shown(low[0, 0])}: use -inf, no "
+            "large negative number, not even the lowest one."
+        ))  # fmt: skip
     if not called(repaired, torch.tensor([[[math.nan, 1.0, 2.0]]]), mask).isnan().any():
         raise Wrong("a NaN in a *real* score has become an innocent number: do not hide it (`nan_to_num` does).")
     scores = torch.randn(2, 1, 3, generator=torch.Generator().manual_seed(2), requires_grad=True)

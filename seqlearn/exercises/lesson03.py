@@ -208,3 +208,11 @@ def check_boxcar_predict(boxcar_predict: Callable[..., Tensor]) -> None:
     matches(predicted([2.0], [0.0, 1.0], [6.0, 2.0], width=2.0), [2.0], otherwise=told)
     if not predicted([0.0, 9.0], [0.0, 9.0], [math.nan, math.nan], width=1.0).isnan().all():
         raise Wrong("a NaN in a value within reach has become an innocent number: do not hide it (`nan_to_num` does).")
+    mixed = predicted([0.0, 9.0], [0.0, 9.0], [math.nan, 4.0], width=1.0)
+    if mixed[1].isnan():
+        raise Wrong(
+            "a NaN that is out of reach of a query reached this query, because 0 times NaN is NaN: take 0 in place of "
+            "a value that is not near, `torch.where(near, values, 0.0)`."
+        )
+    if not mixed[0].isnan():
+        raise Wrong("a NaN in a value within reach has become an innocent number: do not hide it.")

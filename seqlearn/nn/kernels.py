@@ -94,6 +94,7 @@ class KernelRegression(AttentionLayer):
         values: Float[Tensor, "*batch keys"],
         mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*batch queries"]:
-        """The prediction at each query; 0 where no key is within reach."""
+        """The prediction at each query; 0 where no key is within reach. A NaN out of reach does not matter."""
         weights = self.expose(self.weights(queries, keys, mask), mask)
-        return (weights @ values.unsqueeze(-1)).squeeze(-1)
+        reached = torch.where(weights == 0, 0.0, values.unsqueeze(-2))  # 0 times NaN would be NaN
+        return (weights * reached).sum(-1)

@@ -4,6 +4,7 @@ import hashlib
 import random
 from itertools import pairwise
 
+import numpy as np
 import pytest
 import torch
 
@@ -79,6 +80,11 @@ WRONG_PADS = [
     (keeps_eos, "you cut the middle out and kept <eos>"),
     (lambda s, p, n: (padded(s, p, n)[0], padded(s, p, n)[1] * 2), "should be [4, 2, 3]; yours: [8, 4, 6]"),
     (cut_in_place, "`sentences` has changed"),
+    (lambda s, p, n: padded(s, p, n)[::-1], "return the ids first, then the valid lengths"),
+    (lambda s, p, n: padded([one[: n - 1] for one in s], p, n), "you keep one id too few"),
+    (lambda s, p, n: padded(sorted(s, key=len), p, n), "the rows are sorted by length: keep the order"),
+    (lambda s, p, n: padded(sorted(s, key=len)[::-1], p, n), "the rows are sorted by length, the longest first"),
+    (lambda s, p, n: padded(s, p, 4 if n == 4 else 6), "your rows are 6 wide"),
 ]
 
 
@@ -94,6 +100,15 @@ def test_a_right_pad_of_another_kind(capsys):
         for row, sentence in zip(ids, sentences, strict=True):
             row[: len(sentence)] = torch.tensor(sentence[:steps])
         return [ids, torch.tensor([min(len(sentence), steps) for sentence in sentences], dtype=torch.int32)]
+
+    assert said_to(lesson01.check_pad_batch, pad_batch, capsys) == "Exercise 1.1: right!\n"
+
+
+def test_a_pad_by_the_library_is_right(capsys):
+    def pad_batch(sentences, pad_id, steps):
+        rows = [torch.tensor([*sentence, *[pad_id] * steps][:steps]) for sentence in sentences]
+        ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad_id)
+        return ids, (ids != pad_id).sum(1)
 
     assert said_to(lesson01.check_pad_batch, pad_batch, capsys) == "Exercise 1.1: right!\n"
 
@@ -130,14 +145,14 @@ def greedy(word, merges):
 
 
 def repeated(word, merges):
-    """Each merge joins one place; all of it again and again, until nothing changes."""
+    """Each merge joins one index; all of it again and again, until nothing changes."""
     pieces, before = ["▁", *word], None
     while pieces != before:
         before = list(pieces)
         for pair in merges:
-            places = [place for place, here in enumerate(pairwise(pieces)) if here == pair]
-            if places:
-                pieces[places[0] : places[0] + 2] = ["".join(pair)]
+            indices = [index for index, here in enumerate(pairwise(pieces)) if here == pair]
+            if indices:
+                pieces[indices[0] : indices[0] + 2] = ["".join(pair)]
     return pieces
 
 
@@ -152,23 +167,34 @@ def any_cut(word, merges):
     """Joins any two pieces that give the text of the merged pair."""
     pieces = ["▁", *word]
     for left, right in merges:
-        for place in range(len(pieces)):
-            if "".join(pieces[place : place + 2]) == left + right:
-                pieces[place : place + 2] = [left + right]
+        for index in range(len(pieces)):
+            if "".join(pieces[index : index + 2]) == left + right:
+                pieces[index : index + 2] = [left + right]
     return pieces
 
 
 def from_the_right(word, merges):
     pieces = ["▁", *word]
     for pair in merges:
-        for place in range(len(pieces) - 2, -1, -1):
-            if tuple(pieces[place : place + 2]) == pair:
-                pieces[place : place + 2] = ["".join(pair)]
+        for index in range(len(pieces) - 2, -1, -1):
+            if tuple(pieces[index : index + 2]) == pair:
+                pieces[index : index + 2] = ["".join(pair)]
     return pieces
 
 
-def test_a_right_merge_of_another_kind(capsys):
-    assert said_to(lesson01.check_apply_merges, merged, capsys) == "Exercise 1.2: right!\n"
+def by_rank(word, merges):
+    """As tokenizers do it: the pair in the word that was learned first, again and again."""
+    pieces = ("▁", *word)
+    while ranks := [merges.index(pair) for pair in pairwise(pieces) if pair in merges]:
+        pair = merges[min(ranks)]
+        index = list(pairwise(pieces)).index(pair)
+        pieces = (*pieces[:index], "".join(pair), *pieces[index + 2 :])
+    return pieces
+
+
+@pytest.mark.parametrize("answer", [merged, by_rank])
+def test_a_right_merge_of_another_kind(answer, capsys):
+    assert said_to(lesson01.check_apply_merges, answer, capsys) == "Exercise 1.2: right!\n"
 
 
 @pytest.mark.parametrize(
@@ -252,6 +278,16 @@ def test_a_right_split_of_another_kind(capsys):
     assert said_to(lesson01.check_split_by_source, split, capsys) == "Exercise 1.3: right!\n"
 
 
+def test_a_split_by_numpy_is_right(capsys):
+    def split(pairs, share, seed):
+        """The sentences are NumPy's texts, the parts are tuples, and the pairs are lists."""
+        sources = np.unique([english for english, _ in pairs])
+        held = set(np.random.default_rng(seed).permutation(sources)[: int(share * len(sources))])
+        return tuple(tuple(map(list, part)) for part in parts(pairs, held))
+
+    assert said_to(lesson01.check_split_by_source, split, capsys) == "Exercise 1.3: right!\n"
+
+
 @pytest.mark.parametrize(
     ("answer", "diagnosis"),
     [
@@ -272,7 +308,8 @@ def test_a_right_split_of_another_kind(capsys):
         (lambda *args: by_source(*args)[1], "return two things: the train pairs and the held-out pairs"),
         (lambda *args: tuple(map(set, by_source(*args))), "a pair that is in the list twice has to stay twice"),
         (lambda pairs, *rest: by_source(list(dict.fromkeys(pairs)), *rest), "has to stay twice"),
-        (lambda pairs, share, seed: by_source(pairs, 0.2, seed), "with share=0.4, about 40% of the 200 sentences"),
+        (lambda pairs, share, seed: by_source(pairs, 0.2, seed), "with share=0.4, about 40% of the 400 sentences"),
+        (lambda pairs, share, seed: by_source(pairs, 0.3, seed), "with share=0.2, about 20% of the 400 sentences"),
         (shuffled_in_place, "`pairs` has changed"),
     ],
 )
@@ -292,7 +329,7 @@ def test_a_set_without_a_fixed_order_is_found_whatever_the_order_of_the_lines(ca
 
 def buckets(lengths, batch_size, seed, *, sort=True, shuffle=True, backwards=False, whole=False):
     """The solution of 1.4, with a switch for each typical mistake."""
-    order = sorted(range(len(lengths)), key=lambda place: lengths[place] if sort else 0, reverse=backwards)
+    order = sorted(range(len(lengths)), key=lambda index: lengths[index] if sort else 0, reverse=backwards)
     batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
     batches = [batch for batch in batches if len(batch) == batch_size or not whole]
     if shuffle:
@@ -304,6 +341,11 @@ def shuffled_sentences(lengths, batch_size, seed):
     order = list(range(len(lengths)))
     random.Random(seed).shuffle(order)
     return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+
+
+def shuffled_within(lengths, batch_size, seed):
+    numbers = random.Random(seed)
+    return [numbers.sample(batch, len(batch)) for batch in buckets(lengths, batch_size, seed, shuffle=False)]
 
 
 def unseeded_buckets(lengths, batch_size, seed):
@@ -318,8 +360,8 @@ def by_index(lengths, batch_size, seed):
 
 
 def by_dictionary(lengths, batch_size, seed):
-    place_of = {length: place for place, length in enumerate(lengths)}
-    order = [place_of[length] for length in sorted(place_of)]
+    index_of = {length: index for index, length in enumerate(lengths)}
+    order = [index_of[length] for length in sorted(index_of)]
     return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
 
 
@@ -341,6 +383,20 @@ def test_a_right_bucket_of_another_kind(capsys):
     assert said_to(lesson01.check_bucket, bucket, capsys) == "Exercise 1.4: right!\n"
 
 
+@pytest.mark.parametrize("kind", [list, np.asarray, lambda ids: np.asarray(ids, float), torch.tensor])
+def test_buckets_of_other_numbers_are_right(kind, capsys):
+    def bucket(lengths, batch_size, seed):
+        """The short batch is the first one, and each batch is shuffled, too."""
+        order = sorted(range(len(lengths)), key=lengths.__getitem__)[::-1]
+        starts = range(len(order) % batch_size - batch_size, len(order), batch_size)
+        batches = [order[max(start, 0) : start + batch_size] for start in starts]
+        numbers = random.Random(seed)
+        numbers.shuffle(batches)
+        return [kind(numbers.sample(batch, len(batch))) for batch in batches]
+
+    assert said_to(lesson01.check_bucket, bucket, capsys) == "Exercise 1.4: right!\n"
+
+
 @pytest.mark.parametrize(
     ("answer", "diagnosis"),
     [
@@ -356,7 +412,7 @@ def test_a_right_bucket_of_another_kind(capsys):
         (by_index, "79 of 101 sentences are in no batch: you have one of each length"),
         (by_dictionary, "a dictionary keeps the last"),
         (
-            lambda lengths, *rest: [[lengths[place] for place in b] for b in buckets(lengths, *rest)],
+            lambda lengths, *rest: [[lengths[index] for index in b] for b in buckets(lengths, *rest)],
             "these are lengths",
         ),
         (lambda lengths, size, seed: buckets(lengths, size // 2, seed), "12 full ones and one of 5; your sizes: [1, 4"),
@@ -364,9 +420,13 @@ def test_a_right_bucket_of_another_kind(capsys):
         (unseeded_buckets, "two calls with the same seed"),
         (lambda *args: [*buckets(*args), [0]], "or one twice"),
         (
-            lambda *args: [place for batch in buckets(*args) for place in batch],
-            "a list of batches, each a list of indices",
+            lambda *args: [index for batch in buckets(*args) for index in batch],
+            "your list holds something of type int",
         ),
+        (lambda *args: dict(enumerate(buckets(*args))), "yours is of type dict"),
+        (lambda *args: [[index + 0.5 for index in batch] for batch in buckets(*args)], "an index is a whole number"),
+        (lambda *args: [[index + 1 for index in batch] for batch in buckets(*args)], "1 of 101 sentences are in no"),
+        (shuffled_within, "shuffle the *batches*"),
         (lambda lengths, size, seed: buckets(lengths, 8, seed), "206 sentences in batches of 12 are 17 full ones"),
         (lambda *args: random.Random(args[2]).shuffle(buckets(*args)), "`shuffle` changes its list and returns None"),
         (sorted_in_place, "`lengths` has changed"),

@@ -47,6 +47,16 @@ def from_scratch(scores, lengths, *, stable=True, first="mask", hidden=-INF, upt
     return powers / powers.sum(-1, keepdim=True)
 
 
+def by_parts(scores, lengths):
+    """Sentence by sentence, with the real keys alone."""
+    weights = torch.zeros_like(scores)
+    for sentence, length in enumerate(lengths.tolist()):
+        part = scores[sentence, :, :length]
+        powers = (part - part.amax(-1, keepdim=True)).exp()
+        weights[sentence, :, :length] = powers / powers.sum(-1, keepdim=True)
+    return weights
+
+
 def writes(scores, lengths):
     scores[~real(scores, lengths).expand_as(scores)] = -INF
     return scores.softmax(-1)
@@ -61,6 +71,17 @@ def by_the_largest_of_all(scores, lengths):
     masked = scores.masked_fill(~real(scores, lengths), -INF)
     powers = (masked - masked.amax()).exp()
     return powers / powers.sum(-1, keepdim=True)
+
+
+def no_keepdim_in_the_largest(scores, lengths):
+    masked = scores.masked_fill(~real(scores, lengths), -INF)
+    powers = (masked - masked.amax(-1)).exp()
+    return powers / powers.sum(-1, keepdim=True)
+
+
+def no_keepdim_in_the_sum(scores, lengths):
+    powers = scores.masked_fill(~real(scores, lengths), -INF).softmax(-1)
+    return powers / powers.sum(-1)
 
 
 def over_queries(scores, lengths, hidden=-INF):
@@ -88,8 +109,14 @@ WRONG_SOFTMAXES = [
     (lambda *args: from_scratch(*args, inverse=True), "the mask is upside down"),
     (lambda *args: from_scratch(*args, upto=1), "`<`, not `<=`"),
     (lambda *args: from_scratch(*args, hidden=0.0), "a score of 0 hides nothing"),
-    (lambda *args: from_scratch(*args, hidden=-1e9), "where all scores are -3e+38, padding gets 1.00"),
-    (lambda *args: from_scratch(*args, hidden=-1e30), "where all scores are -3e+38, padding gets 1.00"),
+    (lambda *args: from_scratch(*args, hidden=-1e9), "where all scores are -3.4e+38, padding gets 1.00"),
+    (lambda *args: from_scratch(*args, hidden=-1e10), "where all scores are -3.4e+38, padding gets 1.00"),
+    (
+        lambda scores, lengths: from_scratch(scores, lengths, hidden=torch.finfo(scores.dtype).min),
+        "where all scores are -3.4e+38, padding gets 0.33: a large negative number is not low enough",
+    ),
+    (no_keepdim_in_the_largest, "keepdim=True"),
+    (no_keepdim_in_the_sum, "keepdim=True"),
     (lambda scores, lengths: from_scratch(scores, lengths[:1].expand(len(lengths))), "uses the length of sentence 0"),
     (over_queries, "you masked the *queries*"),
     (lambda scores, lengths: over_queries(scores, lengths, hidden=-1e9), "you masked the *queries*"),
@@ -129,7 +156,7 @@ def test_wrong_masked_softmaxes(answer, diagnosis, capsys):
     [
         from_scratch,
         lambda scores, lengths: from_scratch(scores.double(), lengths),
-        lambda scores, lengths: from_scratch(scores, lengths, hidden=torch.finfo(scores.dtype).min),
+        by_parts,
     ],
 )
 def test_right_masked_softmaxes(answer, capsys):
@@ -212,7 +239,11 @@ WRONG_REPAIRS = [
     (lambda *args: repair(*args, empty=False), "fill its weights with 0 after the softmax"),
     (lambda *args: repair(*args, hidden=-1e9), "the dtype torch.float16 cannot hold your constant"),
     (lambda *args: repair(*args, hidden=-1e4, empty=False), "gives 0.33 to a masked key (torch.float16)"),
-    (lambda *args: repair(*args, hidden=-1e4), "two scores of -3e+38 should get 0.50 each"),
+    (lambda *args: repair(*args, hidden=-1e4), "two scores of -6.6e+04 (torch.float16) should get 0.50 each"),
+    (
+        lambda scores, mask: repair(scores, mask, hidden=torch.finfo(scores.dtype).min),
+        "should get 0.50 each, but get [0.333, 0.333, 0.000]: use -inf, no large negative number",
+    ),
     (lambda scores, mask: repair(scores, mask, empty=False).nan_to_num(0.0), "`nan_to_num` does"),
     (lambda *args: repair(*args, dtype=torch.float32), "the weights should be torch.float16; yours: torch.float32"),
     (lambda scores, mask: scores.softmax(-1) * mask, "the weights of the rows with real keys are off (torch.float16)"),

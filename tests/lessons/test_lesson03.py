@@ -226,9 +226,17 @@ def boxcar(queries, keys, values, width, *, near=None, over="count"):
     differences = queries[:, None] - keys
     chosen = differences.abs() < width if near is None else near(differences, width)
     count = chosen.sum(-1, keepdim=True)
-    return (
-        chosen / {"count": count.clamp(min=1), "plain": count, "one more": count + 1, "all": len(keys), "none": 1}[over]
-    ) @ values
+    shares = {"count": count.clamp(min=1), "plain": count, "one more": count + 1, "all": len(keys), "none": 1}
+    return torch.where(chosen, values, 0.0).sum(-1) / torch.as_tensor(shares[over]).flatten()
+
+
+def times_zero(queries, keys, values, width):
+    near = (queries[:, None] - keys).abs() < width
+    return near / near.sum(-1, keepdim=True).clamp(min=1) @ values
+
+
+def hides_all(queries, keys, values, width):
+    return times_zero(queries, keys, values.nan_to_num(0.0) if values.isnan().sum() == 1 else values, width)
 
 
 def hides(*args):
@@ -251,6 +259,8 @@ WRONG_BOXCARS = [
     (lambda *args: boxcar(*args, near=lambda d, h: d.abs() < h / 2), "half as wide"),
     (lambda *args: boxcar(*args, near=lambda d, h: d.abs() < 1), "the width does not enter"),
     (hides, "`nan_to_num` does"),
+    (hides_all, "has become an innocent number: do not hide it."),
+    (times_zero, "a NaN that is out of reach of a query reached this query, because 0 times NaN is NaN"),
     (lambda *args: boxcar(*args).masked_fill(boxcar(*args) == 0, 4.75), "give 0, not 4.75"),
     (lambda q, k, v, h: boxcar(q, k, v, h) * 2, "the answer should be ["),
     (lambda *args: boxcar(*args)[:, None], "should have shape (5,); yours: (5, 1)"),

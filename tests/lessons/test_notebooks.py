@@ -35,6 +35,9 @@ IGNORED: dict[tuple[str, str], str] = {
     ("06-bahdanau-attention.ipynb", "l06-51"): "how many links of that model are right, in one sentence",
 }
 
+# Cells whose output has True or False, and why there is no number to see. A new one has to argue its way in.
+TRUE_OR_FALSE: dict[tuple[str, str], str] = {}
+
 LINES = 20
 MACHINE = re.compile(r"(?<![\w.])/(?:home|root|Users|tmp|var|mnt|opt|srv|work)/[\w.-]|\b[A-Z]:\\+Users\b|site-packages")
 PICTURE = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<file>[^)\s]+)[^)]*\)|<img\b(?P<tag>[^>]*)>")
@@ -126,6 +129,25 @@ def test_the_list_of_ignored_cells_names_cells_that_are():
         if "nbval-ignore-output" in cell.metadata.get("tags", [])
     }
     assert set(IGNORED) == tagged and all(IGNORED.values())
+
+
+BARE = re.compile(r"\b(True|False)\b")
+
+
+def bare(path: Path) -> set[tuple[str, str]]:
+    """The cells of a lesson whose printed output, or plain value, has True or False."""
+    cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    said = {
+        cell.id: [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.outputs]
+        for cell in cells
+    }
+    return {(path.name, name) for name, texts in said.items() if any(BARE.search(text) for text in texts)}
+
+
+def test_no_number_hides_behind_true_or_false():
+    """A learner who predicted a number sees this number: `measured` shows it, and compares what is claimed."""
+    found = set().union(*(bare(path) for path in LESSONS))
+    assert found == set(TRUE_OR_FALSE) and all(TRUE_OR_FALSE.values())
 
 
 # The guards themselves: a good lesson has no fault, and each way of spoiling it is found.

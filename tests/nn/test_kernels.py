@@ -143,3 +143,12 @@ def test_bad_arguments_are_named(arguments, message):
     if arguments[0] not in KERNELS:
         with pytest.raises(ValueError, match=message):
             kernel(arguments[0], torch.zeros(1))
+
+
+@pytest.mark.parametrize("name", ["boxcar", "epanechnikov", "triangular"])
+def test_a_broken_value_out_of_reach_does_not_matter(name):
+    keys, values = torch.tensor([0.0, 9.0]), torch.tensor([math.nan, 4.0], requires_grad=True)
+    answer = KernelRegression(name, 1.0)(keys, keys, values)
+    assert answer[0].isnan() and answer[1] == 4
+    answer[1].backward()
+    assert values.grad.tolist() == [0, 1]
