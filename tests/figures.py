@@ -145,7 +145,7 @@ def cut_off(figure: Figure, text: Text, corners: np.ndarray) -> str:
         "lower": any(below < box.y0 - EDGE for box in boxes), "upper": any(above > box.y1 + EDGE for box in boxes),
     }  # fmt: skip
     cut = [edge for edge, is_cut in edges.items() if is_cut]
-    return f"{name_of(text)} is cut off at the {' and the '.join(cut)} edge" if cut else ""
+    return f"is cut off at the {' and the '.join(cut)} edge" if cut else ""
 
 
 def overlap(first: np.ndarray, second: np.ndarray) -> bool:
@@ -192,9 +192,8 @@ def watch(report: str = "") -> None:
 
     @functools.wraps(draw)
     def print_and_check(canvas, *args, **kwargs):
-        printed = draw(canvas, *args, **kwargs)
-        found.extend(faults(canvas.figure))
-        return printed
+        found.extend(faults(canvas.figure))  # before: printing gives a figure without a layout engine the style's one
+        return draw(canvas, *args, **kwargs)
 
     def tell(result):
         listed, found[:] = list(dict.fromkeys(found)), []

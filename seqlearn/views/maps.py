@@ -56,7 +56,10 @@ def heatmap(
     layers, heads, queries, keys = attention.weights.shape
     if not (0 <= layer < layers and 0 <= head < heads):
         raise IndexError(f"no layer {layer}, head {head}: the map has {layers} layers and {heads} heads")
-    own, ax = ax is None, new_axes(ax, 2.5 + 0.45 * keys, min(1.8 + 0.38 * queries, 12.0))
+    own, ax = (
+        ax is None,
+        new_axes(ax, 2.5 + 0.45 * keys, min(1.8 + 0.38 * queries + _slanted(attention.key_tokens), 12.0)),
+    )
     masked = _masked(attention)
     stripe_masked(ax, masked)
     _cells(
@@ -185,7 +188,10 @@ def grid(
         raise ValueError(f"{len(rows)} rows and {len(columns)} columns do not fit values of shape {shape}")
     if texts is not None and [len(row) for row in texts] != [len(columns)] * len(rows):
         raise ValueError(f"texts have {[len(row) for row in texts]} cells a row; values have the shape {shape}")
-    own, ax = ax is None, new_axes(ax, 2.5 + (0.45 if texts is None else 0.7) * len(columns), 1.8 + 0.38 * len(rows))
+    own, ax = (
+        ax is None,
+        new_axes(ax, 2.5 + (0.45 if texts is None else 0.7) * len(columns), 1.8 + 0.38 * len(rows) + _slanted(columns)),
+    )
     lines = 0.5 if values.numel() <= 400 else 0.0  # lines between very many cells would hide them
     how: Style = {"square": texts is None and values.numel() <= 1024, "linewidths": lines}
     if texts is not None:
@@ -209,6 +215,11 @@ def grid(
     ax.set(xlabel=literal(xlabel), ylabel=literal(ylabel))
     set_title(ax, title, own)
     return figure_of(ax)
+
+
+def _slanted(columns: Sequence[str]) -> float:
+    """The height in inches of the labels above the columns, beyond that of a short word."""
+    return 0.05 * max(0, min(40, max(map(len, columns), default=0)) - 3)
 
 
 def _written(numbers: np.ndarray, dtype: torch.dtype) -> np.ndarray | bool:

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-import random
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from seqlearn.data import corpus
 from seqlearn.data.batches import pad
 from seqlearn.exercises import lesson11
 from seqlearn.grammar import noun_phrases, write_pairs
+from seqlearn.grammar.lexicon import NAMES, NOUNS
 from seqlearn.nn.recording import edit_attention
 from seqlearn.reading import ablate, choice_accuracy, hit_rate, in_heads, rollout, uniform
 from seqlearn.translator import Translator
@@ -20,21 +21,21 @@ from seqlearn.translator import Translator
 # ---- 11.1 ----
 
 
-def right_scores(weights, places):
+def right_scores(weights, wanted):
     best = weights.argmax(-1)
-    return torch.stack([torch.isin(best[:, row], torch.tensor(columns)) for row, columns in places]).float().mean(0)
+    return torch.stack([torch.isin(best[:, row], torch.tensor(columns)) for row, columns in wanted]).float().mean(0)
 
 
 def by_rule(rule):
     """Shares by a rule over (row of weights, wanted columns)."""
-    return lambda weights, places: torch.tensor(
-        [sum(float(rule(head[row], columns)) for row, columns in places) / len(places) for head in weights]
+    return lambda weights, wanted: torch.tensor(
+        [sum(float(rule(head[row], columns)) for row, columns in wanted) / len(wanted) for head in weights]
     )
 
 
-def changes_places(weights, places):
-    answer = right_scores(weights, places)
-    places.pop()
+def changes_wanted(weights, wanted):
+    answer = right_scores(weights, wanted)
+    wanted.pop()
     return answer
 
 
@@ -43,32 +44,32 @@ WRONG_SCORES = [
     (by_rule(lambda row, columns: row.argmax() == columns[0]), "only the first of the wanted columns"),
     (by_rule(lambda row, columns: row.argmax() == columns[-1]), "only the last of the wanted columns"),
     (by_rule(lambda row, columns: row[columns].sum() > 0.5), "more than half"),
-    (lambda weights, places: right_scores(weights, places) * len(places), "these are counts"),
-    (lambda weights, places: right_scores(weights, places) * len(places) / weights.shape[1], "not by all rows"),
+    (lambda weights, wanted: right_scores(weights, wanted) * len(wanted), "these are counts"),
+    (lambda weights, wanted: right_scores(weights, wanted) * len(wanted) / weights.shape[1], "not by all rows"),
     (lambda *args: 1 - right_scores(*args), "the shares of misses"),
     (lambda *args: right_scores(*args).mean().expand(len(args[0])), "thrown together"),
     (
-        lambda weights, places: (
-            torch.stack([torch.isin(weights.argmax(-2)[:, row], torch.tensor(columns)) for row, columns in places])
+        lambda weights, wanted: (
+            torch.stack([torch.isin(weights.argmax(-2)[:, row], torch.tensor(columns)) for row, columns in wanted])
             .float()
             .mean(0)
         ),
         "largest weight of each *column*",
     ),
     (
-        lambda weights, places: right_scores(weights.mean(0, keepdim=True), places).expand(len(weights)),
+        lambda weights, wanted: right_scores(weights.mean(0, keepdim=True), wanted).expand(len(weights)),
         "of the heads first",
     ),
-    (lambda weights, places: right_scores(weights, list(enumerate(c for _, c in places))), "the rows 0, 1, 2"),
-    (lambda weights, places: right_scores(weights, [*dict(places).items()]), "a row that comes twice counts twice"),
+    (lambda weights, wanted: right_scores(weights, list(enumerate(c for _, c in wanted))), "the rows 0, 1, 2"),
+    (lambda weights, wanted: right_scores(weights, [*dict(wanted).items()]), "a row that comes twice counts twice"),
     (by_rule(lambda row, columns: bool(set(row.topk(2).indices.tolist()) & set(columns))), "the *two* largest weights"),
-    (lambda weights, places: right_scores(weights[:2], places), "should have shape (3,); yours: (2,)"),
-    (lambda weights, places: torch.stack([right_scores(weights, places)[i] for i in range(3)]), "your code stopped"),
+    (lambda weights, wanted: right_scores(weights[:2], wanted), "should have shape (3,); yours: (2,)"),
+    (lambda weights, wanted: torch.stack([right_scores(weights, wanted)[i] for i in range(3)]), "your code stopped"),
     (lambda *args: right_scores(*args).mean(), "should have shape (3,); yours: ()"),
     (lambda *args: right_scores(*args).tolist(), "return a tensor; yours is of type list"),
     (lambda *args: torch.full((3,), 0.123), "the shares should be"),
-    (changes_places, "`places` has changed"),
-    (lambda weights, places: weights @ weights, "your code stopped with RuntimeError"),
+    (changes_wanted, "`wanted` has changed"),
+    (lambda weights, wanted: weights @ weights, "your code stopped with RuntimeError"),
 ]
 
 
@@ -293,32 +294,32 @@ def read(layer_and_head, percent, capsys):
 @pytest.mark.parametrize(
     ("layer_and_head", "percent", "diagnosis"),
     [
-        ((0, 2), 83.3, "looks at the *noun*"),
-        ((3, 1), 83.3, "the layer comes first"),
-        ((2, 4), 83.3, "counted from 0"),
-        ((1, 0), 83.3, "has a larger number"),
-        (3, 83.3, "two numbers in brackets"),
+        ((0, 2), 51.7, "looks at the *noun*"),
+        ((0, 1), 51.7, "looks at the *noun*"),
+        ((3, 1), 51.7, "the layer comes first"),
+        ((2, 4), 51.7, "counted from 0"),
+        ((1, 0), 51.7, "has a larger number"),
+        ((1, 1), 51.7, "has a larger number"),
+        (3, 51.7, "two numbers in brackets"),
         (
             ("1", "3"),
-            83.3,
+            51.7,
             "give two numbers in brackets for 1, the layer and the head, such as (0, 3); yours is of type str",
         ),
         ((1, 3), math.nan, "give a number of percent for 2; yours is nan"),
         ((1, 3), None, "2 is still to come"),
-        ((1, 3), "83", "of type str"),
-        ((1, 3), 0.83, "give percent"),
-        ((1, 3), 80, "the row *all four*."),
-        ((1, 3), 79.5, "causal *1.3* in place of 1.2"),
-        ((1, 3), 83.5, "the row *all four* in the column *because, ablate*"),
-        ((1, 3), 16.7, "what is *lost*"),
-        ((1, 3), 91.8, "the column *uniform*"),
-        ((1, 3), 92.0, "the row *all four* in the column *uniform*"),
-        ((1, 3), 91.0, "the column *because, uniform* of the right row"),
-        ((1, 3), 95.5, "in a column of *because*"),
-        ((1, 3), 90.3, "the construction *because*"),
-        ((1, 3), 95.2, "causal 1.2 is still there"),
-        ((1, 3), 50, "50 is not in this row and column. The picture is in section 8"),
-        ((1, 3), 85, "85 is not in this row and column"),
+        ((1, 3), "52", "of type str"),
+        ((1, 3), 0.517, "give percent"),
+        ((1, 3), 48.3, "what is *lost*"),
+        ((1, 3), 92.3, "causal 1.0 is still there"),
+        ((1, 3), 99.3, "encoder 1.3 is still there"),
+        ((1, 3), 95.3, "the 7 other causal heads"),
+        ((1, 3), 44, "cross 0.1, 0.2"),
+        ((1, 3), 85.3, "the column *uniform* of the right row"),
+        ((1, 3), 78, "the column *because, ablate*"),
+        ((1, 3), 78.7, "the column *because, uniform*"),
+        ((1, 3), 50, "50 is not in this row and column. The table is in section 8"),
+        ((1, 3), 83.3, "83.3 is not in this row and column"),
     ],
 )
 def test_wrong_readings(layer_and_head, percent, diagnosis, capsys):
@@ -327,7 +328,7 @@ def test_wrong_readings(layer_and_head, percent, diagnosis, capsys):
 
 
 def test_right_readings(capsys):
-    for answer, percent in (((1, 3), 83.3), ([1, 3], 83.3), ((1, 3), 83), ((1.0, np.int64(3)), torch.tensor(83.3))):
+    for answer, percent in (((1, 3), 51.7), ([1, 3], 51.67), ((1, 3), 52), ((1.0, np.int64(3)), torch.tensor(51.7))):
         assert read(answer, percent, capsys) == "Exercise 11.4: right!\n"
     assert read(None, None, capsys) == "Exercise 11.4: not tried yet.\n"
 
@@ -335,6 +336,7 @@ def test_right_readings(capsys):
 # ---- What the pictures show: stated anew, with other sentences where the lesson has made its choice ----
 
 OTHER = dict(zip("le la il elle ils elles".split(), "la le elle il elles ils".split(), strict=True))
+PEOPLE = {"person", "name"}
 LAYERS = {"encoder": "encoder.blks.block{}.attention", "causal": "decoder.blks.block{}.attention1"}
 LAYERS["cross"] = "decoder.blks.block{}.attention2"
 
@@ -369,14 +371,52 @@ def question(attention, pair):
 
 
 def test_who_finds_the_antecedent(translator, parts):
-    right = {}
-    for name, kind in (("object-pronoun", "encoder"), ("because", "encoder"), ("because", "cross")):
+    for name, least in (("object-pronoun", 0.84), ("because", 0.89)):
         pairs = with_pronoun(translator, parts.test, name)
-        maps = translator.attend_all(pairs, kind)
-        right[name, kind] = choice_accuracy(maps, [question(*each) for each in zip(maps, pairs, strict=True)])
-    assert int(right["object-pronoun", "encoder"].argmax()) == 0 and right["object-pronoun", "encoder"][0, 0] > 0.88
-    assert int(right["because", "cross"].argmax()) == 6 and right["because", "cross"][1, 2] > 0.78
-    assert right["because", "encoder"].max() < 0.65
+        maps = translator.attend_all(pairs, "encoder")
+        right = choice_accuracy(maps, [question(*each) for each in zip(maps, pairs, strict=True)])
+        assert int(right.argmax()) == 7 and right[1, 3] > least
+        maps = translator.attend_all(pairs, "cross")
+        assert choice_accuracy(maps, [question(*each) for each in zip(maps, pairs, strict=True)]).max() < 0.6
+
+
+def test_the_guessers_of_the_lesson(translator, parts):
+    """Written anew: a guesser by number and kind of noun, and one by word, counted on train; on test, with a choice."""
+    nouns = {form.lower(): (noun, number) for noun in (*NOUNS, *NAMES) for number, form in enumerate(noun.english)}
+
+    def asked(pair):
+        words, fact = translator.source.tokenizer.tokenize(pair.source), pair.antecedents[0]
+        before = [phrase.noun for phrase in noun_phrases(words) if phrase.noun < fact.source]
+        return words[fact.source], [words[position] for position in before], before.index(fact.source_noun)
+
+    def fits(pronoun, word):
+        kinds, number = set(nouns[word][0].kinds), nouns[word][1]
+        return number == (pronoun != "it") and "place" not in kinds and not (pronoun == "it" and kinds & PEOPLE)
+
+    meant, seen = Counter(), Counter()
+    for name in ("object-pronoun", "because"):
+        for pronoun, before, right in map(asked, with_pronoun(translator, parts.train, name)):
+            seen.update((pronoun, word) for word in before)
+            meant[pronoun, before[right]] += 1
+    for name, n, with_choice, by_rule_all, by_word, by_rule_choice in (
+        ("object-pronoun", 170, 58, 0.95, 0.95, 0.84),
+        ("because", 204, 143, 0.61, 0.70, 0.46),
+    ):
+        questions = [asked(pair) for pair in with_pronoun(translator, parts.test, name)]
+        rule = [
+            max((i for i, word in enumerate(before) if fits(pronoun, word)), default=len(before) - 1) == right
+            for pronoun, before, right in questions
+        ]
+        words = [
+            max(range(len(before)), key=lambda i: (meant[pronoun, before[i]] / max(1, seen[pronoun, before[i]]), i))
+            == right
+            for pronoun, before, right in questions
+        ]
+        choice = [sum(fits(pronoun, word) for word in before) > 1 for pronoun, before, _ in questions]
+        assert (len(questions), sum(choice)) == (n, with_choice)
+        assert sum(rule) / n == pytest.approx(by_rule_all, abs=0.01)
+        assert sum(words) / n == pytest.approx(by_word, abs=0.01)
+        assert sum(itertools.compress(rule, choice)) / with_choice == pytest.approx(by_rule_choice, abs=0.01)
 
 
 def test_the_reading_of_the_articles_is_that_of_the_model(translator, parts):
@@ -419,53 +459,50 @@ def asked_of(translator, parts, seed, count):
     return [(pair, place) for pair, place in asked if tokenize(pair.target)[place] in OTHER][:600]
 
 
-ROADS = [("encoder", 0, 0), ("encoder", 0, 3), ("causal", 1, 2)]
+FIRST, SECOND = ("encoder", 1, 3), ("causal", 1, 0)
+AT_ARTICLES = [("cross", 0, 1), ("cross", 0, 2)]
+OTHER_CAUSAL = [("causal", *at) for at in itertools.product(range(2), range(4)) if at != (1, 0)]
 
 
 def test_the_reading_of_the_table_is_that_of_the_model(translator, parts):
     """Exercise 11.4, second part, on the lesson's own sentences."""
     asked = asked_of(translator, parts, seed=12, count=11_000)
-    low, high = lesson11.LEFT
     assert len(asked) == 600
-    assert low < 100 * without(translator, asked, ROADS) < high
+    low, high = lesson11.LEFT
+    assert low < 100 * without(translator, asked[300:], [FIRST, SECOND]) < high
     others = {
-        "row *all four*": ([*ROADS, ("cross", 1, 2)], ablate),
-        "*1.3* in place": ([*ROADS[:2], ("causal", 1, 3)], ablate),
-        "column *uniform* of": (ROADS, uniform),
-        "still there": (ROADS[:2], ablate),
+        "causal 1.0 is still there": ([FIRST], ablate),
+        "encoder 1.3 is still there": ([SECOND], ablate),
+        "7 other causal heads": ([FIRST, *OTHER_CAUSAL], ablate),
+        "cross 0.1, 0.2": ([FIRST, *AT_ARTICLES], ablate),
+        "column *uniform* of": ([FIRST, SECOND], uniform),
     }
     for name, (heads, how) in others.items():
-        share = 100 * without(translator, asked, heads, how)
+        share = 100 * without(translator, asked[300:], heads, how)
         readings = [what for what, (low, high) in lesson11.OTHER_READINGS.items() if low <= share <= high]
-        assert len(readings) == 1 and name in readings[0], name
+        assert len(readings) == 1 and name in readings[0], (name, share)
 
 
-def test_two_roads_on_other_sentences_than_the_lessons(translator, parts):
+def test_two_paths_on_other_sentences_than_the_lessons(translator, parts):
     asked = asked_of(translator, parts, seed=21, count=6_000)
     assert without(translator, asked, []) > 0.98
-    assert all(without(translator, asked, [head]) > 0.97 for head in ROADS)
-    assert without(translator, asked, ROADS) < 0.9
-    dice = random.Random(1)
-    for _ in range(2):
-        others = [("encoder", layer, head) for layer, head in dice.sample([(0, 1), (0, 2), (1, 0), (1, 1), (1, 2)], 2)]
-        assert without(translator, asked, [*others, ("causal", 1, dice.choice([0, 1, 3]))]) > 0.95
-    layer_1 = [("causal", 1, head) for head in range(4)]
-    assert without(translator, asked, [*layer_1, ("encoder", 0, 1), ("encoder", 0, 2)]) > 0.95
-    assert without(translator, asked, [*layer_1, *ROADS[:2]]) < 0.65
+    assert 0.88 < without(translator, asked, [FIRST]) < 0.96
+    assert without(translator, asked, [SECOND]) > 0.97
+    assert without(translator, asked, [FIRST, SECOND]) < 0.62
+    assert without(translator, asked, [FIRST, *OTHER_CAUSAL]) > 0.9
+    assert without(translator, asked, [FIRST, *AT_ARTICLES]) < 0.6
+    assert without(translator, asked, [FIRST, ("cross", 0, 0), ("cross", 0, 3)]) > 0.75
 
 
-def test_the_second_road_has_a_head_that_does_not_find_the_noun(translator, parts):
-    """With the encoder's pair cut, causal 1.3 is needed as much as 1.2, and no other causal head is."""
-    asked = asked_of(translator, parts, seed=21, count=6_000)
-    for layer, head in itertools.product(range(2), range(4)):
-        left = without(translator, asked, [*ROADS[:2], ("causal", layer, head)])
-        assert left < 0.88 if (layer, head) in ((1, 2), (1, 3)) else left > 0.9, (layer, head)
-    assert without(translator, asked, [*ROADS[:2], ("causal", 1, 2), ("causal", 1, 3)]) < 0.65
-    assert without(translator, asked, [*ROADS[:2], ("causal", 1, 0), ("causal", 1, 1)]) > 0.85
-    pairs = with_pronoun(translator, parts.valid, "object-pronoun")
+def test_the_second_path_looks_at_the_step_that_writes_the_article(translator, parts):
+    """Asked when the noun phrase was read, causal 1.0 is poor; asked when it was about to be written, it is good."""
+    pairs = with_pronoun(translator, parts.test, "object-pronoun")
     maps = translator.attend_all(pairs, "causal")
-    shares = choice_accuracy(maps, [in_french(*each) for each in zip(maps, pairs, strict=True)])
-    assert shares[1, 2] > 0.8 and shares[1, 3] < 0.4
+    questions = [in_french(*each) for each in zip(maps, pairs, strict=True)]
+    assert choice_accuracy(maps, questions)[1, 0] < 0.6
+    written = [(row, [[min(each) - 1] for each in columns], right) for row, columns, right in questions]
+    shares = choice_accuracy(maps, written)
+    assert int(shares.argmax()) == 4 and shares[1, 0] > 0.8
 
 
 def in_french(attention, pair):
@@ -478,7 +515,7 @@ def in_french(attention, pair):
 
 def test_the_rule_for_noun_phrases_agrees_with_the_notes_of_the_corpus(translator, parts):
     facts = [(pair, fact) for pair in parts.train for fact in pair.antecedents]
-    assert len(facts) == 12_368
+    assert len(facts) == 12_382
     for pair, fact in facts:
         phrases = noun_phrases(translator.source.tokenizer.tokenize(pair.source))
         assert fact.source_article in [phrase.article for phrase in phrases if phrase.noun == fact.source_noun], pair

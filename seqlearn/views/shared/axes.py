@@ -33,9 +33,12 @@ def set_title(ax: Axes, title: str, own: bool) -> None:
     """
     label, figure = ax.set_title(literal(title), loc="left"), figure_of(ax)
     wide = 0.1 + label.get_window_extent().width / figure.dpi
+    square = ax.get_aspect() != "auto"
+    if own and square and wide + 1.0 < figure.get_figwidth():
+        figure.draw_without_rendering()  # the layout of square cells is right when it is made the second time
     if not own or wide + 1.0 < figure.get_figwidth():
         return
-    if ax.get_aspect() != "auto":
+    if square:
         ax.set_anchor("W")
     figure.set_figwidth(min(wide + 1.0, COLUMN))
     figure.draw_without_rendering()

@@ -44,7 +44,8 @@ def any_script(draw: Callable[Given, Made]) -> Callable[Given, Made]:
 
     @functools.wraps(draw)
     def with_settings(*args: Given.args, **kwargs: Given.kwargs) -> Made:
-        settings: dict[RcKeyType, Any] = {**course_style(), "font.family": families(), **SETTINGS}
+        settings: dict[RcKeyType, Any] = {}  # Any: as rcParams holds values
+        settings |= {**course_style(), "font.family": families(), **SETTINGS}
         before: dict[RcKeyType, object] = {name: matplotlib.rcParams[name] for name in settings}
         matplotlib.rcParams.update(settings)
         try:
