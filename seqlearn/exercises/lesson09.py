@@ -10,7 +10,8 @@ from torch import Tensor
 from .checking import Wrong, avoids, called, check, has_dtype, has_shape, matches, number
 from .plain import shown, table
 
-LOWEST = (8, 25)  # epochs between which the reading of exercise 9.4 is right
+LOWEST = (8, 20)  # epochs between which the reading of exercise 9.4 is right
+LOWEST_OF_GRU = (21, 36)  # those of the panel beside it
 
 
 @check("9.1", section="3. Batch norm and layer norm")
@@ -105,10 +106,13 @@ def _norm_mistakes(x: Tensor, gain: Tensor, shift: Tensor, eps: float) -> list[t
 @check("9.2", section="7. Who may look at whom")
 def check_decoder_mask(decoder_mask: Callable[..., Tensor]) -> None:
     """Try out `decoder_mask(lengths, steps)` -> (batch, steps, steps), True = may be attended."""
-    for lengths, steps in (([4, 2, 3], 4), ([1, 5], 5), ([3, 3, 3], 3), ([2, 1], 4)):
+    for lengths, steps in (([4, 2, 3, 1], 4), ([1, 5], 5), ([4, 2, 3], 4), ([3, 3, 3], 3), ([2, 1], 4)):
         mask = called(decoder_mask, torch.tensor(lengths), steps)
         batch, longest = len(lengths), max(lengths)
         has_shape(mask, (batch, steps, steps), "mask, (batch, steps, steps),", {
+            (steps, steps): "each sentence has a mask of its own: bring the lengths to the shape (batch, 1, 1), with "
+                "`lengths[:, None, None]`.",
+            (batch, 1, steps): "this hides padding only: a word still sees what comes later. Join both rules with `&`.",
             (batch, 1, steps, steps): "leave the axis of heads out: the layer adds it.",
             (batch, longest, longest): f"the mask is {steps} wide, `steps`, and not as wide as the longest sentence.",
         })  # fmt: skip
@@ -241,7 +245,7 @@ WRONG_BLOCKS = [
 ]  # fmt: skip
 
 
-@check("9.4", section="18. Learned by heart (optional)")
+@check("9.4", section="C. Learned by heart")
 def check_lowest_epoch(epoch: object) -> None:
     """Where the curve of the new pairs is lowest, read off the picture of the stored runs (Transformer)."""
     epoch = number(epoch, "give a number of epochs")
@@ -249,11 +253,13 @@ def check_lowest_epoch(epoch: object) -> None:
     if epoch < 1 or epoch > 200:
         raise Wrong("the Transformer's axis goes from 1 to 200 epochs.")
     if epoch > 150:
-        raise Wrong("there the *blue* line is lowest, the training pairs; you want the dashed one, the new pairs.")
+        raise Wrong("there the line of the *training* pairs is lowest; you want the other one, the new pairs.")
+    if LOWEST_OF_GRU[0] <= epoch <= LOWEST_OF_GRU[1]:
+        raise Wrong(f"around epoch {epoch:g} the GRU is lowest, the panel on the left; you want the one on the right.")
     if epoch > high:
-        raise Wrong(f"at epoch {epoch:g} the dashed line is on its way up already: its lowest point is further left.")
+        raise Wrong(f"at epoch {epoch:g} the line is on its way up already: its lowest point is further left.")
     if epoch < low:
-        raise Wrong(f"at epoch {epoch:g} the dashed line is still falling: go a little to the right.")
+        raise Wrong(f"at epoch {epoch:g} the line is still falling: go a little to the right.")
 
 
 @check("9.5", section="1. A small network at every position")

@@ -115,8 +115,10 @@ def all_heads(attention: AttentionMap, *, title: str = "", limits: tuple[float, 
     right = left + (wide + 0.12) * heads - 0.12
     margins = {"left": left / size[0], "right": right / size[0], "wspace": 0.12 / wide}
     margins |= {"bottom": below / size[1], "top": 1 - above / size[1], "hspace": 0.32 / high}
-    # The margins are computed here, because a layout engine needs seconds for 144 panels.
-    figure, panels = plt.subplots(layers, heads, figsize=size, squeeze=False, gridspec_kw=margins, layout="none")
+    # The margins are computed here, because a layout engine needs seconds for 144 panels. With `layout="none"`,
+    # matplotlib would take the engine of the style when it saves the figure a second time.
+    figure, panels = plt.subplots(layers, heads, figsize=size, squeeze=False, gridspec_kw=margins, layout="constrained")
+    figure.set_layout_engine("none")
     for (layer, head), ax in np.ndenumerate(panels):
         _panel(ax, attention, layer, head, limits)
         name = f"layer {layer}, head {head}" if not narrow else f"head {head}" if layer == 0 else ""

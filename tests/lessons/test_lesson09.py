@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from statistics import mean
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -46,6 +47,11 @@ def by_sum(x, gain, shift, eps):
 def by_distance(x, gain, shift, eps):
     away = x - x.mean(-1, keepdim=True)
     return gain * away / (away.abs().mean(-1, keepdim=True) + eps) + shift
+
+
+def by_moments(x, eps):
+    """One over the standard deviation; the variance is the mean of the squares minus the square of the mean."""
+    return ((x**2).mean(-1, keepdim=True) - x.mean(-1, keepdim=True) ** 2 + eps).rsqrt()
 
 
 WRONG_NORMS = [
@@ -104,6 +110,7 @@ def test_wrong_norms(answer, diagnosis, capsys):
     [
         right_norm,
         lambda x, gain, shift, eps: right_norm(x.float(), gain.float(), shift.float(), eps),
+        lambda x, gain, shift, eps: torch.addcmul(shift, gain, (x - x.mean(-1, True)) * by_moments(x, eps)),
     ],
 )
 def test_right_norms(answer, capsys):
@@ -143,7 +150,13 @@ WRONG_MASKS = [
     (lambda lengths, steps: right_mask(lengths + 1, steps), "one position of padding can be seen"),
     (lambda *args: right_mask(*args).float(), "the mask should be torch.bool; yours: torch.float32"),
     (lambda *args: right_mask(*args)[:, None], "leave the axis of heads out"),
-    (lambda *args: right_mask(*args)[0], "(batch, steps, steps), should have shape (3, 4, 4); yours: (4, 4)"),
+    (lambda *args: right_mask(*args)[0], "each sentence has a mask of its own"),
+    (lambda *args: right_mask(*args)[:1], "(batch, steps, steps), should have shape (4, 4, 4); yours: (1, 4, 4)"),
+    (
+        lambda lengths, steps: (torch.arange(steps) < lengths[:, None]) & torch.ones(steps, steps).tril().bool(),
+        "with `lengths[:, none, none]`",
+    ),
+    (lambda lengths, steps: (torch.arange(steps) < lengths[:, None])[:, None], "this hides padding only"),
     (lambda lengths, steps: right_mask(lengths, int(lengths.max())), "is 4 wide, `steps`, and not as wide as"),
     (from_parts(lambda keys, queries, past: queries & keys & past), "emptied the *rows* of padding"),
     (lambda lengths, steps: right_mask(lengths.flip(0), steps), "and yours says"),
@@ -157,8 +170,18 @@ def test_wrong_masks(answer, diagnosis, capsys):
     assert said.startswith("Exercise 9.2: not yet.") and diagnosis.lower() in said.lower()
 
 
-def test_right_mask(capsys):
-    assert said_by(lesson09.check_decoder_mask, right_mask, capsys) == "Exercise 9.2: right!\n"
+def entry_by_entry(lengths, steps):
+    rows = [[[k < n and k <= q for k in range(steps)] for q in range(steps)] for n in lengths.tolist()]
+    return torch.tensor(rows)
+
+
+def with_tril(lengths, steps):
+    return torch.stack([torch.ones(steps, steps).bool().tril() & (torch.arange(steps) < n) for n in lengths])
+
+
+@pytest.mark.parametrize("answer", [right_mask, entry_by_entry, with_tril])
+def test_right_masks(answer, capsys):
+    assert said_by(lesson09.check_decoder_mask, answer, capsys) == "Exercise 9.2: right!\n"
 
 
 @pytest.mark.parametrize(("answer", "diagnosis"), lesson09.WRONG_BLOCKS)
@@ -188,6 +211,21 @@ def test_other_wrong_blocks(answer, diagnosis, capsys):
     assert diagnosis.lower() in said_by(lesson09.check_pre_norm_block, answer, capsys).lower()
 
 
+def in_two_steps(x, attention, ffn, norm1, norm2):
+    y = norm1(x)
+    y = attention(y, y, y) + x
+    return torch.add(ffn(norm2(y)), y)
+
+
+def in_one_line(x, attention, ffn, norm1, norm2):
+    return (z := x + attention(*[norm1(x)] * 3)) + ffn(norm2(z))
+
+
+@pytest.mark.parametrize("answer", [in_two_steps, in_one_line])
+def test_right_blocks(answer, capsys):
+    assert said_by(lesson09.check_pre_norm_block, answer, capsys) == "Exercise 9.3: right!\n"
+
+
 def test_the_packages_block_is_right(capsys):
     """The check's idea of pre-norm is that of the package, with its parts put in."""
 
@@ -208,9 +246,12 @@ def test_the_packages_block_is_right(capsys):
 @pytest.mark.parametrize(
     ("answer", "diagnosis"),
     [
-        (200, "there the *blue* line is lowest"),
+        (200, "there the line of the *training* pairs is lowest"),
         (40, "on its way up already"),
+        (27, "around epoch 27 the gru is lowest, the panel on the left"),
+        (np.float64(22.0), "around epoch 22 the gru is lowest"),
         (2, "still falling"),
+        (201, "from 1 to 200 epochs"),
         (0, "from 1 to 200 epochs"),
         (float("nan"), "yours is nan"),
         ("15", "of type str"),
@@ -222,21 +263,26 @@ def test_wrong_readings_of_the_curve(answer, diagnosis, capsys):
     assert said.startswith("Exercise 9.4: not yet.") and diagnosis.lower() in said.lower()
 
 
+@pytest.mark.parametrize("answer", [14, 12.0, np.int64(15), np.float64(16), torch.tensor(14)])
+def test_right_readings_of_the_curve(answer, capsys):
+    assert said_by(lesson09.check_lowest_epoch, answer, capsys) == "Exercise 9.4: right!\n"
+
+
 def runs(name, label):
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((STORED / name).glob("*.json"))]
     return [run for run in found if run["label"] == label]
 
 
-def test_the_reading_is_that_of_the_stored_runs(capsys):
-    curve = [
-        mean(losses) for losses in zip(*(run["new losses"] for run in runs("memorise", "Transformer")), strict=True)
-    ]
+@pytest.mark.parametrize(
+    ("label", "span"), [("Transformer", lesson09.LOWEST), ("GRU with attention", lesson09.LOWEST_OF_GRU)]
+)
+def test_the_readings_are_those_of_the_stored_runs(label, span):
+    """The lowest epoch is in the span, and on both sides of it the curve can be seen to be higher."""
+    curve = [mean(losses) for losses in zip(*(run["new losses"] for run in runs("memorise", label)), strict=True)]
     lowest = min(range(len(curve)), key=curve.__getitem__) + 1
-    low, high = lesson09.LOWEST
+    low, high = span
     assert low <= lowest <= high
-    assert said_by(lesson09.check_lowest_epoch, lowest, capsys) == "Exercise 9.4: right!\n"
-    assert min(curve[: low - 1]) > curve[lowest - 1] + 0.03, "to the left, the curve can be seen to be higher"
-    assert min(curve[high:]) > curve[lowest - 1] + 0.03, "and to the right"
+    assert min(curve[: low - 1]) > curve[lowest - 1] + 0.03 and min(curve[high:]) > curve[lowest - 1] + 0.03
 
 
 def right_count(d, f):
@@ -268,6 +314,18 @@ def right_count(d, f):
 def test_wrong_counts(answer, diagnosis, capsys):
     said = said_by(lesson09.check_block_parameters, answer, capsys)
     assert said.startswith("Exercise 9.5: not yet.") and diagnosis in said.lower()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda d, f: float(4 * d**2 + d * f + f * d + f + d + 2 * (d + d)),
+        lambda d, f: np.int64(right_count(d, f)),
+        lambda d, f: sum(weight.numel() for weight in TransformerEncoderBlock(d, f, 1).parameters()),
+    ],
+)
+def test_right_counts(answer, capsys):
+    assert said_by(lesson09.check_block_parameters, answer, capsys) == "Exercise 9.5: right!\n"
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -320,7 +378,7 @@ def test_what_the_stored_runs_say_of_the_curriculum():
 
 
 def test_what_the_lesson_says_of_learning_by_heart():
-    """Section 18: d2l's losses are reached without dropout, most sources are known, and hardly any new one is right."""
+    """Appendix C: d2l's losses are reached without dropout, most sources are known, and hardly any new one is right."""
     for label, reached_in_training in (("GRU with attention", False), ("Transformer", True)):
         found = runs("memorise", label)
         assert [run["seed"] for run in found] == [0, 1, 2]
