@@ -24,7 +24,7 @@ MISREAD = [
 ]
 
 
-@check("3.1", section="7. The width: how far to listen")
+@check("3.1", section="7. The width: how far a key reaches")
 def check_held_out_error(held_out_error: object) -> None:
     """The height of the held-out curve of the picture at a width of 2 hours."""
     error = number(held_out_error)
