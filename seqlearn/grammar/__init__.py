@@ -21,6 +21,7 @@ How a sentence comes about: `writer` makes a `Draft` with seeded dice and draws 
 `writer.CONSTRUCTIONS`. The function of the construction chooses words by the dice, builds phrases from them and appends
 these to the English and the French side of the draft. It returns the punctuation mark. `Draft.finish` then links the
 tokens, notes the antecedents, writes both texts and returns a `Pair`.
+`write_pairs` leaves out a draft that contradicts or repeats itself (the sad hero is happy; Olga says that Olga sings).
 
 A new construction is a function in one of the three modules of sentences and a line in `writer.CONSTRUCTIONS`. But the
 corpus is frozen: trained models, scores and stored outputs depend on every pair, and a test checks the hash of all.

@@ -127,15 +127,15 @@ def dress(
     if "name" in noun.kinds:
         return noun_phrase(draft, noun)
     own = _own(subject, noun)
-    plural = not noun.mass and not single and draft.chance(0.18)
+    plural = not noun.single and not single and draft.chance(0.18)
     if "family" in noun.kinds:
         return noun_phrase(draft, noun, own or draft.pick(("my", "his", "her", "our")), plural)
     determiner, owner, roll = "the", None, draft.roll()
     if roll < 0.28 and not definite:
-        determiner, plural = ("any", not noun.mass) if negated else ("a", plural)
+        determiner, plural = ("any", not noun.single) if negated else ("a", plural)
     elif roll < 0.36:
         determiner = "this"
-    elif roll < 0.42 and not (definite or noun.mass or negated or single):
+    elif roll < 0.42 and not (definite or noun.single or negated or single):
         determiner, plural = draft.pick(FEW), True
     elif roll < 0.52 and own:
         determiner = own

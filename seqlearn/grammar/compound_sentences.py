@@ -76,6 +76,7 @@ def two_clauses(draft: Draft) -> str:
             one = say_clause(draft, False, 0, states=0)
         draft.say(",", ",")
         say_clause(draft, False, 0, states=0, besides=one, more=True)
+        draft.sensible &= draft.english[-1][0] not in ("today", "day")  # the first clause has said when
     elif roll < 0.84:
         say_clause(draft, past, besides=say_opinion(draft), more=True)
     else:
@@ -198,7 +199,7 @@ def relative(draft: Draft) -> str:
 
 def _head(draft: Draft, noun: Noun) -> Phrase:
     """A noun phrase that a relative clause may follow: with the or this, rarely with an adjective."""
-    plural = not noun.mass and draft.chance(0.2)
+    plural = not noun.single and draft.chance(0.2)
     adjectives = choose_adjectives(draft, noun, neutral=True) if draft.chance(0.15) else ()
     return noun_phrase(draft, noun, draft.pick(("the", "the", "the", "this")), plural, adjectives)
 

@@ -72,11 +72,16 @@ class Phrase(NamedTuple):
         """Whether the phrase mentions this noun, as the head or as the partner."""
         return noun is not None and noun in (self.noun, self.partner)
 
+    def says(self, *words: str) -> bool:
+        """Whether one of these English words is in the phrase."""
+        return any(word in words for word, *_ in self.english)
+
 
 class Draft:
     """A sentence under construction: dice to choose with, the tokens so far, and the nouns and pronouns among them.
 
     `add` appends tokens, `put` a phrase, `say` words, and `join` a preposition with its phrase. `finish` makes a pair.
+    `sensible` turns False when the sentence contradicts or repeats itself: `write_pairs` leaves such a pair out.
 
     Args:
         roll: draws a number in [0, 1). All choices come from it, so that equal numbers give equal sentences.
@@ -89,8 +94,9 @@ class Draft:
         self.inverted = ambiguous and self.chance(0.4)
         self.english: list[Token] = []
         self.french: list[Token] = []
-        self.heads: list[int] = []  # the concepts of the nouns made for this sentence, said or not
+        self.heads: dict[int, Noun] = {}  # the nouns made for this sentence by their concepts, said or not
         self.pronouns: list[tuple[int, Phrase]] = []  # the concept of a pronoun, and the phrase that it stands for
+        self.sensible = True
         self._concepts = 0
 
     def concept(self) -> int:
@@ -132,6 +138,8 @@ class Draft:
         """Close the sentence with a punctuation mark and make it a pair."""
         self.say(mark, mark)
         english, french = _positions(self.english), _positions(self.french)
+        said = [noun for head, noun in self.heads.items() if head in english]
+        self.sensible &= len(said) == len(set(said))  # Olga thinks that Olga is tired
         links = {(i, j) for concept, positions in french.items() for j in positions for i in english.get(concept, ())}
         antecedents = (
             self._antecedent(pronoun, phrase, english, french)
@@ -150,14 +158,14 @@ class Draft:
         self, pronoun: int, phrase: Phrase, english: dict[int, list[int]], french: dict[int, list[int]]
     ) -> Antecedent:
         """The positions of a pronoun and of the phrase that it stands for, from the positions of all concepts."""
-        start, noun = english[pronoun][0], english[phrase.head][0]
+        start, noun, target_noun = english[pronoun][0], english[phrase.head][0], french[phrase.head][0]
         before = [english[head][0] for head in self.heads if head in english and english[head][0] < start]
         articles = None, None
         if phrase.determiner:
-            articles = english[phrase.determiner][0], french[phrase.determiner][0]
-        return Antecedent(
-            start, noun, french[pronoun][0], french[phrase.head][0], *articles, nearest=noun == max(before)
-        )
+            # Of "de la soupe" it is the "la", which shows the gender. In "le chat de Marie" the "de" comes too late.
+            article = max(position for position in french[phrase.determiner] if position < target_noun)
+            articles = english[phrase.determiner][0], article
+        return Antecedent(start, noun, french[pronoun][0], target_noun, *articles, nearest=noun == max(before))
 
 
 def _positions(tokens: Sequence[Token]) -> dict[int, list[int]]:

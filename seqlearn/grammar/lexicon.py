@@ -18,9 +18,14 @@ class Noun(NamedTuple):
     kinds: tuple[str, ...]
 
     @property
-    def mass(self) -> bool:
-        """Whether it has no plural: water, the garden, Tom."""
+    def single(self) -> bool:
+        """Whether it has no plural here: water, the garden, Tom."""
         return self.english[1] == "-"
+
+    @property
+    def mass(self) -> bool:
+        """Whether it cannot be counted: some water, what good bread. But what a big garden."""
+        return self.single and not {"food", "drink"}.isdisjoint(self.kinds)
 
 
 class Verb(NamedTuple):
@@ -222,6 +227,14 @@ intelligent more | intelligent | child man woman dog | person pet
 famous more | célèbre | man woman king queen hero | grown hero name hotel
 """
 
+# Of the adjectives of one line a thing has only one: no sentence says that the red bag is blue, or is red.
+_RIVALS = """
+big small tall
+old young new
+red white black green blue grey yellow
+happy sad
+"""
+
 # English | French masculine, feminine, plural
 DETERMINERS = {
     "the": ("le", "la", "les"),
@@ -308,6 +321,9 @@ NAMES = tuple(
 )
 VERBS = {verb.lemma: verb for verb in (_verb(*row) for row in rows(_VERBS))}
 ADJECTIVES = {row[0][0]: _adjective(table is _BEFORE, *row) for table in (_BEFORE, _AFTER) for row in rows(table)}
+# For each adjective, those that a noun cannot have beside it; every adjective is among its own rivals.
+RIVALS = {word: frozenset({word}) for word in ADJECTIVES}
+RIVALS |= {word: frozenset(line.split()) for line in _RIVALS.strip().splitlines() for word in line.split()}
 GRADABLE = tuple(word for word, adjective in ADJECTIVES.items() if adjective.comparative)
 # Nouns by kind and gender: KINDS["fruit", "m"]. KINDS["fruit", ""] has both genders.
 KINDS = {

@@ -15,6 +15,7 @@ from .lexicon import (
     IMPERFECT,
     NUMBERS,
     PRESENT,
+    RIVALS,
     STATES,
     WHAT,
     Adjective,
@@ -79,7 +80,7 @@ def noun_phrase(
 ) -> Phrase:
     """A noun with its determiner and adjectives. An owner replaces the determiner: the dog's bone, l'os du chien."""
     head = draft.concept()
-    draft.heads.append(head)
+    draft.heads[head] = noun
     person = THEY if plural else THIRD
     if "name" in noun.kinds:
         token = ((noun.english[0], head),)
@@ -262,6 +263,8 @@ def describe(
     question: Question | None = None,
 ) -> None:
     """Append be and an adjective: is tired, est fatiguée. Or a state: is hungry, in French a faim (has hunger)."""
+    meant = next((phrase for concept, phrase in draft.pronouns if concept == subject.head), subject)
+    draft.sensible &= not meant.says(*RIVALS.get(trait, ()))  # a sad hero who sings because he is happy
     state = STATES.get(trait)
     copula(draft, subject, past, negative, "avoir" if state else "être", question)
     if degree:

@@ -141,7 +141,8 @@ def object_pronoun(draft: Draft) -> str:
     if draft.chance(0.12):
         return _meeting(draft)
     past, alone = draft.chance(0.5), draft.chance(0.75)
-    if alone and draft.chance(0.16):
+    thought = alone and draft.chance(0.16)
+    if thought:
         say_opinion(draft)
     doer = "person" if draft.chance(0.5) else "animal"
     other = doer if alone else "person" if draft.chance(0.6) else "animal"
@@ -162,6 +163,8 @@ def object_pronoun(draft: Draft) -> str:
     if not alone:
         draft.put(subject)
     elif subject.noun is None:
+        if thought:
+            draft.say("that", "que")  # Emma thinks that we found the key and that we hid it
         subject = draft.put(speaker(draft, subject.english[0][0]))
     it = pronoun(draft, thing, "object")
     verb_group(draft, subject, then, past, negation, it, agreeing=it)

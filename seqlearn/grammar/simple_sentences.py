@@ -68,7 +68,7 @@ def simple(draft: Draft) -> str:
     roll, past = draft.roll(), draft.chance(0.5)
     if roll < 0.06:
         noun, adjective = draft.pick(_PRAISED)
-        draft.put(noun_phrase(draft, noun, "what", not noun.mass and draft.chance(0.3), [adjective]))
+        draft.put(noun_phrase(draft, noun, "what", not noun.single and draft.chance(0.3), [adjective]))
         return "!"
     if roll < 0.15:
         _possession(draft)
@@ -181,6 +181,7 @@ def age(draft: Draft) -> str:
     subject = draft.put(dress(draft, noun, definite=True))
     sort = "grown" if "elder" in noun.kinds else kind if kind in _AGES else "any"
     number = draft.pick(_AGES.get(noun.english[0], _AGES[sort]))
+    draft.sensible &= not subject.says("old", "young")  # the number says so, or says the contrary
     copula(draft, subject, draft.chance(0.3), draft.chance(0.15), "avoir")
     draft.say(number, NUMBERS[number])
     draft.say("years old", "ans")
@@ -193,9 +194,9 @@ def there_is(draft: Draft, asked: bool = False) -> str:
     past, negative = draft.chance(0.3), not asked and draft.chance(0.3)
     determiner, plural = "a", False
     if negative:
-        plural = not noun.mass and draft.chance(0.5)
+        plural = not noun.single and draft.chance(0.5)
         determiner = "any" if plural or noun.mass else "not a"
-    elif not noun.mass and draft.chance(0.5):
+    elif not noun.single and draft.chance(0.5):
         determiner, plural = draft.pick(("a", *FEW)) if not asked else draft.pick(FEW), True
     adjectives = choose_adjectives(draft, noun, not (plural and determiner == "a")) if draft.chance(0.25) else ()
     phrase = noun_phrase(draft, noun, determiner, plural, adjectives)

@@ -67,7 +67,8 @@ def write_pairs(count: int = 30_000, seed: int = 0, ambiguous: bool = False) -> 
     roll = random.Random(seed).random
     pairs: dict[tuple[str, str], Pair] = {}
     while len(pairs) < count:
-        pair = write_pair(Draft(roll, ambiguous))
-        if max(pair.alignment[-1]) < LONGEST:  # the last link is that of the punctuation mark
+        draft = Draft(roll, ambiguous)
+        pair = write_pair(draft)
+        if draft.sensible and max(pair.alignment[-1]) < LONGEST:  # the last link is that of the punctuation mark
             pairs.setdefault((pair.source, pair.target if ambiguous else ""), pair)
     return list(pairs.values())

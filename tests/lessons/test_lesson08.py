@@ -318,13 +318,38 @@ def test_the_tasks_of_the_experiment_are_those_of_the_text(experiments):
     assert first == 0 and third(ids)[0].tolist() == [12] * 8
 
 
-def test_what_the_text_says_of_the_stored_runs():
+def test_the_relative_biases_of_the_experiment_are_those_of_the_papers(experiments):
+    """The slopes of Press et al. (2022), section 3; the logarithmic buckets of Raffel et al. (2020), section 2.1."""
+    alibi = experiments.BiasedReader(20, "alibi", 4).bias(4)
+    assert alibi[:, 3, 1].tolist() == [-2 / 4, -2 / 16, -2 / 64, -2 / 256] == alibi[:, 1, 3].tolist()
+    clipped, buckets = (experiments.BiasedReader(20, kind) for kind in ("relative", "relative, buckets"))
+    for model in (clipped, buckets):
+        model.biases.data = torch.arange(-16.0, 17)[None]  # each bias is the signed number of its bucket
+    assert clipped.bias(40)[0, 20].tolist() == [max(-16, min(16, place - 20)) for place in range(40)]
+    found = buckets.bias(300)[0, 150].tolist()
+    for place in range(300):
+        far = abs(place - 150)
+        bucket = far if far < 8 else min(15, 8 + int(math.log(far / 8) / math.log(128 / 8) * 8))
+        assert found[place] == (bucket if place > 150 else -bucket), place
+
+
+def test_a_reader_with_no_bias_is_the_reader_without_positions(experiments):
+    plain, biased = experiments.Reader(20, "none", 4), experiments.BiasedReader(20, "relative", 4)
+    biased.load_state_dict(plain.state_dict(), strict=False)
+    ids, near = torch.randint(20, (3, 12)), (torch.arange(12)[:, None] - torch.arange(12)).abs() < 3
+    torch.testing.assert_close(biased(ids), plain(ids))
+    torch.testing.assert_close(biased(ids, mask=near), plain(ids, mask=near))
+    causal = experiments.BiasedReader(20, "alibi, causal", 4)
+    assert torch.equal(causal(ids)[:, :5], causal(torch.cat([ids[:, :5], ids[:, :7]], 1))[:, :5])
+
+
+def test_what_the_text_says_of_the_stored_runs(experiments):
     runs = {}
     for path in STORED:
         run = json.loads(path.read_text(encoding="utf-8"))
         assert run["longest"] == 20 and run["updates"] == 1000 and run["lengths"] == [10, 20, 30, 40, 80, 160]
         runs.setdefault((run["task"], run["positions"]), {})[run["seed"]] = run
-    assert len(runs) == 12 and all(set(seeds) == {0, 1, 2} for seeds in runs.values())
+    assert len(runs) == 2 * len(experiments.READERS) == 20 and all(set(seeds) == {0, 1, 2} for seeds in runs.values())
 
     def shares(task, kind, length, what="right"):
         return [run[what][run["lengths"].index(length)] for run in runs[task, kind].values()]

@@ -1,0 +1,63 @@
+"""The curriculum of the long runs: its four ways differ in the sentences and in the rates, and in nothing else."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from seqlearn.data.corpus import builtin
+from seqlearn.data.text import WordTokenizer
+from seqlearn.training import warmup
+from seqlearn.translator import Translator
+
+
+@pytest.fixture(scope="module")
+def experiments():
+    path = Path(__file__).parents[1] / "benchmarks" / "experiments.py"
+    spec = importlib.util.spec_from_file_location("experiments", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def split():
+    return builtin(900).split()
+
+
+@pytest.fixture(scope="module")
+def translator(split):
+    return Translator.untrained("transformer", split, ("en", "fr"), num_hiddens=8, ffn_num_hiddens=8, num_heads=1)
+
+
+def test_the_four_ways_are_all_pairings_and_their_names_say_which(experiments):
+    assert sorted(experiments.CURRICULA.values()) == [(False, False), (False, True), (True, False), (True, True)]
+    for label, (short_first, by_stage) in experiments.CURRICULA.items():
+        assert label.startswith("short sentences first" if short_first else "all sentences"), label
+        assert label.endswith("by stage" if by_stage else "in a line"), label
+
+
+def test_only_the_sentences_differ_and_no_stage_loses_an_update(experiments, split, translator):
+    short, everything = (experiments.lessons(split, translator, first, 0) for first in (True, False))
+    assert len(short) == len(everything) and short.epochs == everything.epochs == len(experiments.LENGTHS_BY_STAGE)
+    assert [stage.rate for stage in short.stages] == [stage.rate for stage in everything.stages]
+    words = WordTokenizer("en"), WordTokenizer("fr")
+    longest = max(
+        len(side.tokenize(text))
+        for pair in split.train
+        for side, text in zip(words, (pair.source, pair.target), strict=True)
+    )
+    for number, most in enumerate(experiments.LENGTHS_BY_STAGE):
+        # Sources end with <eos>, and targets start with <bos> as well.
+        seen = [max(batch.source.shape[1] - 1, batch.target.shape[1] - 2) for batch in short.epoch(number)]
+        assert len(seen) == len(short) and max(seen) == (most or longest), number
+        assert max(batch.source.shape[1] for batch in everything.epoch(number)) - 1 > 16, number
+
+
+def test_both_rates_warm_up_alike_and_then_fall(experiments, split, translator):
+    in_a_line = warmup(experiments.WARM_UP)
+    by_stage = experiments.falls_by_stage(experiments.lessons(split, translator, True, 0))
+    for progress in (0.0, 0.03, 0.07):
+        assert by_stage(progress) == pytest.approx(in_a_line(progress))
+    assert tuple(by_stage(progress) for progress in (0.2, 0.3, 0.6, 0.9)) == experiments.RATES_BY_STAGE
+    assert list(experiments.RATES_BY_STAGE) == sorted(experiments.RATES_BY_STAGE, reverse=True)
