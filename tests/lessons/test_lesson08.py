@@ -494,3 +494,14 @@ def test_what_the_text_says_of_the_stored_runs(experiments):
         assert near == pytest.approx(shares("three back", kind, 20), abs=1e-3), "no key is further away"
     assert min(shares("the third", "sinusoidal", 160)) < 0.6, "one seed of three fell to half"
     assert all(max(shares(task, "none", 20)) < 0.25 for task in ("three back", "the third"))
+    biases = ("relative bias", "relative bias, T5's buckets", "ALiBi, 4 heads", "ALiBi, causal, 4 heads")
+    for kind in biases:
+        assert min(shares("three back", kind, 20)) > 0.99 or kind.startswith("ALiBi"), kind
+        assert max(shares("the third", kind, 20)) < 0.3, "a bias knows distances only"
+    for kind in biases[:2]:
+        assert (
+            max(shares("three back", kind, 160)) < 0.4 < 0.9 < min(shares("three back", kind, 160, "right in a window"))
+        )
+    for kind in biases[2:]:
+        short, far = (shares("three back", kind, length) for length in (20, 160))
+        assert max(short) < 0.3 and min(short) - max(far) < 0.05, "no solution, and hardly a fall"
