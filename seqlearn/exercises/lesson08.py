@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .checking import Wrong, called, check, has_shape, is_close, matches, number, shown
+from .checking import Wrong, avoids, called, check, has_shape, is_close, matches, number, shown
 from .checking import table as by_entry
 from .crashes import explain_crash
 
@@ -103,19 +103,20 @@ def _table_mistakes(steps: int, size: int) -> dict[str, list[list[float]]]:
             _table(steps + 1, size)[1:],
         "your pairs start from 1: the first one is pair 0, with the frequency 1.":
             table(lambda c: _frequency(c // 2 + 1, size)),
-        "your hands slow down too fast: the exponent is 2j/size with j the *pair*. Was the 2 taken twice?":
+        "your hands slow down too fast: the exponent is 2m/size with m the *pair*. Was the 2 taken twice?":
             table(lambda c: _frequency(c // 2 * 2, size)),
-        "your hands slow down too slowly: the exponent is 2j/size, and yours is j/size.":
+        "your hands slow down too slowly: the exponent is 2m/size, and yours is m/size.":
             table(lambda c: _frequency(c // 2 / 2, size)),
         "each column has its own frequency: the two columns of a pair share one, that of the sine.":
             table(lambda c: _frequency(c / 2, size)),
         "you took 2 times the column in the exponent: it is 2 times the *pair*, for both of its columns.":
             table(lambda c: _frequency(c, size)),
-        "all hands have the same speed: the base is missing.": table(lambda c: 1.0),
+        "all hands have the same speed: is the base missing, or did `//` round the exponent to 0?":
+            table(lambda c: 1.0),
         "the base is 1000: it should be 10000, with four zeros.": table(lambda c: 1000 ** (-(c // 2) * 2 / size)),
         "you multiply by the power of the base: divide by it, or take a minus in the exponent.":
             table(lambda c: 1 / _frequency(c // 2, size)),
-        "that is 10000 *times* 2j/size: take the power, `**`.": table(lambda c: 1 / (BASE * (c // 2) * 2 / size or 1)),
+        "that is 10000 *times* 2m/size: take the power, `**`.": table(lambda c: 1 / (BASE * (c // 2) * 2 / size or 1)),
         "you divide by the number of steps in the exponent: it is the size, d.":
             table(lambda c: _frequency(c // 2, steps)),
         "your angles were taken for degrees: sines take radians, as they are.":
@@ -150,14 +151,14 @@ def _odd_mistakes(right: list[list[float]], steps: int, size: int) -> dict[str, 
 
 @check("8.3", section="6. Near or far is a turn")
 def check_pair_rotation(pair_rotation: Callable[[int, int, int], Tensor]) -> None:
-    """Try out `pair_rotation(k, j, size)` -> 2 x 2, at offsets of both signs."""
-    for k, j, size in ((2, 3, 24), (2, 1, 8), (-3, 2, 10), (5, 0, 4), (0, 1, 6)):
-        answer = called(pair_rotation, k, j, size)
-        whole_row = "that is the matrix of the whole row: return the 2 x 2 block of pair j."
+    """Try out `pair_rotation(k, m, size)` -> 2 x 2, at offsets of both signs."""
+    for k, m, size in ((2, 3, 24), (2, 1, 8), (-3, 2, 10), (5, 0, 4), (0, 1, 6)):
+        answer = called(pair_rotation, k, m, size)
+        whole_row = "that is the matrix of the whole row: return the 2 x 2 block of pair m."
         has_shape(answer, (2, 2), "matrix", {(size, size): whole_row})
-        right, where = _turn(k * _frequency(j, size)), f"for k = {k}: " if k < 0 else ""
-        mistakes = [(f"{where}{said}", numbers) for said, numbers in _turn_mistakes(k, j, size)]
-        told = f"for k = {k}, j = {j}, size {size} the matrix should be {shown(right)}; yours: {shown(answer)}."
+        right, where = _turn(k * _frequency(m, size)), f"for k = {k}: " if k < 0 else ""
+        mistakes = [(f"{where}{said}", numbers) for said, numbers in _turn_mistakes(k, m, size)]
+        told = f"for k = {k}, m = {m}, size {size} the matrix should be {shown(right)}; yours: {shown(answer)}."
         matches(answer, right, mistakes, otherwise=told)
 
 
@@ -165,10 +166,10 @@ def _turn(angle: float) -> list[list[float]]:
     return [[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]]
 
 
-def _turn_mistakes(k: int, j: int, size: int) -> list[tuple[str, list[list[float]]]]:
-    speed = _frequency(j, size)
+def _turn_mistakes(k: int, m: int, size: int) -> list[tuple[str, list[list[float]]]]:
+    speed = _frequency(m, size)
     (cosine, sine), _ = _turn(k * speed)
-    exchanged = "sine and cosine are exchanged: a turn by 0 changes nothing, so cosines stand on the diagonal."
+    exchanged = "sine and cosine are exchanged: a turn by 0 changes nothing, so the cosines are on the diagonal."
     return [
         ("it turns forwards although k is negative: did the sign of k get lost?" if k < 0 else
          "it turns the other way, by -k: the minus stands in the *second* row.", _turn(-k * speed)),
@@ -178,13 +179,98 @@ def _turn_mistakes(k: int, j: int, size: int) -> list[tuple[str, list[list[float
         ("the minus is in the wrong entry: that is a mirror, not a turn.", [[cosine, sine], [sine, -cosine]]),
         ("there is one minus too many: the sine of the first row has none.", [[cosine, -sine], [-sine, cosine]]),
         ("k does not enter: the angle is k times the frequency.", _turn(speed)),
-        ("the frequency does not enter: the angle is k times that of pair j.", _turn(k)),
-        ("pairs count from 0: the exponent is 2j/size, and yours is 2(j - 1)/size.",
-         _turn(k * _frequency(j - 1, size))),
-        ("the exponent is 2j/size, and yours is 4j/size.", _turn(k * _frequency(2 * j, size))),
-        ("the exponent is 2j/size, and yours is j/size.", _turn(k * _frequency(j / 2, size))),
+        ("the frequency does not enter: the angle is k times that of pair m.", _turn(k)),
+        ("pairs count from 0: the exponent is 2m/size, and yours is 2(m - 1)/size.",
+         _turn(k * _frequency(m - 1, size))),
+        ("your angle is k *plus* the frequency: take k *times* the frequency.", _turn(k + speed)),
+        ("you multiply the matrix by k: multiply the *angle* by k.",
+         [[k * number for number in row] for row in _turn(speed)]),
+        ("the exponent is 2m/size, and yours is 4m/size.", _turn(k * _frequency(2 * m, size))),
+        ("the exponent is 2m/size, and yours is m/size.", _turn(k * _frequency(m / 2, size))),
         ("you multiply by the power of the base: divide k by it.", _turn(k / speed)),
         ("your angle was taken for degrees: sines take radians, as they are.", _turn(math.radians(k * speed))),
         *((f"your size is always {fixed}: take the size that was asked for, here {size}.",
-           _turn(k * _frequency(j, fixed))) for fixed in (8, 16, 32, 64)),
+           _turn(k * _frequency(m, fixed))) for fixed in (8, 16, 32, 64)),
+    ]  # fmt: skip
+
+
+@check("8.5", section="9. Rotary positions")
+def check_turn_all(turn_all: Callable[[Tensor], Tensor]) -> None:
+    """Try out `turn_all(x)`: rows of other numbers, lengths and sizes than any in the lesson."""
+    own = "that is the package's or the lesson's answer: write the turn of a pair yourself, with sines and cosines."
+    avoids(turn_all, dict.fromkeys(("RotaryPositions", "rotation", "plain_rotary"), own))
+    for steps, size in ((4, 6), (7, 4), (3, 10), (1, 2)):
+        x = torch.tensor(by_entry((steps, size), lambda i, column: math.sin(1 + 3 * i + 2 * column) + column % 3))
+        asked = f"for {steps} rows of size {size}"
+        try:
+            answer = called(turn_all, x)
+        except (ArithmeticError, LookupError, RuntimeError) as error:
+            raise Wrong(f"{asked}, {explain_crash(error)}") from None
+        pairs = "that is the angle of each pair, or one number of each: give both numbers of all pairs, side by side."
+        apart = "put the two numbers of all pairs into one row: `.flatten(1)`, or the columns 0::2 and 1::2."
+        has_shape(answer, (steps, size), f"answer {asked}", {(steps, size // 2): pairs, (steps, size // 2, 2): apart})
+        matches(answer, _turned(x.tolist()), _turned_mistakes(x.tolist()), axes=[f"{asked}, position"])
+
+
+Rows = list[list[float]]
+
+
+def _turned(
+    rows: Rows, angle: Callable | None = None, turn: Callable | None = None, pairs: Callable | None = None
+) -> Rows:
+    """The right answer of 8.5; that of a usual mistake with another angle, another turn or other pairs."""
+    size = len(rows[0])
+    angle = angle or (lambda i, m: i * _frequency(m, size))
+    turn = turn or (lambda x, y, c, s: (x * c - y * s, x * s + y * c))
+    pairs = pairs or (lambda m: (2 * m, 2 * m + 1))
+    answer = [[0.0] * size for _ in rows]
+    for i, row in enumerate(rows):
+        for m in range(size // 2):
+            (one, other), theta = pairs(m), angle(i, m)
+            answer[i][one], answer[i][other] = turn(row[one], row[other], math.cos(theta), math.sin(theta))
+    return answer
+
+
+def _turned_mistakes(rows: Rows) -> list[tuple[str, Rows]]:
+    steps, size = len(rows), len(rows[0])
+    right, speed = _turned(rows), lambda m: _frequency(m, size)
+    in_halves = _turned(rows, pairs=lambda m: (m, m + size // 2))
+    added = [[x + y for x, y in zip(*both, strict=True)] for both in zip(rows, _table(steps, size), strict=True)]
+    return [
+        ("nothing has turned: the answer is x itself.", rows),
+        ("you turn clockwise: the minus belongs to the *first* number, x cos - y sin.",
+         _turned(rows, turn=lambda x, y, c, s: (x * c + y * s, -x * s + y * c))),
+        ("you pair dimension m with m + size/2, as some other code does: here 2m and 2m + 1 are a pair.", in_halves),
+        ("you add the sinusoids: rotary positions *turn* the pairs of x, and add nothing.", added),
+        ("the second number of each pair is made from the *new* first one: keep the old one until both are done.",
+         _turned(rows, turn=lambda x, y, c, s: (x * c - y * s, (x * c - y * s) * s + y * c))),
+        ("the first number of each pair is made from the *new* second one: keep the old one until both are done.",
+         _turned(rows, turn=lambda x, y, c, s: (x * c - (x * s + y * c) * s, x * s + y * c))),
+        ("a minus is missing: the first number of a pair is x cos *minus* y sin.",
+         _turned(rows, turn=lambda x, y, c, s: (x * c + y * s, x * s + y * c))),
+        ("there is one minus too many: the second number of a pair is x sin *plus* y cos.",
+         _turned(rows, turn=lambda x, y, c, s: (x * c - y * s, x * s - y * c))),
+        ("sine and cosine are exchanged: a turn by 0 changes nothing, so row 0 should stay as it is.",
+         _turned(rows, turn=lambda x, y, c, s: (x * s - y * c, x * c + y * s))),
+        ("each number is only multiplied by its own sine or cosine: a turn mixes both numbers of a pair.",
+         _turned(rows, turn=lambda x, y, c, s: (x * s, y * c))),
+        ("each number is only multiplied by its own cosine or sine: a turn mixes both numbers of a pair.",
+         _turned(rows, turn=lambda x, y, c, s: (x * c, y * s))),
+        ("the new numbers are right, but first all first ones, then all second ones: they should take turns, "
+         "`[:, 0::2]` and `[:, 1::2]`.", [row[0::2] + row[1::2] for row in right]),
+        ("your positions start from 1: row 0 is position 0, and does not turn.",
+         _turned(rows, lambda i, m: (i + 1) * speed(m))),
+        ("every row turns by the same angle: multiply the frequency by the position.",
+         _turned(rows, lambda i, m: speed(m))),
+        ("all pairs turn at the same speed: the angle is the position times the frequency of the *pair*.",
+         _turned(rows, lambda i, m: i)),
+        ("your pairs start from 1: the first one is pair 0, with the frequency 1.",
+         _turned(rows, lambda i, m: i * speed(m + 1))),
+        ("the exponent is 2m/size, and yours is 4m/size: was the 2 taken twice?",
+         _turned(rows, lambda i, m: i * speed(2 * m))),
+        ("the exponent is 2m/size, and yours is m/size.", _turned(rows, lambda i, m: i * speed(m / 2))),
+        ("you multiply by the power of the base: divide by it, or take a minus in the exponent.",
+         _turned(rows, lambda i, m: i / speed(m))),
+        ("your angles were taken for degrees: sines take radians, as they are.",
+         _turned(rows, lambda i, m: math.radians(i * speed(m)))),
     ]  # fmt: skip

@@ -12,7 +12,7 @@ import torch
 
 from answers import said_by
 from seqlearn.exercises import checking, lesson08
-from seqlearn.nn.positions import NoPositions, PositionalEncoding, rotation, sinusoids
+from seqlearn.nn.positions import NoPositions, PositionalEncoding, RotaryPositions, rotation, sinusoids
 from seqlearn.views import PositionView
 
 ROOT = Path(__file__).parents[2]
@@ -113,6 +113,11 @@ def by_steps(steps, size):
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
 
 
+def rounded_exponents(steps, size):
+    angles = torch.arange(steps)[:, None] / 10000.0 ** (torch.arange(0, size, 2) // size)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+
+
 def same(angles):
     return angles
 
@@ -127,10 +132,11 @@ WRONG_TABLES = [
     (lambda n, d: table(n, d, factor=1), "your hands slow down too slowly"),
     (by_column, "each column has its own frequency"),
     (lambda n, d: by_column(n, d, factor=2), "2 times the column in the exponent"),
-    (lambda n, d: table(n, d, base=1.0), "the base is missing"),
+    (lambda n, d: table(n, d, base=1.0), "is the base missing"),
+    (rounded_exponents, "did `//` round the exponent to 0"),
     (lambda n, d: table(n, d, base=1000.0), "the base is 1000"),
     (lambda n, d: table(n, d, sign=1), "you multiply by the power"),
-    (times_base, "10000 *times* 2j/size"),
+    (times_base, "10000 *times* 2m/size"),
     (by_steps, "you divide by the number of steps"),
     (in_degrees, "sines take radians"),
     (lambda n, d: table(n, d, first=same, second=same), "these are the angles"),
@@ -243,13 +249,15 @@ WRONG_TURNS = [
     (lambda *args: turn(*args, rows=lambda c, s: [[c, -s], [-s, c]]), "one minus too many"),
     (lambda k, j, size: turn(1, j, size), "k does not enter"),
     (lambda k, j, size: turn(k, 0, size), "the frequency does not enter"),
-    (lambda *args: turn(*args, factor=4), "yours is 4j/size"),
-    (lambda *args: turn(*args, factor=1), "yours is j/size"),
+    (lambda *args: turn(*args, factor=4), "yours is 4m/size"),
+    (lambda *args: turn(*args, factor=1), "yours is m/size"),
     (lambda *args: turn(*args, sign=1), "divide k by it"),
     (lambda *args: turn(*args, angle=math.radians), "taken for degrees"),
+    (lambda k, j, size: turn(1, 0, size, angle=lambda a: k + 10000 ** (-2 * j / size)), "your angle is k *plus* the"),
+    (lambda k, j, size: k * turn(1, j, size), "you multiply the matrix by k"),
     (
         lambda k, j, size: turn(k, j - 1, size),
-        "pairs count from 0: the exponent is 2j/size, and yours is 2(j - 1)",
+        "pairs count from 0: the exponent is 2m/size, and yours is 2(m - 1)",
     ),
     (lambda k, j, size: turn(k, j, 8), "your size is always 8: take the size that was asked for, here 24"),
     (lambda k, j, size: turn(abs(k), j, size), "for k = -3: it turns forwards although k is negative"),
@@ -258,7 +266,7 @@ WRONG_TURNS = [
     (lambda *args: turn(*args).tolist(), "of type list"),
     (
         lambda *args: torch.eye(2),
-        "for k = 2, j = 3, size 24 the matrix should be [[0.980, 0.199], [-0.199, 0.980]]; yours: [[1.000",
+        "for k = 2, m = 3, size 24 the matrix should be [[0.980, 0.199], [-0.199, 0.980]]; yours: [[1.000",
     ),
     (lambda k, j, size: turn(k, j), "your code stopped with TypeError"),
 ]
@@ -275,7 +283,120 @@ def test_right_turns(answer, capsys):
     assert said_by(lesson08.check_pair_rotation, answer, capsys) == "Exercise 8.3: right!\n"
 
 
-@pytest.mark.parametrize("name", ["table", "pair_rotation", "any_table"])
+def rows_turned(x, *, start=0, factor=2, sign=-1, angle=None, turn=None, pairs=None, order=None):
+    """The solution of 8.5, with a switch for each typical mistake."""
+    steps, size = x.shape
+    speeds = 10000.0 ** (sign * factor * torch.arange(size // 2, dtype=torch.float64) / size)
+    angles = torch.arange(start, start + steps)[:, None] * speeds
+    angles = angle(angles, speeds) if angle else angles
+    first, second = x.unflatten(1, (-1, 2)).unbind(-1) if pairs is None else pairs(x)
+    cosine, sine = angles.cos(), angles.sin()
+    both = (turn or (lambda x, y, c, s: (x * c - y * s, x * s + y * c)))(first, second, cosine, sine)
+    return (torch.stack(both, -1).flatten(1) if order is None else order(both)).float()
+
+
+def as_in_llama(x):
+    """Other code pairs dimension m with m + size/2."""
+    return rows_turned(x, pairs=lambda x: x.chunk(2, 1), order=lambda both: torch.cat(both, 1))
+
+
+def in_its_own_argument(x):
+    x[:] = rows_turned(x)
+    return x
+
+
+def new_first(x, y, c, s):
+    first = x * c - y * s
+    return first, first * s + y * c
+
+
+def new_second(x, y, c, s):
+    second = x * s + y * c
+    return x * c - second * s, second
+
+
+def by_the_package(x):
+    return RotaryPositions(x.shape[1])(x[None, None])[0, 0]
+
+
+def by_matrices(x):
+    return torch.stack([rotation(-i, x.shape[1]) @ row for i, row in enumerate(x)])
+
+
+def only_sixes(x):
+    return rows_turned(x.reshape(-1, 6))
+
+
+WRONG_ROWS = [
+    (lambda x: x.clone(), "nothing has turned"),
+    (lambda x: rows_turned(x, turn=lambda x, y, c, s: (x * c + y * s, y * c - x * s)), "you turn clockwise"),
+    (as_in_llama, "you pair dimension m with m + size/2"),
+    (lambda x: x + table(*x.shape), "you add the sinusoids"),
+    (lambda x: rows_turned(x, turn=new_first), "made from the *new* first one"),
+    (lambda x: rows_turned(x, turn=new_second), "made from the *new* second one"),
+    (lambda x: rows_turned(x, turn=lambda x, y, c, s: (x * c + y * s, x * s + y * c)), "a minus is missing"),
+    (lambda x: rows_turned(x, turn=lambda x, y, c, s: (x * c - y * s, x * s - y * c)), "one minus too many"),
+    (lambda x: rows_turned(x, turn=lambda x, y, c, s: (x * s - y * c, x * c + y * s)), "sine and cosine are exchanged"),
+    (lambda x: x * table(*x.shape), "only multiplied by its own sine or cosine"),
+    (lambda x: rows_turned(x, turn=lambda x, y, c, s: (x * c, y * s)), "only multiplied by its own cosine or sine"),
+    (lambda x: in_halves(rows_turned(x)), "first all first ones, then all second ones"),
+    (lambda x: rows_turned(x, start=1), "your positions start from 1"),
+    (
+        lambda x: rows_turned(x, angle=lambda angles, speeds: speeds.expand_as(angles)),
+        "every row turns by the same angle",
+    ),
+    (lambda x: rows_turned(x, factor=0), "all pairs turn at the same speed"),
+    (lambda x: rows_turned(x, angle=lambda angles, _: angles / 10000 ** (2 / x.shape[1])), "your pairs start from 1"),
+    (lambda x: rows_turned(x, factor=4), "yours is 4m/size"),
+    (lambda x: rows_turned(x, factor=1), "yours is m/size"),
+    (lambda x: rows_turned(x, sign=1), "you multiply by the power of the base"),
+    (lambda x: rows_turned(x, angle=lambda angles, _: angles.deg2rad()), "sines take radians"),
+    (lambda x: rows_turned(x, order=lambda both: both[0]), "one number of each: give both numbers of all pairs"),
+    (lambda x: rows_turned(x, order=lambda both: torch.stack(both, -1)), "into one row: `.flatten(1)`"),
+    (lambda x: rows_turned(x).T, "should have shape (4, 6); yours: (6, 4)"),
+    (lambda x: rows_turned(x).tolist(), "of type list"),
+    (lambda x: rows_turned(x) * math.nan, "there is a NaN"),
+    (in_its_own_argument, "`x` has changed: work on a new tensor"),
+    (by_the_package, "write the turn of a pair yourself"),
+    (by_matrices, "write the turn of a pair yourself"),
+    (only_sixes, "for 7 rows of size 4"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_ROWS)
+def test_wrong_rotary_rows(answer, diagnosis, capsys):
+    said = said_by(lesson08.check_turn_all, answer, capsys)
+    assert said.startswith("Exercise 8.5: not yet.") and diagnosis.lower() in said.lower()
+
+
+def by_complex_numbers(x):
+    steps, size = x.shape
+    angles = torch.arange(steps)[:, None] / 10000 ** (torch.arange(0, size, 2) / size)
+    numbers = torch.view_as_complex(x.reshape(steps, -1, 2))
+    return torch.view_as_real(numbers * torch.polar(torch.ones_like(angles), angles)).flatten(1)
+
+
+def by_loops(x):
+    answer = x.clone()
+    for i, row in enumerate(x.tolist()):
+        for m in range(len(row) // 2):
+            (one, other), theta = row[2 * m : 2 * m + 2], i / 10000 ** (2 * m / len(row))
+            answer[i, 2 * m] = one * math.cos(theta) - other * math.sin(theta)
+            answer[i, 2 * m + 1] = one * math.sin(theta) + other * math.cos(theta)
+    return answer
+
+
+@pytest.mark.parametrize("answer", [rows_turned, by_complex_numbers, by_loops])
+def test_right_rotary_rows(answer, capsys):
+    assert said_by(lesson08.check_turn_all, answer, capsys) == "Exercise 8.5: right!\n"
+
+
+def test_the_rows_of_the_exercise_are_those_of_the_package():
+    x = torch.randn(9, 8)
+    torch.testing.assert_close(torch.tensor(lesson08._turned(x.tolist())), by_the_package(x), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["table", "pair_rotation", "any_table", "turn_all"])
 def test_a_stub_is_not_tried_yet(name, capsys):
     assert said_by(getattr(lesson08, f"check_{name}"), lambda *args: None, capsys).endswith("not tried yet.\n")
 
@@ -373,3 +494,14 @@ def test_what_the_text_says_of_the_stored_runs(experiments):
         assert near == pytest.approx(shares("three back", kind, 20), abs=1e-3), "no key is further away"
     assert min(shares("the third", "sinusoidal", 160)) < 0.6, "one seed of three fell to half"
     assert all(max(shares(task, "none", 20)) < 0.25 for task in ("three back", "the third"))
+    biases = ("relative bias", "relative bias, T5's buckets", "ALiBi, 4 heads", "ALiBi, causal, 4 heads")
+    for kind in biases:
+        assert min(shares("three back", kind, 20)) > 0.99 or kind.startswith("ALiBi"), kind
+        assert max(shares("the third", kind, 20)) < 0.3, "a bias knows distances only"
+    for kind in biases[:2]:
+        assert (
+            max(shares("three back", kind, 160)) < 0.4 < 0.9 < min(shares("three back", kind, 160, "right in a window"))
+        )
+    for kind in biases[2:]:
+        short, far = (shares("three back", kind, length) for length in (20, 160))
+        assert max(short) < 0.3 and min(short) - max(far) < 0.05, "no solution, and hardly a fall"
