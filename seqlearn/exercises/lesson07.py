@@ -140,7 +140,7 @@ def _examine_weights(answer, x: Tensor, W_q: Tensor, W_k: Tensor, heads: int) ->
         "you masked after the softmax, so rows do not sum to 1.": weights(late=True),
         "neither scaled nor masked: divide, and hide the future.": weights(**everything, scale=1.0),
         "your matrices are transposed: it is `x @ W.T`.": _weights(x, W_q.T, W_k.T, heads),
-        "you exchanged W_q and W_k: queries look, keys are looked at.": _weights(x, W_k, W_q, heads),
+        "you exchanged W_q and W_k: W_q makes the queries, W_k the keys.": _weights(x, W_k, W_q, heads),
     }, otherwise=lambda: _other_weights(answer, weights(), weights(may=lambda q, k: k < q)))  # fmt: skip
 
 
@@ -183,7 +183,7 @@ def _examine_outputs(answer, weights: Tensor, x: Tensor, W_v: Tensor, W_o: Tenso
         "W_v is transposed: the values are `x @ W_v.T`.": outputs(W_v.T, W_o),
         "you joined the heads by `reshape` alone: first bring steps before heads.":
             heads(W_v).reshape(steps, d) @ W_o.T,
-    }, otherwise="the outputs are not: average the values of each head, join the heads, then W_o.")  # fmt: skip
+    }, otherwise="the outputs are not: average the values of each head, join the heads, then apply W_o.")  # fmt: skip
 
 
 def mystery_heads() -> Tensor:
@@ -221,8 +221,8 @@ def check_jobs(jobs: object) -> None:
         raise Wrong("you gave two jobs to one head: each head has one.")
     if (heads["previous"], heads["next"]) == (JOBS["next"], JOBS["previous"]):
         raise Wrong(
-            '"previous" and "next" are exchanged: *rows* look. In the row "girl" of a head that looks back, '
-            'the bright column is the first one, "the".'
+            '"previous" and "next" are exchanged: rows are queries, columns are keys. In the row "girl" of a head that '
+            'looks back, the bright column is the first one, "the".'
         )
     for job in ("first", "reverse", "previous", "next"):
         if heads[job] != JOBS[job]:

@@ -93,8 +93,9 @@ def heatmap(
 def all_heads(attention: AttentionMap, *, title: str = "", limits: tuple[float, float] = (0.0, 1.0)) -> Figure:
     """Every head of every layer, a row for each layer and a column for each head, all in the same colours.
 
-    The panel "layer 1, head 2" shows what `heatmap(attention, 1, 2)` draws larger; both are counted from 0. The tokens
-    stand at the left and below. If there are many tokens, only every second, third ... token has a label.
+    The panel "layer 1, head 2" shows what `heatmap(attention, 1, 2)` draws larger; both are counted from 0. A single
+    layer has no number: "head 2". The tokens stand at the left and below. If there are many tokens, only every second,
+    third ... token has a label.
 
     Args:
         limits: the weights at the ends of the colour bar. In long sentences the weights are small: try (0, 0.3).
@@ -121,9 +122,10 @@ def all_heads(attention: AttentionMap, *, title: str = "", limits: tuple[float, 
     figure.set_layout_engine("none")
     for (layer, head), ax in np.ndenumerate(panels):
         _panel(ax, attention, layer, head, limits)
-        name = f"layer {layer}, head {head}" if not narrow else f"head {head}" if layer == 0 else ""
+        several = layers > 1 and not narrow  # a single layer needs no number
+        name = f"layer {layer}, head {head}" if several else f"head {head}" if layer == 0 else ""
         ax.set_title(name, fontsize=8 if wide < 1.5 else 9, pad=4)
-        if narrow and head == heads - 1:
+        if narrow and layers > 1 and head == heads - 1:
             ax.text(1.05, 0.5, f"layer {layer}", transform=ax.transAxes, rotation=270, va="center", fontsize=8)
         ax.tick_params(labelsize=8, left=head == 0, bottom=layer == layers - 1)
         label_axis(ax.yaxis, attention.query_tokens if head == 0 else (), 0, int(high / 0.12), LONGEST)

@@ -334,7 +334,7 @@ def test_the_section_is_named_after_three_wrong_tries(capsys):
 def lesson():
     """What the lesson's cells of section 11 define."""
     cells = [cell.source for cell in nbformat.read(LESSON, as_version=4).cells if cell.cell_type == "code"]
-    names, wanted = {}, ("def convolutions", "def pass_on", "def longest_chain", "from torch.utils.flop_counter")
+    names, wanted = {}, ("def convolutions", "ones = torch.ones(1, 1, 3", "from torch.utils.flop_counter")
     exec(cells[0], names)
     for start in wanted:
         found = [cell for cell in cells if cell.startswith(start)]
@@ -363,14 +363,7 @@ def test_rounds_grow_as_the_table_says(lesson):
         assert rounds(n, steps["self-attention"]) == 1
         assert rounds(n, steps["convolution"]) == rounds(n, steps["GRU"]) == n - 1
         assert rounds(n, steps["dilated convolution"]) == round(math.log(n, 3))
-
-
-def test_only_the_chain_of_the_gru_grows(lesson):
-    chain, makers = lesson["longest_chain"], (lesson["convolutions"], lesson["recurrent"], lesson["self_attention"])
-    nets = [make(*[1] if make is makers[0] else []) for make in makers]
-    short, long = ([chain(net(torch.randn(1, n, 8).double())) for net in nets] for n in (5, 50))
-    assert short[0] == long[0] and short[2] == long[2] and long[1] - short[1] >= 45
-    assert chain(torch.ones(1, requires_grad=True).exp().exp()) == 3  # two operations, and the leaf
+    assert rounds(10, steps["dilated convolution"]) == 3, "one word more takes one layer more"
 
 
 def test_heads_share_the_work_and_multiply_the_weights(lesson):
@@ -434,10 +427,11 @@ def test_what_usually_goes_wrong_goes_wrong_as_the_lesson_says():
 
 
 def test_no_claim_of_the_lesson_was_stored_as_false():
-    """False is printed only where the text says so."""
-    meant = {"no transpose", "the same outputs at the same places", "causal: ", "our sentence was", "GRU: the same for",
-             "attention needs fewer", "no error, and the same result"}  # fmt: skip
+    """Each number is inside its bounds, and each claim holds."""
+    texts = []
     for cell in nbformat.read(LESSON, as_version=4).cells:
-        for output in cell.get("outputs", []):
-            for line in output.get("text", "").splitlines():
-                assert "False" not in line or any(words in line for words in meant), line
+        texts += [
+            output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", [])
+        ]
+    assert sum("✓ holds" in text for text in texts) >= 7
+    assert not any(words in text for text in texts for words in ("✗", "False", ", which is not "))

@@ -86,6 +86,13 @@ def test_all_heads_have_their_place_their_name_and_one_scale():
     assert (figure.get_supxlabel(), figure.get_supylabel()) == ("source token (key)", "target token (query)")
 
 
+def test_a_single_layer_has_no_number():
+    for heads in (2, 20):  # 20: narrow panels
+        *panels, _ = plots.all_heads(attention(3, 3, 1, heads)).axes
+        assert [ax.get_title("left") for ax in panels] == [f"head {head}" for head in range(heads)]
+        assert not any("layer" in text for ax in panels for text in texts(ax.texts))
+
+
 def test_all_heads_thin_out_the_tokens_of_long_sentences_so_that_they_do_not_overlap():
     figure = plots.all_heads(attention(40, 70, 4, 8))
     figure.canvas.draw()
