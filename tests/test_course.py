@@ -578,7 +578,8 @@ def test_all_cells_of_a_lesson_run_in_one_process_and_the_kernels_share_the_core
         nbformat.write(normalise(new_notebook(cells=cells)), tmp_path / f"{name}.ipynb")
     command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--nbval", "--nbval-current-env"]
     command += ["-n", "2", *course.DISTRIBUTION]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])  # conftest.py imports the check of figures
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": paths})
     ran = re.findall(r"\[gw(\d)\].* PASSED (\S+)::ipynb::Cell (\d)", done.stdout)
     assert sorted((lesson, cell) for _, lesson, cell in ran) == [
         (lesson, str(cell)) for lesson in ("01-one", "02-two") for cell in range(4)

@@ -4,6 +4,7 @@ Only course.py is run: nothing is installed for another Python. One that is not 
 """
 
 import functools
+import json
 import os
 import shutil
 import subprocess
@@ -63,12 +64,21 @@ def python(request) -> str:
     return interpreter(request.param) or pytest.skip(f"there is no Python {request.param} on this machine")
 
 
+def lesson(text: str, run: bool = False) -> str:
+    """The file of a lesson with one code cell, before or after a run."""
+    printed = {"name": "stdout", "output_type": "stream", "text": ["answer\n"]}
+    code = {"cell_type": "code", "execution_count": None, "outputs": [], "source": [text]}
+    if run:
+        code |= {"execution_count": 1, "outputs": [printed]}
+    return json.dumps({"cells": [code]}, indent=1) + "\n"
+
+
 @pytest.fixture
 def place(tmp_path) -> Path:
     """A copy of course.py with two lessons."""
     (tmp_path / "notebooks").mkdir()
     for name in ("00-start-here", "04-scores"):
-        (tmp_path / "notebooks" / f"{name}.ipynb").write_text(f"original {name}")
+        (tmp_path / "notebooks" / f"{name}.ipynb").write_text(lesson(name, run=True))
     for name in ("course.py", "pyproject.toml", "constraints.txt"):
         shutil.copy(ROOT / name, tmp_path)
     return tmp_path
@@ -111,8 +121,8 @@ def test_lessons_are_copied_and_set_aside(python, place):
     assert done.returncode == 0 and done.stderr == "", done.stderr
     texts = {path.name: path.read_text() for path in (place / "my-lessons").glob("*.ipynb")}
     assert texts == {
-        "00-start-here.ipynb": "original 00-start-here",
-        "04-scores.ipynb": "original 04-scores",
+        "00-start-here.ipynb": lesson("00-start-here"),
+        "04-scores.ipynb": lesson("04-scores"),
         "04-scores.old1.ipynb": "my work",
     }
 

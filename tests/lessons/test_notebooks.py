@@ -45,6 +45,7 @@ TRUE_OR_FALSE: dict[tuple[str, str], str] = {
     ("02-masked-softmax.ipynb", "l02-64"): "two tensors of weights are equal, bit for bit",
     ("03-kernel-regression.ipynb", "l03-53"): "two tensors are equal, bit for bit",
     ("05-sequence-to-sequence.ipynb", "l05-49"): "two sentences are the same",
+    ("07-multi-head-attention.ipynb", "l07-15"): "splitting and merging gives the tensor back, bit for bit",
     ("11-reading-attention.ipynb", "l11-37b"): "a field of a dataclass that is printed, not a result",
 }
 

@@ -91,7 +91,7 @@ def test_the_style_of_the_course_is_a_style_of_matplotlib_and_of_every_figure():
     with plt.style.context("seqlearn.course"):
         assert matplotlib.rcParams["axes.prop_cycle"].by_key()["color"] == list(map(str, colours.CYCLE))
         assert all(matplotlib.rcParams[name] == value for name, value in fonts.course_style().items())
-    assert matplotlib.rcParams["axes.titlelocation"] == before["axes.titlelocation"] == "center"
+    assert matplotlib.rcParams["axes.titlelocation"] == before["axes.titlelocation"]
     ax = plots.bars({"a": 0.5}, title="At the left").axes[0]
     assert ax.get_title("left") == "At the left" and not ax.spines["right"].get_visible()
     assert ax.get_figure().dpi == 100 and matplotlib.rcParams == before, "only there"

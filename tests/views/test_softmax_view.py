@@ -81,4 +81,4 @@ def test_the_picture():
     assert [bar.get_width() for bar in ax.patches] == pytest.approx(view().weights().tolist())
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels == ["the (score 2.0)", "apple (score 1.0)", "<pad> (score 3.0, masked)"]
-    assert ax.get_xlabel() == "share (sum 1.000)" and ax.get_title() == MASKINGS[0]
+    assert ax.get_xlabel() == "share (sum 1.000)" and ax.get_title("left") == MASKINGS[0]

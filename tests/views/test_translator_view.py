@@ -256,10 +256,11 @@ def test_what_is_marked_stays_in_the_same_translation(transformer):
     view = TranslatorView(transformer, APPLE, locked=["query", 8])
     view.beam = 4
     assert len(view.result["best"]) == 4 and (view.step, view.locked) == (8, ["query", 8])
-    view.chosen, view.locked = 3, ["key", 1]  # "et la la mange", a token more
-    view.step = 11
-    view.chosen = 1
-    assert (view.step, view.locked) == (10, None), "the last one"
+    view.sentence = "The girl eats the bread."
+    view.chosen, view.locked = 1, ["key", 1]  # "ne mange pas", two tokens more
+    view.step = 8
+    view.chosen = 0
+    assert (view.step, view.locked) == (6, None), "the last one"
     view.sentence = "The cat sleeps."
     assert (view.chosen, view.step, view.locked) == (0, 0, None)
 
