@@ -21,6 +21,7 @@ Bounds = tuple[float | None, float | None] | None
 
 NONE: Bounds = (float("inf"), float("-inf"))  # marks a value without bounds, which is compared as it is shown
 FRACTION = "{:.3f}"
+VARIES = "varies"
 MARKS = {True: "✓ holds", False: "✗ does not hold"}
 PADDING = "padding: 0.25em 0.8em"
 
@@ -189,12 +190,12 @@ def measured(
         ranges.append(span)
         plain.append([name, *compared])
     head = ["", *columns]
-    if len(columns) == 1 and any(ranges):
+    if len(columns) == 1 and set(ranges) - {"", VARIES}:  # a column of nothing but "varies" would read as a claim
         head.append("the lesson claims")
         shown = [[*texts, span] for texts, span in zip(shown, ranges, strict=True)]
-    kept = {sentence: bool(holds) for sentence, holds in (claims or {}).items()}
-    lines = _align([["", *columns], *plain]) + [f"{MARKS[holds]}: {sentence}" for sentence, holds in kept.items()]
-    return Table(head, shown, "\n".join([title] * bool(title) + lines), claims=kept, title=title)
+    claimed = {sentence: bool(holds) for sentence, holds in (claims or {}).items()}
+    lines = _align([["", *columns], *plain]) + [f"{MARKS[holds]}: {sentence}" for sentence, holds in claimed.items()]
+    return Table(head, shown, "\n".join([title] * bool(title) + lines), claims=claimed, title=title)
 
 
 def text_table(rows: Sequence[Sequence[str]], columns: Sequence[str], *, title: str = "") -> Table:
@@ -229,7 +230,7 @@ def _write(value: Cell, style: str) -> str:
 def _judge(value: Cell, text: str, limits: Bounds, style: str) -> tuple[str, str]:
     """What is compared of a value with bounds, and the bounds as a text."""
     if limits is None:
-        return "varies", "varies"
+        return VARIES, VARIES
     low, high = limits
     whole = isinstance(getattr(value, "item", lambda: value)(), int)
     ends = ["" if end is None else _write(int(end) if whole else float(end), style) for end in limits]

@@ -53,6 +53,8 @@ def test_numbers_with_bounds_are_seen_and_not_compared():
     assert "Gaussian  0.900 to 1.100" in repr(here) and repr(here).endswith("varies")
     assert Cells(here.to_html()).rows[1:] == [["Gaussian", "0.991", "0.900 to 1.100"], ["seconds", "2.973", "varies"]]
     assert "1.004" in there.to_html()
+    only = measured({"milliseconds": 12.5}, bounds=None)
+    assert Cells(only.to_html()).rows == [["", "measured"], ["milliseconds", "12.500"]], "nothing is claimed"
 
 
 @pytest.mark.parametrize(
