@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
@@ -25,11 +26,12 @@ from .nn.contract import EncoderDecoder
 from .nn.masking import causal_mask
 from .nn.recording import attention_layers
 from .pairs import Pair
-from .training.checkpoints import load_weights, save_weights
+from .training.checkpoints import fill, read_file, weights_of, write_file
 from .training.loop import History, fit, mean_loss
 
 KINDS = ("cross", "encoder", "causal")  # of attention between tokens
-FORMAT = 1
+FORMAT = 2
+MODEL = "model.safetensors"  # the file in the folder of a translator
 
 
 @dataclass(frozen=True)
@@ -156,43 +158,63 @@ class Translator:
         return fit(self.model, train, valid, **options)
 
     def save(self, folder: str | Path) -> None:
-        """Write the model, both languages and the configuration to a folder."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.source.save(folder / "source.json")
-        self.target.save(folder / "target.json")
-        save_weights(self.model, folder / "model.safetensors")
-        text = json.dumps({"format": FORMAT, **self.config}, indent=2, ensure_ascii=False)
-        (folder / "config.json").write_text(text + "\n", encoding="utf-8", newline="\n")
+        """Write the translator to a folder: one file, which replaces an older one in one step.
+
+        The file holds the weights, both languages and the configuration, so they always belong together. `config.json`
+        beside it is a copy for people: `load` does not read it.
+
+        Raises:
+            ValueError: the weights hold NaN or infinity. An older translator in the folder stays.
+            OSError: the file cannot be written. An older translator in the folder stays.
+        """
+        folder, config = Path(folder), {"format": FORMAT, **self.config}
+        texts = {"config": json.dumps(config), "source": self.source.to_json(), "target": self.target.to_json()}
+        write_file(folder / MODEL, weights_of(self.model), texts)
+        for name in ("source.json", "target.json"):  # of a translator in format 1
+            (folder / name).unlink(missing_ok=True)
+        text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"
+        (folder / "config.json").write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
     @classmethod
     def load(cls, folder: str | Path, device: torch.device | str | None = None) -> Translator:
-        """Read the folder that `save` wrote.
+        """Read the folder that `save` wrote. A folder of an older seqlearn has no checksum: a warning says so.
 
         Raises:
             FileNotFoundError: the folder holds no translator.
-            ValueError: it was written by a newer seqlearn, or is damaged.
+            ValueError: it was written by another version of seqlearn, or is damaged.
         """
         folder = Path(folder)
-        if not (folder / "config.json").is_file():
-            raise FileNotFoundError(f"{folder} holds no translator: there is no config.json in it")
+        file = folder / MODEL
+        if not file.is_file():
+            raise FileNotFoundError(f"{folder} holds no translator: there is no {MODEL} in it")
+        stored = read_file(file)
+        texts = stored.texts if "config" in stored.texts else _texts_of_format_1(folder)
         try:
-            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-            written = config.pop("format", None)
-        except (ValueError, TypeError, AttributeError) as error:
-            raise ValueError(f"{folder / 'config.json'} is damaged ({error})") from None
-        if written != FORMAT:
+            config = json.loads(texts["config"])
+            written, name, sizes = config.pop("format", None), config["model"], config["sizes"]
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
+            raise ValueError(f"the configuration in {folder} is damaged ({error!r})") from None
+        if written not in (1, FORMAT):
             raise ValueError(f"{folder} was written by another version of seqlearn; this one reads format {FORMAT}")
-        source, target = Language.load(folder / "source.json"), Language.load(folder / "target.json")
+        source = Language.from_json(texts["source"], f"the source language in {folder}")
+        target = Language.from_json(texts["target"], f"the target language in {folder}")
         try:
-            spec = spec_of(config["model"])
-            config["sizes"] = spec.complete(config["sizes"])
-            model = spec.build(len(source.vocab), len(target.vocab), **config["sizes"])
+            spec = spec_of(name)
+            config["sizes"] = spec.complete(sizes)
+            build = partial(spec.build, len(source.vocab), len(target.vocab), **config["sizes"])
+            _check_size(build, config["sizes"], stored.tensors)
+            model = build()
         except (KeyError, TypeError) as error:
-            raise ValueError(f"{folder / 'config.json'} is damaged ({error!r})") from None
+            raise ValueError(f"the configuration in {folder} is damaged ({error!r})") from None
         except ValueError as error:  # there is no such model or setting, or the model does not take a value
-            raise ValueError(f"{folder / 'config.json'}: {error}") from None
-        load_weights(model, folder / "model.safetensors")
+            raise ValueError(f"the configuration in {folder}: {error}") from None
+        fill(model, stored.tensors, file)
+        if not stored.checked:
+            warnings.warn(
+                f"{folder} was written by an older seqlearn, without a checksum: if it is damaged, nobody can tell. "
+                "`Translator.load` and `save` write it anew",
+                stacklevel=2,
+            )
         return cls(model, source, target, config, device)
 
     @classmethod
@@ -421,6 +443,34 @@ class Translator:
             key_lens = target_lens - 1 if kind == "causal" else source_lens
             for row, (queries, keys) in enumerate(zip(query_lens, key_lens, strict=True)):
                 yield weights[row, :, :, :queries, :keys]
+
+
+def _texts_of_format_1(folder: Path) -> dict[str, str]:
+    """Configuration and languages of a folder in which they are files of their own."""
+    try:
+        return {name: (folder / f"{name}.json").read_text(encoding="utf-8") for name in ("config", "source", "target")}
+    except FileNotFoundError as error:
+        missing = Path(str(error.filename)).name
+        raise FileNotFoundError(f"{folder} holds no translator: there is no {missing} in it") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{folder} holds no translator, or a damaged one ({error})") from None
+
+
+def _check_size(
+    build: Callable[[], EncoderDecoder], settings: Mapping[str, Value], weights: Mapping[str, Tensor]
+) -> None:
+    """Refuse a configuration that describes a far larger model than the one whose weights are stored.
+
+    Raises:
+        ValueError: it does. No memory was taken.
+    """
+    layers, stored = settings.get("num_layers", 0), sum(tensor.numel() for tensor in weights.values())
+    if isinstance(layers, int) and layers > len(weights):
+        raise ValueError(f"num_layers is {layers}, and only {len(weights)} weights are stored")
+    with torch.device("meta"):  # tensors with a shape and no content
+        described = sum(weight.numel() for weight in build().parameters())
+    if described > 2 * stored:
+        raise ValueError(f"it describes a model of {described:,} numbers, and {stored:,} are stored")
 
 
 def _tokens(language: Language, text: str) -> list[str]:

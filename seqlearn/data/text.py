@@ -281,11 +281,35 @@ class Language:
         """The text of the ids."""
         return self.tokenizer.detokenize(self.vocab.decode(ids))
 
+    def to_json(self) -> str:
+        """The tokenizer and the vocabulary as JSON text."""
+        stored = self.tokenizer.state() | {"vocab": self.vocab.tokens[len(SPECIALS) :]}
+        return json.dumps(stored, ensure_ascii=False, indent=0)
+
+    @classmethod
+    def from_json(cls, text: str | bytes, name: str = "the text") -> Language:
+        """Read what `to_json` wrote.
+
+        Args:
+            name: of the text or its file, for the error.
+
+        Raises:
+            ValueError: the text is damaged.
+        """
+        try:
+            stored = json.loads(text)
+            bpe = stored["tokens"] == BPETokenizer.kind
+            tokenizer = BPETokenizer.from_state(stored) if bpe else WordTokenizer(stored["language"])
+            tokens = stored["vocab"]
+            if not all(isinstance(token, str) for token in tokens) or len(set(tokens)) < len(tokens):
+                raise ValueError("the vocabulary holds a token twice, or something that is no text")
+            return cls(tokenizer, Vocab.of(tokens))
+        except Exception as error:  # the tokenizers library raises nothing narrower
+            raise ValueError(f"{name} is damaged ({type(error).__name__}: {error})") from None
+
     def save(self, path: str | Path) -> None:
         """Write the tokenizer and the vocabulary to a JSON file."""
-        stored = self.tokenizer.state() | {"vocab": self.vocab.tokens[len(SPECIALS) :]}
-        text = json.dumps(stored, ensure_ascii=False, indent=0)
-        Path(path).write_text(text + "\n", encoding="utf-8", newline="\n")
+        Path(path).write_text(self.to_json() + "\n", encoding="utf-8", newline="\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Language:
@@ -295,12 +319,4 @@ class Language:
             ValueError: the file is damaged.
             OSError: the file cannot be read.
         """
-        try:
-            stored = json.loads(Path(path).read_text(encoding="utf-8"))
-            bpe = stored["tokens"] == BPETokenizer.kind
-            tokenizer = BPETokenizer.from_state(stored) if bpe else WordTokenizer(stored["language"])
-            return cls(tokenizer, Vocab.of(stored["vocab"]))
-        except OSError:
-            raise
-        except Exception as error:  # the tokenizers library raises nothing narrower
-            raise ValueError(f"{path} is damaged ({type(error).__name__}: {error})") from None
+        return cls.from_json(Path(path).read_bytes(), str(path))
