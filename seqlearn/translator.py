@@ -467,8 +467,11 @@ def _check_size(
     layers, stored = settings.get("num_layers", 0), sum(tensor.numel() for tensor in weights.values())
     if isinstance(layers, int) and layers > len(weights):
         raise ValueError(f"num_layers is {layers}, and only {len(weights)} weights are stored")
-    with torch.device("meta"):  # tensors with a shape and no content
-        described = sum(weight.numel() for weight in build().parameters())
+    try:
+        with torch.device("meta"):  # tensors with a shape and no content
+            described = sum(weight.numel() for weight in build().parameters())
+    except RuntimeError as error:  # the number of bytes is beyond 64 bits, or a size is negative
+        raise ValueError(f"it describes a model that cannot be built ({error})") from None
     if described > 2 * stored:
         raise ValueError(f"it describes a model of {described:,} numbers, and {stored:,} are stored")
 

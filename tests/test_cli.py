@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,8 @@ from seqlearn.cli import app
 from seqlearn.data.corpus import distinct_sources, from_tsv
 from seqlearn.models import MODELS
 from seqlearn.nn.transformer import SIZES
-from seqlearn.translator import Translator
+from seqlearn.training.checkpoints import read_file, write_file
+from seqlearn.translator import MODEL, Translator
 
 run = CliRunner().invoke
 WORDS = "red green blue one two three four".split()
@@ -35,14 +35,23 @@ def trained(tmp_path_factory):
     return folder / "model", result.output
 
 
+def changed(folder, new, change):
+    """A copy of a translator's folder, with other texts in its file."""
+    stored = read_file(folder / MODEL)
+    write_file(new / MODEL, stored.tensors, change(stored.texts))
+
+
+def with_config(folder, new, change):
+    """A copy of a translator's folder, with a configuration that differs."""
+    changed(folder, new, lambda texts: texts | {"config": json.dumps(json.loads(texts["config"]) | change)})
+
+
 def test_train_says_what_it_does(trained):
     folder, output = trained
     assert "epoch 2: loss" in output and "tokens/s" in output and str(folder) in output
     assert sorted(path.name for path in folder.iterdir()) == [
         "config.json",
         "model.safetensors",
-        "source.json",
-        "target.json",
     ]
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     assert config["model"] == "bahdanau" and config["sizes"]["embed_size"] == 8
@@ -104,7 +113,7 @@ def test_two_files_reversed(tmp_path):
     files = ["--source", str(tmp_path / "a.en"), "--target", str(tmp_path / "a.fr"), "--reverse"]
     result = run(app, ["train", *files, "--out", str(tmp_path / "model"), *SMALL])
     assert result.exit_code == 0, result.output
-    assert "rouge" in json.loads((tmp_path / "model" / "source.json").read_text(encoding="utf-8"))["vocab"]
+    assert "rouge" in Translator.load(tmp_path / "model").source.vocab
 
 
 @pytest.mark.parametrize(
@@ -267,11 +276,14 @@ def test_half_a_character_and_many_unknown_words(trained, tmp_path):
     assert result.exit_code == 0 and "<unk>: x, w0, w1" in result.stderr and "w8, ..." in result.stderr
 
 
-@pytest.mark.parametrize("name", ["config.json", "source.json", "model.safetensors"])
+@pytest.mark.parametrize("name", ["config", "source", "model"])
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 1', '{"format": 1}', '{"tokens": "bpe"}', "\0"])
 def test_a_damaged_translator_is_said(trained, tmp_path, name, content):
-    shutil.copytree(trained[0], tmp_path / "model")
-    (tmp_path / "model" / name).write_text(content, encoding="utf-8")
+    if name == "model":
+        (tmp_path / "model").mkdir()
+        (tmp_path / "model" / MODEL).write_text(content, encoding="utf-8")
+    else:
+        changed(trained[0], tmp_path / "model", lambda texts: texts | {name: content})
     result = run(app, ["translate", str(tmp_path / "model"), "red"])
     assert result.exit_code == 1 and result.stderr.startswith("seqlearn: ") and "model" in result.stderr, result.output
     assert result.exception is None or isinstance(result.exception, SystemExit)
@@ -286,33 +298,31 @@ def test_a_damaged_translator_is_said(trained, tmp_path, name, content):
         ({"sizes": {"score": "cosine"}}, "there is no score 'cosine'"),
         ({"sizes": None}, "is damaged"),
         ({"model": "mamba"}, "there is no model 'mamba'"),
+        ({"sizes": {"num_hiddens": 10**9}}, "describes a model that cannot be built"),
+        ({"sizes": {"num_hiddens": 10**6}}, "describes a model of [0-9,]{10,} numbers, and [0-9,]+ are stored"),
+        ({"sizes": {"num_layers": 10**6}}, "num_layers is 1000000, and only [0-9]+ weights are stored"),
     ],
 )
 def test_a_configuration_that_does_not_fit_is_said_with_its_file(trained, tmp_path, change, message):
-    shutil.copytree(trained[0], tmp_path / "model")
-    file = tmp_path / "model" / "config.json"
-    file.write_text(json.dumps({**json.loads(file.read_text(encoding="utf-8")), **change}), encoding="utf-8")
+    with_config(trained[0], tmp_path / "model", change)
     with pytest.raises(ValueError, match=message) as raised:
         Translator.load(tmp_path / "model", "cpu")
-    assert str(raised.value).startswith(str(file))
+    assert str(raised.value).startswith(f"the configuration in {tmp_path / 'model'}")
 
 
 def test_a_device_that_is_not_there_is_no_fault_of_the_folder(trained, monkeypatch):
     monkeypatch.setenv("SEQLEARN_DEVICE", "toaster")
     with pytest.raises(ValueError, match="toaster") as raised:
         Translator.load(trained[0])
-    assert "config.json" not in str(raised.value)
+    assert "configuration" not in str(raised.value)
 
 
 @pytest.mark.parametrize("data", [None, [], {}, {"corpus": "builtin"}])
 def test_a_corpus_that_is_not_described_is_said_with_the_file(trained, tmp_path, data):
-    shutil.copytree(trained[0], tmp_path / "model")
-    file = tmp_path / "model" / "config.json"
-    config = json.loads(file.read_text(encoding="utf-8")) | {"data": data}
-    file.write_text(json.dumps(config), encoding="utf-8")
+    with_config(trained[0], tmp_path / "model", {"data": data})
     assert run(app, ["translate", str(tmp_path / "model"), "red"]).exit_code == 0
     result = run(app, ["evaluate", str(tmp_path / "model")])
-    assert result.exit_code == 1 and f"{file} does not describe a corpus" in result.stderr.replace("\n", " ")
+    assert result.exit_code == 1 and "does not describe a corpus" in result.stderr.replace("\n", " ")
 
 
 def test_pieces_of_words_in_any_script(tmp_path):
@@ -323,8 +333,8 @@ def test_pieces_of_words_in_any_script(tmp_path):
     own = ["--corpus", str(tmp_path / "pairs.tsv"), "--languages", "zh-zh", "--tokens", "bpe", "--vocab-size", "30"]
     result = run(app, ["train", *own, "--out", str(tmp_path / "model"), *SMALL])
     assert result.exit_code == 0 and "30 and 30 tokens" in result.output, result.output
-    stored = json.loads((tmp_path / "model" / "source.json").read_text(encoding="utf-8"))
-    assert stored["tokens"] == "bpe" and "红" in stored["vocab"] and "backend" in stored
+    stored = Translator.load(tmp_path / "model").source
+    assert stored.tokenizer.kind == "bpe" and "红" in stored.vocab
     result = run(app, ["translate", str(tmp_path / "model"), "红绿猫"])
     assert result.exit_code == 0 and "read as <unk>: 猫" in result.stderr and result.stdout.strip()
     assert run(app, ["evaluate", str(tmp_path / "model")]).exit_code == 0

@@ -2,15 +2,18 @@
 
 import copy
 import json
+import random
 from itertools import product
 
 import pytest
+import safetensors.torch
 import torch
 
 from seqlearn.data.corpus import Split, builtin
 from seqlearn.nn.recording import record_attention
 from seqlearn.pairs import Pair
-from seqlearn.translator import Translator
+from seqlearn.training.checkpoints import read_file, weights_of, write_file
+from seqlearn.translator import MODEL, Translator
 
 WORDS = "red blue one three".split()
 LINES = [" ".join(words) for length in (4, 3, 2) for words in product(WORDS, repeat=length)]
@@ -182,6 +185,78 @@ def test_save_and_load(either, tmp_path):
         assert torch.equal(left, right)
 
 
+def test_a_save_replaces_all_parts_at_once(translator, tmp_path):
+    """The copy for people is never read, and files of an older seqlearn are removed."""
+    for name in ("config.json", "source.json", "target.json"):
+        (tmp_path / name).write_text("an older one", encoding="utf-8")
+    translator.save(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.json", MODEL]
+    assert json.loads((tmp_path / "config.json").read_text("utf-8"))["model"] == translator.config["model"]
+    (tmp_path / "config.json").write_text("nonsense", encoding="utf-8")
+    assert Translator.load(tmp_path).translate("red blue") == translator.translate("red blue")
+
+
+def test_a_folder_of_an_older_seqlearn_is_loaded_and_named(translator, tmp_path):
+    """In format 1 each part was a file of its own, without a checksum."""
+    (tmp_path / "config.json").write_text(json.dumps({"format": 1, **translator.config}), encoding="utf-8")
+    translator.source.save(tmp_path / "source.json")
+    safetensors.torch.save_model(translator.model, str(tmp_path / MODEL))
+    with pytest.raises(FileNotFoundError, match=r"there is no target\.json in it"):
+        Translator.load(tmp_path)
+    translator.target.save(tmp_path / "target.json")
+    with pytest.warns(UserWarning, match="older seqlearn, without a checksum"):
+        old = Translator.load(tmp_path)
+    assert old.translate(LINES[:9]) == translator.translate(LINES[:9])
+
+
+def test_every_flipped_bit_is_found(translator, tmp_path):
+    """In tensors, vocabularies and configuration alike."""
+    translator.save(tmp_path)
+    content = (tmp_path / MODEL).read_bytes()
+    rng = random.Random(0)
+    places = [rng.randrange(len(content)) for _ in range(60)] + [rng.randrange(8, 3000) for _ in range(40)]
+    for place in places:
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << rng.randrange(8)
+        (tmp_path / MODEL).write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"is damaged|whole safetensors file"):
+            Translator.load(tmp_path)
+
+
+def test_a_model_of_nan_is_neither_saved_nor_loaded(translator, tmp_path):
+    translator.save(tmp_path)
+    before = (tmp_path / MODEL).read_bytes()
+    broken = copy.deepcopy(translator)
+    torch.nn.init.constant_(broken.model.decoder.dense.weight, float("nan"))
+    with pytest.raises(ValueError, match=r"decoder\.dense\.weight holds NaN or infinity, so .* was not written"):
+        broken.save(tmp_path)
+    assert (tmp_path / MODEL).read_bytes() == before and len(list(tmp_path.iterdir())) == 2
+    texts = read_file(tmp_path / MODEL).texts
+    safetensors.torch.save_file(weights_of(broken.model), tmp_path / MODEL, texts)
+    with pytest.raises(ValueError, match=r"decoder\.dense\.weight holds NaN or infinity"):
+        Translator.load(tmp_path)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.bool, torch.complex64])
+def test_weights_of_another_kind_are_refused(translator, tmp_path, dtype):
+    translator.save(tmp_path)
+    stored = read_file(tmp_path / MODEL)
+    name = next(iter(stored.tensors))
+    write_file(tmp_path / MODEL, stored.tensors | {name: stored.tensors[name].to(dtype)}, stored.texts)
+    with pytest.raises(ValueError, match=f"{name} is {dtype} there, torch.float32 here"):
+        Translator.load(tmp_path)
+
+
+@pytest.mark.parametrize("vocab", [["red", "red"], ["red", 7]])
+def test_a_vocabulary_of_something_else_is_refused(translator, tmp_path, vocab):
+    translator.save(tmp_path)
+    stored = read_file(tmp_path / MODEL)
+    source = json.dumps(json.loads(stored.texts["source"]) | {"vocab": vocab})
+    write_file(tmp_path / MODEL, stored.tensors, stored.texts | {"source": source})
+    with pytest.raises(ValueError, match=r"the source language in .* a token twice, or something that is no text"):
+        Translator.load(tmp_path)
+
+
 def test_a_folder_that_names_no_settings_is_loaded_with_all_of_them():
     loaded = Translator.pretrained("transformer", "cpu")
     assert loaded.config["sizes"]["num_hiddens"] == 128 and loaded.config["sizes"]["positions"] == "sinusoidal"
@@ -195,11 +270,12 @@ def test_a_model_that_gives_nan_is_said(translator):
 
 
 def test_what_is_no_translator_is_named(translator, tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"no config\.json"):
+    with pytest.raises(FileNotFoundError, match=r"no model\.safetensors"):
         Translator.load(tmp_path)
     translator.save(tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps({**config, "format": 99}))
+    stored = read_file(tmp_path / MODEL)
+    newer = json.dumps(json.loads(stored.texts["config"]) | {"format": 99})
+    write_file(tmp_path / MODEL, stored.tensors, stored.texts | {"config": newer})
     with pytest.raises(ValueError, match="another version"):
         Translator.load(tmp_path)
     with pytest.raises(ValueError, match="no model 'mamba'; choose from bahdanau"):

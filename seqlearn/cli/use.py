@@ -41,7 +41,7 @@ def evaluate(folder: Folder, batch_size: Annotated[int, typer.Option(min=1)] = 2
     try:
         corpus, split = corpus_and_split(translator.config["data"])
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{folder / 'config.json'} does not describe a corpus ({error!r})") from None
+        raise ValueError(f"the configuration in {folder} does not describe a corpus ({error!r})") from None
     typer.echo(f"{corpus.name}: {len(split.test):,} held-out pairs")
     typer.echo(translator.evaluate(split.test, batch_size))
 

@@ -89,7 +89,7 @@ def checksum(tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> str:
     digest = hashlib.sha256()
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(tensor.cpu().contiguous().flatten().view(torch.uint8).numpy())
+        digest.update(tensor.cpu().contiguous().flatten().view(torch.uint8).numpy().data)
     for name, text in sorted(texts.items()):
         digest.update(f"{name} {len(text)}\n{text}\n".encode())
     return digest.hexdigest()

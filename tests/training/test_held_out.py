@@ -11,6 +11,7 @@ from seqlearn.cli import app
 from seqlearn.data.batches import Batches
 from seqlearn.data.corpus import Split, from_tsv
 from seqlearn.pairs import Pair
+from seqlearn.training.checkpoints import read_file
 from seqlearn.translator import Translator
 
 LINES = [f"{a} {b} {c}" for a in "red green blue one".split() for b in "two three four".split() for c in "xyz"]
@@ -85,11 +86,13 @@ def test_the_command_line_keeps_the_test_part_for_evaluate(tmp_path, monkeypatch
         small = ["--embed-size", "8", "--hidden", "8", "--batch-size", "8", "--epochs", "2"]
         result = CliRunner().invoke(app, ["train", *files, *small, "--held-out", "0.15", "--min-freq", "1", *options])
         assert result.exit_code == 0, result.output
-        model = {path.name: path.read_bytes() for path in (tmp_path / name).iterdir() if path.name != "config.json"}
+        stored = read_file(tmp_path / name / "model.safetensors")
+        texts = {part: stored.texts[part] for part in ("source", "target")}  # the configuration names the file
+        model = {part: tensor.tolist() for part, tensor in stored.tensors.items()} | texts
         return model, re.findall(r"loss [\d.]+, validation [\d.]+", result.output)
 
     model, losses = train("plain", PAIRS)
-    assert len(losses) == 2 and "model.safetensors" in model
+    assert len(losses) == 2 and "source" in model and len(model) > 10
     parts = from_tsv(tmp_path / "plain.tsv", ("en", "fr")).split(0.15, 0.15, seed=0)
     test, valid = ({pair.source for pair in part} for part in (parts.test, parts.valid))
     assert len(test) > 2 and len(valid) > 2 and not test & valid
