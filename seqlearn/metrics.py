@@ -21,14 +21,18 @@ class TextScore(NamedTuple):
     signature: str
 
 
-def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> TextScore:
-    """Corpus BLEU (Papineni et al., 2002) by sacreBLEU (Post, 2018), case-insensitive: our text is lower-cased."""
-    return _corpus_score(sacrebleu.BLEU(lowercase=True), hypotheses, references)
+def bleu(hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = True) -> TextScore:
+    """Corpus BLEU (Papineni et al., 2002) by sacreBLEU (Post, 2018), case-insensitive: our text is lower-cased.
+
+    Args:
+        lowercase: whether to ignore case. The signature says it: "case:lc", or "case:mixed".
+    """
+    return _corpus_score(sacrebleu.BLEU(lowercase=lowercase), hypotheses, references)
 
 
-def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> TextScore:
-    """Character n-gram F-score (Popovic, 2015) by sacreBLEU, case-insensitive."""
-    return _corpus_score(sacrebleu.CHRF(lowercase=True), hypotheses, references)
+def chrf(hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = True) -> TextScore:
+    """Character n-gram F-score (Popovic, 2015) by sacreBLEU. `lowercase`: see `bleu`."""
+    return _corpus_score(sacrebleu.CHRF(lowercase=lowercase), hypotheses, references)
 
 
 def _corpus_score(metric: Metric, hypotheses: Sequence[str], references: Sequence[str]) -> TextScore:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, overload
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from .attention_map import AttentionMap
@@ -25,12 +26,13 @@ from .models import Value, spec_of
 from .nn.contract import EncoderDecoder
 from .nn.masking import causal_mask
 from .nn.recording import attention_layers
-from .pairs import Pair
+from .pairs import Link, Pair
 from .training.checkpoints import fill, read_file, weights_of, write_file
 from .training.loop import History, fit, mean_loss
 
 KINDS = ("cross", "encoder", "causal")  # of attention between tokens
 FORMAT = 2
+MOST_WEIGHTS = 1 << 22  # of one head in a batch: 16 MB
 MODEL = "model.safetensors"  # the file in the folder of a translator
 
 
@@ -383,14 +385,11 @@ class Translator:
 
         Args and Raises: see `attend`.
         """
-        if kind not in KINDS:
-            raise ValueError(f"there is no attention {kind!r} to look at; choose from {', '.join(KINDS)}")
-        if kind not in self.attention_kinds:
-            which = "" if kind == "cross" else f"{kind} "
-            raise ValueError(f"a {self.config.get('model', 'model')} model has no {which}attention to look at")
+        self.check_attention(kind)
         texts = [(pair.source, pair.target) if isinstance(pair, Pair) else pair for pair in pairs]
+        ids = [(self.source.encode(source), self.target.encode(target)) for source, target in texts]
         maps = []
-        for (source, target), weights in zip(texts, self._weights(texts, kind, batch_size), strict=True):
+        for (source, target), weights in zip(texts, self._weights(ids, kind, batch_size), strict=True):
             read, written = _tokens(self.source, source), _tokens(self.target, target)
             if kind == "causal":
                 inputs = [BOS, *written[:-1]]
@@ -399,23 +398,65 @@ class Translator:
                 maps.append(AttentionMap(weights, written if kind == "cross" else read, read, kind))
         return maps
 
-    def evaluate(self, pairs: Sequence[Pair], batch_size: int = 64) -> Scores:
+    def check_attention(self, kind: str = "cross") -> None:
+        """Refuse a kind of attention that the model does not have.
+
+        Raises:
+            ValueError: there is no such kind, or the model has none of this kind.
+        """
+        if kind not in KINDS:
+            raise ValueError(f"there is no attention {kind!r} to look at; choose from {', '.join(KINDS)}")
+        if kind not in self.attention_kinds:
+            which = "" if kind == "cross" else f"{kind} "
+            raise ValueError(f"a {self.config.get('model', 'model')} model has no {which}attention to look at")
+
+    def links(self, pairs: Iterable[tuple[str, Hypothesis]], batch_size: int = 64) -> list[set[Link]]:
+        """Links between the tokens of sources and hypotheses, read off the attention: a set for each pair, in order.
+
+        The weights are averaged over all layers and heads. Each target token is linked to the source token with the
+        largest weight; <eos> takes no part.
+
+        Args:
+            pairs: a source sentence, and a hypothesis that `search` found for it.
+
+        Raises:
+            ValueError: the decoder of the model does not look at the source through attention.
+        """
+        self.check_attention()
+        eos = self.target.vocab.eos
+        ids = [(self.source.encode(source), [*hypothesis.tokens, eos]) for source, hypothesis in pairs]
+        return [_links(weights) for weights in self._weights(ids, "cross", batch_size)]
+
+    def evaluate(
+        self,
+        pairs: Sequence[Pair],
+        batch_size: int = 64,
+        *,
+        translations: Sequence[str] | None = None,
+        lowercase: bool = True,
+    ) -> Scores:
         """Quality on pairs that the model was not trained on.
 
         The references go through `normalize`, as the training data did, before translations are compared with them. The
-        alignment error rate needs pairs with gold links, which join words, and a model whose tokens are words. The
-        attention weights are averaged over all layers and heads. Each reference token is then linked to the source
-        token with the largest weight; <eos> takes no part.
+        alignment error rate needs pairs with gold links, which join words, and a model whose tokens are words; the
+        links of the model are found as in `links`, while it reads the reference.
+
+        Args:
+            translations: of the sources, found by another search; default: those of greedy search.
+            lowercase: whether BLEU and chrF ignore case. If not, they compare with the references as they are written,
+                and as our translations are lower case, each capital letter of a reference counts as an error.
         """
-        translations = self.translate([pair.source for pair in pairs], batch_size)
+        if translations is None:
+            translations = self.translate([pair.source for pair in pairs], batch_size)
         references = [normalize(pair.target, self.target.tokenizer.language) for pair in pairs]
         loss = mean_loss(self.model, Batches(pairs, self.source, self.target, batch_size), self.device)
         tokens = [self.target.tokenizer.tokenize(text) for text in references]
         exact = [self.target.tokenizer.tokenize(text) for text in translations]
+        compared = references if lowercase else [pair.target for pair in pairs]
         return Scores(
             pairs=len(pairs),
-            bleu=bleu(translations, references),
-            chrf=chrf(translations, references),
+            bleu=bleu(translations, compared, lowercase),
+            chrf=chrf(translations, compared, lowercase),
             perplexity=perplexity(loss),
             exact=sum(left == right for left, right in zip(tokens, exact, strict=True)) / len(pairs),
             aer=self._aer([pair for pair in pairs if pair.alignment], batch_size),
@@ -426,15 +467,19 @@ class Translator:
         if not (pairs and words and self.has_attention):
             return None
         maps = self.attend_all(pairs, "cross", batch_size)
-        links = [argmax_links(each.weights.mean((0, 1))[:-1, :-1]) for each in maps]  # without <eos>
+        links = [_links(each.weights) for each in maps]
         return alignment_error_rate(links, [pair.alignment for pair in pairs])
 
-    def _weights(self, pairs: Sequence[tuple[str, str]], kind: str, batch_size: int) -> Iterator[Tensor]:
-        """The attention `(layers, heads, queries, keys)` of each pair, in order, padding cut off, <eos> kept."""
+    def _weights(self, pairs: Sequence[tuple[list[int], list[int]]], kind: str, batch_size: int) -> Iterator[Tensor]:
+        """The attention `(layers, heads, queries, keys)` of each pair, in order, padding cut off, <eos> kept.
+
+        Args:
+            pairs: the ids of source and target, both with <eos>.
+        """
         bos = self.target.vocab.bos
         for chunk in _chunks(pairs, batch_size):
-            source, source_lens = pad([self.source.encode(text) for text, _ in chunk], self.source.vocab.pad)
-            target, target_lens = pad([[bos, *self.target.encode(text)] for _, text in chunk], self.target.vocab.pad)
+            source, source_lens = pad([ids for ids, _ in chunk], self.source.vocab.pad)
+            target, target_lens = pad([[bos, *ids] for _, ids in chunk], self.target.vocab.pad)
             tokens = target[:, :-1].to(self.device)
             weights = forced_decoding(self.model, source.to(self.device), source_lens, tokens).attention(kind)
             if weights is None:
@@ -480,5 +525,22 @@ def _tokens(language: Language, text: str) -> list[str]:
     return [*language.tokenizer.tokenize(text), EOS]
 
 
-def _chunks(items: Sequence, size: int) -> Iterator[Sequence]:
-    return (items[start : start + size] for start in range(0, len(items), size))
+def _links(weights: Float[Tensor, "layers heads queries keys"]) -> set[Link]:
+    """The link of each target token to the source token with the largest mean weight, without <eos>."""
+    return argmax_links(weights.mean((0, 1))[:-1, :-1])
+
+
+def _chunks(
+    pairs: Sequence[tuple[list[int], list[int]]], batch_size: int
+) -> Iterator[Sequence[tuple[list[int], list[int]]]]:
+    """Neighbouring pairs, `batch_size` at most, and fewer if they are so long that their attention fills the memory."""
+    start, longest = 0, 0
+    for stop, (source, target) in enumerate(pairs):
+        wider = max(longest, len(source), len(target))
+        count = stop - start
+        if count and (count >= batch_size or (count + 1) * wider**2 > MOST_WEIGHTS):
+            yield pairs[start:stop]
+            start, wider = stop, max(len(source), len(target))
+        longest = wider
+    if start < len(pairs):
+        yield pairs[start:]

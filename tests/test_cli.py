@@ -75,7 +75,7 @@ def test_evaluate_scores_the_test_part_alone(trained, monkeypatch):
     monkeypatch.setattr(
         Translator,
         "evaluate",
-        lambda self, pairs, batch_size: scored.extend(pairs) or evaluate(self, pairs, batch_size),
+        lambda self, pairs, *args, **options: scored.extend(pairs) or evaluate(self, pairs, *args, **options),
     )
     result = run(app, ["evaluate", str(trained[0])])
     parts = from_tsv(trained[0].parent / "pairs.tsv", ("en", "fr")).split(0.1, 0.1, seed=0)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from .errors import DEBUG, sentence_for_errors
 from .use import evaluate, gallery, translate, view
 
 __all__ = ["app"]
@@ -21,16 +22,33 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # typer has no public name for the types
         """Find the command that was called."""
         name, command, rest = super().resolve_command(ctx, args)
-        if name == "train":
-            from .train import train_command
+        return name, _train() if name == "train" else command, rest
 
-            train_app = typer.Typer(add_completion=False)
-            train_app.command("train", help=TRAIN)(train_command())
-            command = typer.main.get_command(train_app)
-        return name, command, rest
 
+@sentence_for_errors
+def _train() -> Any:  # a command of typer
+    from .train import train_command
+
+    train_app = typer.Typer(add_completion=False)
+    train_app.command("train", help=TRAIN)(train_command())
+    return typer.main.get_command(train_app)
+
+
+def _set_debug(debug: bool) -> bool:
+    DEBUG.set(debug)  # while the options are read, before any command is looked up
+    return debug
+
+
+_DEBUG = typer.Option(
+    "--debug", envvar="SEQLEARN_DEBUG", callback=_set_debug, help="Show the traceback of an error, too."
+)
 
 app = typer.Typer(cls=Commands, help=ABOUT, no_args_is_help=True, add_completion=False)
 app.command("train", help=TRAIN)(lambda: None)  # `Commands` puts the real one in its place
 for _command in (translate, evaluate, view, gallery):
     app.command()(_command)
+
+
+@app.callback(help=ABOUT)
+def _options(debug: Annotated[bool, _DEBUG] = False) -> None:
+    """The options of all commands."""

@@ -1,20 +1,25 @@
-"""An error that a user can fix is shown as one sentence, without a traceback."""
+"""An error is shown as one sentence, without a traceback. `seqlearn --debug` shows the traceback, too."""
 
 from __future__ import annotations
 
 import functools
+import traceback
 import warnings
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from contextvars import ContextVar
+from typing import NoReturn, ParamSpec, TypeVar
 
 import typer
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+FAILED, INTERRUPTED = 1, 130  # exit statuses; 130 is what a shell reports after Ctrl-C
+DEBUG: ContextVar[bool] = ContextVar("debug", default=False)  # whether to show tracebacks; set by --debug
+
 
 def sentence_for_errors(function: Callable[P, R]) -> Callable[P, R]:
-    """Show a ValueError or OSError of a command as one sentence, and end with exit status 1."""
+    """Show any error of a command as one sentence, and end with exit status 1; after Ctrl-C, with 130."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -22,11 +27,42 @@ def sentence_for_errors(function: Callable[P, R]) -> Callable[P, R]:
             with warnings.catch_warnings():
                 warnings.showwarning = _show_warning
                 return function(*args, **kwargs)
-        except (ValueError, OSError) as error:  # ConnectionError and FileNotFoundError are OSErrors
-            typer.secho(f"seqlearn: {error}", fg="red", err=True)
-            raise typer.Exit(1) from None
+        except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
+            raise  # typer ends the program without a traceback, also when `seqlearn ... | head` closes the pipe
+        except KeyboardInterrupt:
+            _end("interrupted", INTERRUPTED)
+        except Exception as error:  # whatever a library raises: a traceback helps no user
+            _end(sentence(error), FAILED)
 
     return run
+
+
+def sentence(error: Exception) -> str:
+    """What an error says, as one line of printable characters.
+
+    A ValueError or an OSError is a fault in the input, and its message says what to do. (ConnectionError and
+    FileNotFoundError are OSErrors.) Any other error comes with its type, and the hint to --debug.
+    """
+    if isinstance(error, ValueError | OSError):
+        return _one_line(str(error))
+    if isinstance(error, MemoryError):
+        return "there is not enough memory"
+    first, *_ = [*str(error).strip().splitlines(), ""]
+    said = f"{type(error).__name__}: {first}" if first else type(error).__name__
+    return f"{_one_line(said)} (`seqlearn --debug ...` shows where)"
+
+
+def _one_line(text: str) -> str:
+    """The text without line breaks. Escape codes, which a file name may hold, do not reach the terminal."""
+    line = " ".join(text.split())
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in line)
+
+
+def _end(said: str, status: int) -> NoReturn:
+    if DEBUG.get():
+        traceback.print_exc()
+    typer.secho(f"seqlearn: {said}", fg="red", err=True)
+    raise typer.Exit(status) from None
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *args: object, **kwargs: object) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 from tqdm import tqdm
@@ -22,12 +23,21 @@ from .devices import Device, use
 from .errors import sentence_for_errors
 
 MODEL_OPTIONS = "Options of the models"  # the heading in the help
+PANELS = {  # the other headings, and the options under each
+    "Output": "out",
+    "Data": "corpus source target languages data skip_malformed reverse pairs limit held_out",
+    MODEL_OPTIONS: "model",
+    "Tokens": "tokens vocab_size max_length min_freq",
+    "Training": "epochs lr schedule warmup label_smoothing batch_size accumulate precision seed",
+}
 
 
 def train_command() -> Callable[..., None]:
     """`train`, with an option for each setting of each model."""
     signature = inspect.signature(train, eval_str=True)
-    shared = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    shared = [
+        _in_panel(each) for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
 
     @functools.wraps(train)
     def command(**options: Any) -> None:  # as many types as options
@@ -37,6 +47,14 @@ def train_command() -> Callable[..., None]:
     command.__signature__ = signature.replace(parameters=parameters)  # pyright: ignore[reportAttributeAccessIssue]  typer reads it
     command.__annotations__ = {each.name: each.annotation for each in parameters}
     return sentence_for_errors(command)
+
+
+def _in_panel(parameter: inspect.Parameter) -> inspect.Parameter:
+    """The parameter, with its option under its heading in the help."""
+    type_, option = get_args(parameter.annotation)
+    option = copy.copy(option)  # other commands may have it, too
+    option.rich_help_panel = next((name for name, options in PANELS.items() if parameter.name in options.split()), None)
+    return parameter.replace(annotation=Annotated[type_, option])
 
 
 def _model_options() -> list[inspect.Parameter]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,41 +10,152 @@ import typer
 
 from .devices import Device, use
 from .errors import sentence_for_errors
+from .search import MAX_SOURCE, BatchSize, Beam, MaxLength, MaxSource, Penalty, search_options
 
 if TYPE_CHECKING:
     from ..translator import Translator
 
+INPUT, DATA, SCORING, OUTPUT = "Input", "Data", "Scoring", "Output"  # headings in the help
+STANDARD_INPUT = "-"
+
 Folder = Annotated[Path, typer.Argument(help="The folder of a translator that `seqlearn train` wrote.")]
 Text = Annotated[str, typer.Argument(help="The sentence.")]
-Out = Annotated[Path, typer.Option("--out", "-o", help="The file to write.")]
-MOST_WORDS = 10  # how many unknown words are named at most
+Out = Annotated[Path, typer.Option("--out", "-o", help="The file to write.", rich_help_panel=OUTPUT)]
 
 
 @sentence_for_errors
-def translate(folder: Folder, text: Text, device: Device = "") -> None:
-    """Translate a sentence."""
+def translate(
+    folder: Folder,
+    text: Annotated[
+        str | None, typer.Argument(help="The sentence. Without it, or with -: the lines of standard input.")
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(help="Translate the lines of this file (UTF-8, plain or gzip).", rich_help_panel=INPUT),
+    ] = None,
+    beam: Beam = 1,
+    length_penalty: Penalty = None,
+    max_length: MaxLength = None,
+    max_source: MaxSource = MAX_SOURCE,
+    batch_size: BatchSize = 64,
+    n_best: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Write this many translations of each line, best first, after the number of the line; at most --beam.",
+            show_default="one, no number",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    scores: Annotated[
+        bool,
+        typer.Option(
+            "--scores",
+            help="Add a column: the log-probability in nats; with --beam or --n-best divided by the length penalty.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+    alignments: Annotated[
+        bool,
+        typer.Option(
+            "--alignments",
+            help="Add a column: links source-target, such as 0-0 1-2, from the attention. They count tokens from 0.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+    show_tokens: Annotated[
+        bool,
+        typer.Option(
+            "--show-tokens",
+            help="Add two columns: the tokens of the line and of the translation, joined by spaces.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+    device: Device = "",
+) -> None:
+    """Translate a sentence, or line by line.
+
+    The output has one line for each line of the input, in the same order.
+    An empty line stays empty. Columns are joined by tabs.
+    """
+    from . import lines
+
+    if text is not None and file:
+        raise ValueError("give a sentence or --file, not both")
+    if n_best and n_best > beam:
+        raise ValueError(f"--n-best {n_best} needs a beam at least as wide: add --beam {n_best}")
+    options = search_options(beam, length_penalty, max_length)
+    if text is None or text == STANDARD_INPUT:
+        source, typed = lines.lines_of(file), file is None and sys.stdin.isatty()
+    else:
+        source, typed = lines.one_line(text), False
     translator = _load(folder, device)
-    if unknown := translator.unknown(text):
-        more = ", ..." if len(unknown) > MOST_WORDS else ""
-        names = ", ".join(unknown[:MOST_WORDS]) + more
-        typer.secho(f"not in the vocabulary, read as <unk>: {names}", fg="yellow", err=True)
-    typer.echo(translator.translate(text))
+    if alignments:
+        translator.check_attention()
+    columns = lines.Columns(n_best, scores, alignments, show_tokens)
+    chunk = 1 if typed else lines.BATCHES * batch_size
+    if typed:
+        typer.secho("Type a sentence on each line; an end of file (Ctrl-D) ends.", err=True)
+    lines.translate_lines(
+        translator, source, options, columns, batch_size=batch_size, max_source=max_source, chunk=chunk
+    )
 
 
 @sentence_for_errors
-def evaluate(folder: Folder, batch_size: Annotated[int, typer.Option(min=1)] = 256, device: Device = "") -> None:
-    """Score a translator on the test part of its corpus, which training never saw."""
-    from .corpora import corpus_and_split
+def evaluate(
+    folder: Folder,
+    source: Annotated[
+        Path | None,
+        typer.Option(help="Score this file, one source sentence a line (with --target).", rich_help_panel=DATA),
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option(help="The references, one a line (with --source).", rich_help_panel=DATA)
+    ] = None,
+    tsv: Annotated[
+        Path | None, typer.Option(help="Score this file of source<TAB>reference lines.", rich_help_panel=DATA)
+    ] = None,
+    beam: Beam = 1,
+    length_penalty: Penalty = None,
+    max_length: MaxLength = None,
+    max_source: MaxSource = MAX_SOURCE,
+    batch_size: BatchSize = 256,
+    lowercase: Annotated[
+        bool,
+        typer.Option(
+            help="Whether BLEU and chrF ignore case. A translator writes lower case only. So with --no-lowercase, "
+            "which compares with the references exactly as they are written, every capital letter is an error.",
+            rich_help_panel=SCORING,
+        ),
+    ] = True,
+    hypotheses: Annotated[
+        Path | None,
+        typer.Option(help="Write the translations to this file, one a line.", rich_help_panel=OUTPUT),
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the scores as one JSON object.", rich_help_panel=OUTPUT)
+    ] = False,
+    device: Device = "",
+) -> None:
+    """Score a translator on the test part of its corpus, which training never saw, or on files of yours.
 
+    The references get the spelling that the training data had (lower case,
+    plain quotes and spaces) before translations are compared with them.
+    sacreBLEU's signature says how the scores were counted.
+    """
+    from . import scoring
+
+    scoring.check_files(source, target, tsv, hypotheses)
+    options = search_options(beam, length_penalty, max_length)
     translator = _load(folder, device)
-    if "data" not in translator.config:
-        raise ValueError(f"{folder} does not say what it was trained on")
-    try:
-        corpus, split = corpus_and_split(translator.config["data"])
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"the configuration in {folder} does not describe a corpus ({error!r})") from None
-    typer.echo(f"{corpus.name}: {len(split.test):,} held-out pairs")
-    typer.echo(translator.evaluate(split.test, batch_size))
+    chosen = scoring.to_score(translator, folder, source, target, tsv)
+    scoring.check_lengths(translator, chosen, max_source)
+    said = f"{chosen.name}: {len(chosen.pairs):,} {chosen.what}"
+    typer.echo(said + (f"; beam {beam}" if beam > 1 else ""), err=json)
+    translations = translator.translate([pair.source for pair in chosen.pairs], batch_size, **options)
+    if hypotheses:
+        scoring.write_lines(hypotheses, translations)
+    scores = translator.evaluate(chosen.pairs, batch_size, translations=translations, lowercase=lowercase)
+    typer.echo(scoring.as_json(scores, chosen, beam, length_penalty) if json else scores)
 
 
 @sentence_for_errors

@@ -1,0 +1,259 @@
+"""Lines in, lines out: what `seqlearn translate` reads and writes. Memory holds one chunk of lines at a time."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import typer
+
+from ..data.files import GZIP, LONGEST
+from .search import SearchOptions, check_characters, check_tokens
+
+if TYPE_CHECKING:
+    from ..beams import Hypothesis
+    from ..pairs import Link
+    from ..translator import Translator
+
+MOST_WORDS = 10  # how many unknown words are named at most
+BATCHES = 64  # in a chunk: a batch holds sentences of similar length, so a chunk is far larger than a batch
+_BREAKS = str.maketrans(dict.fromkeys("\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029", " "))  # would end a column or a line
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the input: where it stands (for errors), its number (from 1) and its text."""
+
+    where: str
+    number: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A line that was split into tokens. A line without tokens gets an empty translation."""
+
+    number: int
+    text: str
+    tokens: list[str]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What is written for each line beside its translation.
+
+    Args:
+        n_best: write this many translations, each after the number of its line; None: one, without the number.
+        scores: write the score.
+        alignments: write the links of the tokens.
+        tokens: write the tokens of both sides.
+    """
+
+    n_best: int | None = None
+    scores: bool = False
+    alignments: bool = False
+    tokens: bool = False
+
+
+@dataclass
+class UnknownWords:
+    """Words that were read as <unk>: the first few of them, and how many lines have such words."""
+
+    words: dict[str, None] = field(default_factory=dict)
+    lines: int = 0
+
+    def add(self, words: Iterable[str]) -> None:
+        """Count the unknown words of one line."""
+        words = list(words)
+        self.lines += bool(words)
+        for word in words:
+            if len(self.words) <= MOST_WORDS:
+                self.words[word] = None
+
+    def say(self, lines: int) -> None:
+        """Show a warning if there were any. `lines`: how many lines were read."""
+        if self.words:
+            names = ", ".join(list(self.words)[:MOST_WORDS]) + (", ..." if len(self.words) > MOST_WORDS else "")
+            where = f" (in {self.lines:,} of {lines:,} lines)" if lines > 1 else ""
+            typer.secho(f"not in the vocabulary, read as <unk>: {names}{where}", fg="yellow", err=True)
+
+
+def one_line(text: str) -> Iterator[Line]:
+    """The sentence of the command line, as the only line."""
+    yield Line("the sentence", 1, text.encode("utf-8", "replace").decode())  # a shell may pass half a character
+
+
+def lines_of(path: Path | None) -> Iterator[Line]:
+    """The lines of a UTF-8 file, plain or gzip, or of standard input. The file is opened at once.
+
+    Raises:
+        ValueError: the path is a folder. Later, while lines are read: a line is not UTF-8, or longer than 16 MB.
+        FileNotFoundError: there is no such file.
+    """
+    if path is None:
+        return _read(sys.stdin.buffer.readline, "standard input")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder, not a file")
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    return _read_and_close(_open(path), str(path))
+
+
+def _open(path: Path) -> io.BufferedIOBase:
+    file = path.open("rb")
+    if not path.is_file():
+        return file  # a pipe: nobody can look ahead in it
+    packed = file.read(2) == GZIP
+    file.seek(0)
+    if not packed:
+        return file
+    file.close()
+    return gzip.open(path)
+
+
+def _read_and_close(file: io.BufferedIOBase, name: str) -> Iterator[Line]:
+    with file:
+        yield from _read(file.readline, name)
+
+
+def _read(readline: Callable[[int], bytes], name: str) -> Iterator[Line]:
+    number = 0
+    while raw := _next_line(readline, name):
+        number += 1
+        where = f"{name}, line {number}"
+        if len(raw) > LONGEST:
+            raise ValueError(f"{where}: longer than {LONGEST:,} bytes; is this a text file?")
+        try:
+            text = raw.removeprefix(BOM_UTF8 if number == 1 else b"").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{where}: not UTF-8 ({error.reason})") from None
+        yield Line(where, number, text.removesuffix("\n").rstrip("\r"))
+
+
+def _next_line(readline: Callable[[int], bytes], name: str) -> bytes:
+    try:
+        return readline(LONGEST + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{name}: not a whole gzip file ({error})") from None
+
+
+def sentences_of(lines: Iterable[Line], translator: Translator, max_source: int) -> Iterator[Sentence]:
+    """The lines, split into tokens.
+
+    Raises:
+        ValueError: a line has more than `max_source` tokens.
+    """
+    for line in lines:
+        check_characters(line.text, line.where, max_source)
+        tokens = translator.source.tokenizer.tokenize(line.text)
+        check_tokens(len(tokens), line.where, max_source)
+        yield Sentence(line.number, line.text, tokens)
+
+
+def chunks(sentences: Iterable[Sentence], size: int) -> Iterator[list[Sentence]]:
+    """Lists of `size` sentences, in order. An error in a line comes after the sentences before it."""
+    chunk: list[Sentence] = []
+    fault = None
+    try:
+        for sentence in sentences:
+            chunk.append(sentence)
+            if len(chunk) == size:
+                yield chunk
+                chunk = []
+    except ValueError as error:
+        fault = error
+    if chunk:
+        yield chunk
+    if fault:
+        raise fault
+
+
+def translate_lines(
+    translator: Translator,
+    lines: Iterable[Line],
+    options: SearchOptions,
+    columns: Columns,
+    *,
+    batch_size: int,
+    max_source: int,
+    chunk: int,
+) -> None:
+    """Write the translation of each line to standard output, in order, chunk by chunk; then warn of unknown words.
+
+    Args:
+        options: of the search.
+        chunk: how many lines are searched together.
+
+    Raises:
+        ValueError: a line cannot be read or has too many tokens. The lines before it have been written.
+    """
+    unknown, read = UnknownWords(), 0
+    output = _utf8_output()
+    try:
+        for sentences in chunks(sentences_of(lines, translator, max_source), chunk):
+            read += len(sentences)
+            for sentence in sentences:
+                unknown.add(token for token in dict.fromkeys(sentence.tokens) if token not in translator.source.vocab)
+            output.writelines(row + "\n" for row in rows(translator, sentences, options, columns, batch_size))
+            output.flush()
+    finally:
+        unknown.say(read)
+
+
+def _utf8_output() -> IO[str]:
+    """Standard output. A file or a pipe gets UTF-8, whatever the language of the system; a terminal knows its own."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+    return sys.stdout
+
+
+def rows(
+    translator: Translator, sentences: Sequence[Sentence], options: SearchOptions, columns: Columns, batch_size: int
+) -> Iterator[str]:
+    """The lines to write for these sentences: one for each, or `columns.n_best`. Columns are joined by tabs."""
+    full = [sentence.text for sentence in sentences if sentence.tokens]
+    found = _search(translator, full, options, columns.n_best, batch_size)
+    pairs = [(text, each) for text, several in zip(full, found, strict=True) for each in several]
+    links = iter(translator.links(pairs, batch_size) if columns.alignments else [])
+    hypotheses = iter(found)
+    for sentence in sentences:
+        for hypothesis in next(hypotheses) if sentence.tokens else [None]:
+            linked = next(links, ()) if hypothesis else ()
+            yield "\t".join(_cells(translator, sentence, hypothesis, linked, columns))
+
+
+def _search(
+    translator: Translator, texts: list[str], options: SearchOptions, n_best: int | None, batch_size: int
+) -> list[list[Hypothesis]]:
+    progress = None if sys.stderr.isatty() else False
+    if n_best is None:
+        return [[best] for best in translator.search(texts, batch_size, **options, progress=progress)]
+    return translator.search(texts, batch_size, **options, n_best=n_best, progress=progress)
+
+
+def _cells(
+    translator: Translator, sentence: Sentence, hypothesis: Hypothesis | None, links: Iterable[Link], columns: Columns
+) -> list[str]:
+    """The columns of one line. A sentence without tokens has no hypothesis, and its columns are empty."""
+    ids = hypothesis.tokens if hypothesis else []
+    cells = [str(sentence.number)] if columns.n_best else []
+    cells.append(translator.target.decode(ids))
+    if columns.scores:
+        cells.append(f"{hypothesis.score:.4f}" if hypothesis else "")
+    if columns.alignments:
+        cells.append(" ".join(f"{source}-{target}" for source, target in sorted(links)))
+    if columns.tokens:
+        cells += [" ".join(sentence.tokens), " ".join(translator.target.vocab.decode(ids))]
+    return [on_one_line(cell) for cell in cells]
+
+
+def on_one_line(text: str) -> str:
+    """The text, with a space for each character that would end its line or its column."""
+    return text.translate(_BREAKS)

@@ -1,0 +1,137 @@
+"""What `seqlearn evaluate` scores, and how it reports the scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..pairs import Pair
+from .corpora import Description, corpus_and_split, describe
+from .lines import on_one_line
+from .search import DEFAULT_PENALTY, check_characters, check_tokens
+
+if TYPE_CHECKING:
+    from ..translator import Scores, Translator
+
+ADVICE = "give --source and --target, or --tsv"
+
+
+@dataclass(frozen=True)
+class ToScore:
+    """Pairs to score.
+
+    Args:
+        name: of their corpus.
+        pairs: with references as targets.
+        what: "pairs" or "held-out pairs".
+        where: the beginning of "file, line n", for errors.
+    """
+
+    name: str
+    pairs: Sequence[Pair]
+    what: str
+    where: str
+
+
+def check_files(source: Path | None, target: Path | None, tsv: Path | None, hypotheses: Path | None) -> None:
+    """Refuse options that contradict each other, before any work.
+
+    Raises:
+        ValueError: --source without --target, --tsv beside them, or --hypotheses names a file that it would overwrite.
+        OSError: the file of --hypotheses cannot be written.
+    """
+    if (source is None) != (target is None):
+        raise ValueError("--source and --target go together")
+    if source and tsv:
+        raise ValueError("--tsv holds both sides: leave out --source and --target")
+    if hypotheses is None:
+        return
+    if hypotheses.is_dir():
+        raise IsADirectoryError(f"--hypotheses {hypotheses} is a folder, not a file")
+    if not hypotheses.parent.is_dir():
+        raise FileNotFoundError(f"--hypotheses {hypotheses}: there is no folder {hypotheses.parent}")
+    if hypotheses.resolve() in [file.resolve() for file in (source, target, tsv) if file]:
+        raise ValueError(f"--hypotheses would overwrite {hypotheses}, which is to be scored")
+
+
+def to_score(
+    translator: Translator, folder: Path, source: Path | None, target: Path | None, tsv: Path | None
+) -> ToScore:
+    """The pairs of the user's files, or the test part of the corpus that the translator was trained on.
+
+    Raises:
+        ValueError: a file is malformed; or there are no files, and the configuration describes no corpus.
+        FileNotFoundError: there is no such file.
+    """
+    from ..data import corpus as corpora
+
+    languages = translator.source.tokenizer.language, translator.target.tokenizer.language
+    if source and target:
+        own = corpora.from_files(source, target, languages)
+    elif tsv:
+        own = corpora.from_tsv(tsv, languages)
+    else:
+        return _held_out(translator.config, folder)
+    return ToScore(own.name, own.pairs, "pairs", f"{source or tsv}, line")
+
+
+def _held_out(config: dict, folder: Path) -> ToScore:
+    try:
+        corpus, split = corpus_and_split(_description(config, folder))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"the configuration in {folder} does not describe a corpus ({error!r}): {ADVICE}") from None
+    return ToScore(corpus.name, split.test, "held-out pairs", f"the test part of {corpus.name}, pair")
+
+
+def _description(config: dict, folder: Path) -> Description:
+    """The description in the configuration. The course's own models only say `corpus: builtin`, split as by default."""
+    if "data" in config:
+        return config["data"]
+    if config.get("corpus") != "builtin":
+        raise ValueError(f"{folder} does not say what it was trained on: {ADVICE}")
+    return describe(
+        corpus="builtin", source="", target="", data="", languages="en-fr", skip_malformed=False, reverse=False,
+        pairs=30_000, limit=None, held_out=1 / 30, seed=0,
+    )  # fmt: skip
+
+
+def check_lengths(translator: Translator, chosen: ToScore, max_source: int) -> None:
+    """Refuse pairs with a source of more than `max_source` tokens.
+
+    Raises:
+        ValueError: there is such a pair. The message names its line.
+    """
+    for number, pair in enumerate(chosen.pairs, 1):
+        where = f"{chosen.where} {number}"
+        check_characters(pair.source, where, max_source)
+        check_tokens(len(translator.source.tokenizer.tokenize(pair.source)), where, max_source)
+
+
+def write_lines(path: Path, texts: Iterable[str]) -> None:
+    """Write texts to a UTF-8 file, one a line."""
+    with path.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
+        file.writelines(on_one_line(text) + "\n" for text in texts)
+
+
+def as_json(scores: Scores, chosen: ToScore, beam: int, length_penalty: str | None) -> str:
+    """The scores as one JSON object, with the names that `scores.json` of the course's models has.
+
+    Greedy search has no length penalty: it is null then.
+    """
+    shown = {
+        "corpus": chosen.name,
+        "pairs": scores.pairs,
+        "beam": beam,
+        "length_penalty": None if beam == 1 else length_penalty or DEFAULT_PENALTY,
+        "bleu": scores.bleu.score,
+        "bleu_signature": scores.bleu.signature,
+        "chrf": scores.chrf.score,
+        "chrf_signature": scores.chrf.signature,
+        "perplexity": scores.perplexity,
+        "exact": scores.exact,
+        "aer": scores.aer,
+    }
+    return json.dumps(shown, indent=2, ensure_ascii=False, allow_nan=False)
