@@ -13,6 +13,7 @@ import sacrebleu
 from typer.testing import CliRunner
 
 from seqlearn import translator as rooms
+from seqlearn.beams import Hypothesis
 from seqlearn.cli import app, errors, lines, scoring, search
 from seqlearn.data import corpus as corpora
 from seqlearn.data.corpus import builtin, from_tsv
@@ -191,11 +192,11 @@ def test_links_are_read_off_the_mean_of_all_heads(folder):
     split = from_tsv(folder.parent / "pairs.tsv", ("en", "fr")).split(**SPLIT)
     sizes = {"num_hiddens": 16, "ffn_num_hiddens": 16, "num_heads": 2, "num_layers": 2}
     untrained = Translator.untrained("transformer", split, ("en", "fr"), **sizes)
-    texts = sentences(20)
-    pairs = list(zip(texts, untrained.search(texts), strict=True))
-    for (source, found), links in zip(pairs, untrained.links(pairs, batch_size=3), strict=True):
-        said = " ".join(f"{source}-{target}" for source, target in sorted(links))
-        assert said == read_off(untrained, source, untrained.target.decode(found.tokens))
+    texts, targets = sentences(20), [f"{text} !" for text in sentences(40)[20:]]
+    found = [Hypothesis(untrained.target.encode(target)[:-1]) for target in targets]
+    every = untrained.links(zip(texts, found, strict=True), batch_size=3)
+    for source, target, links in zip(texts, targets, every, strict=True):
+        assert " ".join(f"{s}-{t}" for s, t in sorted(links)) == read_off(untrained, source, target)
 
 
 def test_links_of_a_translation_that_was_cut_off(folder):
