@@ -123,6 +123,11 @@ def test_a_file_is_read_as_standard_input_is(folder, tmp_path, translator, packe
         assert result.stdout.split("\n") == [one, "", other, last, ""]
 
 
+def test_a_line_has_neither_a_mark_nor_its_end(tmp_path):
+    (tmp_path / "lines").write_bytes("\ufeffred\r\n\n \ufeffblue\u2028 ".encode())
+    assert [each.text for each in lines.lines_of(tmp_path / "lines")] == ["red", "", " \ufeffblue\u2028 "]
+
+
 def test_a_sentence_is_translated_as_it_stands(folder, translator):
     for text in ("red blue", "red\nblue", "-5"):
         result = run(app, ["translate", str(folder), "--", text])
@@ -197,6 +202,17 @@ def test_links_are_read_off_the_mean_of_all_heads(folder):
     every = untrained.links(zip(texts, found, strict=True), batch_size=3)
     for source, target, links in zip(texts, targets, every, strict=True):
         assert " ".join(f"{s}-{t}" for s, t in sorted(links)) == read_off(untrained, source, target)
+
+
+def test_long_sentences_share_no_batch(monkeypatch):
+    """Their attention would fill the memory. All pairs are there once, in order."""
+    monkeypatch.setattr(rooms, "MOST_WEIGHTS", 100)
+    pairs = [
+        ([0] * left, [0] * right) for left, right in [(2, 5), (5, 1), (1, 1), (50, 2), (1, 7), (7, 7), *[(2, 2)] * 9]
+    ]
+    chunks = list(rooms._chunks(pairs, 8))
+    assert [len(chunk) for chunk in chunks] == [3, 1, 2, 8, 1] and [each for chunk in chunks for each in chunk] == pairs
+    assert list(rooms._chunks([], 8)) == []
 
 
 def test_links_of_a_translation_that_was_cut_off(folder):
