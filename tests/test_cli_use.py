@@ -146,7 +146,7 @@ def test_a_sentence_is_translated_as_it_stands(folder, translator):
         (["--beam", "4", "--max-length", "2"], {"beam": 4, "max_length": 2}),
         ([], {}),
     ],
-    ids=str,
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_search_is_that_of_the_translator(folder, translator, options, arguments):
     """And the score is the search's."""

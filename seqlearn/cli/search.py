@@ -33,7 +33,9 @@ MaxLength = Annotated[
 ]
 MaxSource = Annotated[
     int,
-    typer.Option(min=1, help="Refuse sentences with more tokens: they take minutes.", rich_help_panel=SEARCH),
+    typer.Option(
+        min=1, help="Refuse lines with more tokens: a translator is made for sentences.", rich_help_panel=SEARCH
+    ),
 ]
 BatchSize = Annotated[int, typer.Option(min=1, help="Sentences in a batch.", rich_help_panel=SEARCH)]
 
