@@ -12,6 +12,7 @@ import torch
 from seqlearn.data.corpus import Split, builtin
 from seqlearn.nn.recording import record_attention
 from seqlearn.pairs import Pair
+from seqlearn.training import checkpoints
 from seqlearn.training.checkpoints import read_file, weights_of, write_file
 from seqlearn.translator import MODEL, Translator
 
@@ -298,3 +299,21 @@ def test_attend_leaves_the_mode_as_it_was():
     assert all(part.training for part in translator.model.modules())
     translator.model.eval()
     assert torch.equal(before, translator.attend("the cat sleeps.", "le chat dort.").weights), "no dropout"
+
+
+def test_a_file_replaced_during_a_load_is_not_mixed(translator, tmp_path, monkeypatch):
+    """`benchmarks/robustness.py loads` does this with processes: safetensors' `safe_open` opens a path twice."""
+    other, load = copy.deepcopy(translator), checkpoints.load
+    other.config["who"] = "other"
+    torch.nn.init.zeros_(other.model.decoder.dense.weight)
+    translator.save(tmp_path)
+
+    def replaced(content):
+        other.save(tmp_path)
+        return load(content)
+
+    monkeypatch.setattr(checkpoints, "load", replaced)
+    loaded = Translator.load(tmp_path)
+    assert "who" not in loaded.config and (loaded.model.decoder.dense.weight != 0).any()
+    monkeypatch.undo()
+    assert Translator.load(tmp_path, "cpu").config["who"] == "other"

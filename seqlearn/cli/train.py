@@ -50,7 +50,10 @@ def train_command() -> Callable[..., None]:
     return sentence_for_errors(command)
 
 
-def _stored_options(ctx: Any, options: dict[str, Any]) -> dict[str, Any]:
+Options = dict[str, Any]  # of a call of `train`, by name: as many types as options
+
+
+def _stored_options(ctx: Any, options: Options) -> Options:  # a context of typer
     """The options with which a training was started, for going on with it.
 
     Raises:
@@ -63,7 +66,7 @@ def _stored_options(ctx: Any, options: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(
             f"{folder} holds {'a finished translator' if finished else 'no checkpoint'}: nothing to resume"
         )
-    stored: dict[str, Any] = json.loads(texts["options"])
+    stored: Options = json.loads(texts["options"])
     given = {name for name in options if ctx.get_parameter_source(name).name == "COMMANDLINE"}
     for name in sorted(given - FREE):
         value = str(options[name]) if isinstance(options[name], Path) else options[name]
@@ -260,9 +263,7 @@ def train(
     typer.echo(f"{speed:,.0f} tokens/s; best epoch {history.best_epoch + 1}; written to {out}")
 
 
-def _fit(
-    translator: Translator, split: Split, out: Path, checkpoints: Checkpoints, options: Mapping[str, Any]
-) -> History:
+def _fit(translator: Translator, split: Split, out: Path, checkpoints: Checkpoints, options: Options) -> History:
     """Train. The best translator so far is always in the folder, whatever happens afterwards.
 
     Raises:
@@ -291,7 +292,7 @@ def _fit(
             raise type(error)(f"{error}; {best}") from error
 
 
-def _as_json(options: Mapping[str, Any]) -> dict[str, Any]:
+def _as_json(options: Options) -> Options:
     """The options of a call, with the settings of the model among them, in types that JSON has."""
     flat = {**options, **options["settings"]}
     return {

@@ -50,7 +50,7 @@ class Recipe:
         if self.precision not in (None, "bf16"):
             raise ValueError(f'precision is None or "bf16", not {self.precision!r}')
 
-    def fixed(self) -> dict[str, float | int | str | list[float] | None]:
+    def fixed(self) -> dict[str, object]:
         """The options, so that two recipes can be compared: of a schedule its values at some points."""
         points = [point / 16 for point in range(17)]
         return {

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -104,7 +103,7 @@ class Checkpoints:
         model: nn.Module,
         optimizer: torch.optim.Optimizer,
         progress: Progress,
-        options: Mapping[str, Any],
+        options: Mapping[str, object],
     ) -> None:
         """Write a checkpoint after this many updates, and remove the oldest ones."""
         history = asdict(progress.history)
@@ -132,7 +131,7 @@ class Checkpoints:
             old.unlink(missing_ok=True)
 
     def restore(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, options: Mapping[str, Any]
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, options: Mapping[str, object]
     ) -> Progress | None:
         """Put model, optimiser and random generators where the last checkpoint was. None: there is no checkpoint.
 
@@ -193,7 +192,7 @@ def _by_kind(tensors: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
     return parts
 
 
-def _compare(folder: Path, stored: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+def _compare(folder: Path, stored: Mapping[str, object], given: Mapping[str, object]) -> None:
     different = [name for name in {**stored, **given} if stored.get(name) != given.get(name)]
     if different:
         raise ValueError(
