@@ -159,7 +159,10 @@ class Checkpoints:
         """The last checkpoint that can be read. A damaged one is named, and the one before it is taken."""
         for path in reversed(self.files):
             try:
-                return path, read_file(path)
+                stored = read_file(path)
+                if not stored.checked:
+                    raise ValueError(f"{path} is damaged: it has no checksum")
+                return path, stored
             except ValueError as error:
                 warnings.warn(f"{error}; going on from the checkpoint before it", stacklevel=4)
         if self.files:
