@@ -141,6 +141,9 @@ def test_after_an_error_the_best_so_far_is_there(pairs, tmp_path, monkeypatch, e
     said = " ".join(str(result.exception).split() if "CUDA" in str(error) else result.stderr.split())
     assert f"{error}; the best so far, of epoch 2, is in" in said
     assert Translator.load(tmp_path / "model").config["epochs"] == 2
+    dies(monkeypatch, 2, ValueError("another error"))
+    result = run("train", "--resume", tmp_path / "model")
+    assert "another error; the best of the epochs before is in" in " ".join(result.stderr.split())
 
 
 def test_other_options_are_refused_by_name(pairs, tmp_path, monkeypatch):

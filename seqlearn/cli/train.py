@@ -270,7 +270,8 @@ def _fit(translator: Translator, split: Split, out: Path, checkpoints: Checkpoin
         typer.Exit: training was stopped by a signal. Its checkpoint is written, and a sentence says how to go on.
         ValueError, RuntimeError: training has failed. The sentence says what there is in the folder.
     """
-    best = "no epoch was finished"
+    resumed = bool(checkpoints.files) and (out / MODEL).is_file()
+    best = f"the best of the epochs before is in {out}" if resumed else "no epoch was finished"
 
     def keep_the_best(model: object, history: History) -> None:
         nonlocal best
