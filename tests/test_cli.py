@@ -52,6 +52,8 @@ def test_train_says_what_it_does(trained):
     assert sorted(path.name for path in folder.iterdir()) == [
         ".lock",
         "config.json",
+        "log.jsonl",
+        "loss.svg",
         "model.safetensors",
     ]
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))

@@ -22,6 +22,7 @@ from seqlearn.translator import MODEL, Translator
 
 LINES = [" ".join(random.Random(i).choices("red blue one three".split(), k=i % 4 + 1)) + f" w{i}" for i in range(60)]
 SMALL = ["--embed-size", "8", "--hidden", "8", "--batch-size", "4", "--epochs", "3", "--held-out", "0.1"]
+FILES = [".lock", "config.json", "log.jsonl", "loss.svg", MODEL]
 posix = pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
 
 
@@ -126,7 +127,7 @@ def test_a_training_that_is_killed_again_and_again_ends_as_if_nothing_had_happen
     if process.returncode:
         assert run("train", "--resume", out).exit_code == 0
     assert_same(out, whole)
-    assert sorted(path.name for path in out.iterdir()) == [".lock", "config.json", MODEL]
+    assert sorted(path.name for path in out.iterdir()) == FILES
 
 
 def newest(out):
@@ -230,4 +231,21 @@ def test_an_old_translator_is_replaced_and_its_halves_are_removed(pairs, tmp_pat
     (tmp_path / "model" / f"{MODEL}.123-abc.new").write_bytes(b"half")
     assert run(*options(pairs, tmp_path / "model")).exit_code == 0
     assert_same(tmp_path / "model", whole)
-    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == [".lock", "config.json", MODEL]
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == FILES
+
+
+def test_the_folder_has_a_log_and_a_curve_and_the_screen_has_samples(pairs, tmp_path, monkeypatch):
+    """After a restart the log has each epoch once."""
+    dies(monkeypatch, 20, ValueError("an error"))
+    out = tmp_path / "model"
+    result = run(*options(pairs, out))
+    assert result.output.count("  ->  ") == 2
+    monkeypatch.undo()
+    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    assert len((out / "log.jsonl").read_text("utf-8").splitlines()) == 1
+    result = run("train", "--resume", out)
+    log = [json.loads(line) for line in (out / "log.jsonl").read_text("utf-8").splitlines()]
+    assert [line["epoch"] for line in log] == [1, 2, 3]
+    said = f"epoch 3: loss {log[2]['train_loss']:.3f}, validation {log[2]['valid_loss']:.3f}"
+    assert said in result.output and log[2]["tokens"] > 100
+    assert "<svg" in (out / "loss.svg").read_text("utf-8")

@@ -12,8 +12,8 @@ from safetensors import SafetensorError, safe_open
 
 from ..translator import MODEL
 
-CHECKPOINTS, LOCK = "checkpoints", ".lock"
-OURS = {MODEL, CHECKPOINTS, LOCK, "config.json", "source.json", "target.json", "log.jsonl", "loss.svg"}
+CHECKPOINTS, LOCK, LOG, CURVE = "checkpoints", ".lock", "log.jsonl", "loss.svg"
+OURS = {MODEL, CHECKPOINTS, LOCK, LOG, CURVE, "config.json", "source.json", "target.json"}
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import functools
 import inspect
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,7 +23,7 @@ from ..translator import MODEL, Translator
 from .corpora import corpus_and_split, describe, with_checksums
 from .devices import Device, use
 from .errors import sentence_for_errors
-from .output import CHECKPOINTS, claimed
+from .output import CHECKPOINTS, CURVE, LOG, claimed
 from .signals import NAMES, stopping
 
 MODEL_OPTIONS = "Options of the models"  # the heading in the help
@@ -280,9 +280,12 @@ def _fit(translator: Translator, split: Split, out: Path, checkpoints: Checkpoin
             translator.config["epochs"] = history.epochs
             translator.save(out)
 
+    watched = [pair.source for pair in split.valid[:2]]
+    report = functools.partial(_report, translator=translator, sources=watched)
+    hooks = [report, keep_the_best, functools.partial(_keep_records, out=out)]
     with stopping(checkpoints) as signals:
         try:
-            return translator.fit(split, **options, after_epoch=[_report, keep_the_best], checkpoints=checkpoints)
+            return translator.fit(split, **options, after_epoch=hooks, checkpoints=checkpoints)
         except Stopped:
             typer.secho(
                 f"stopped by {NAMES[signals[0].name]}; {best}. Go on with: seqlearn train --resume {out}",
@@ -301,7 +304,32 @@ def _as_json(options: Options) -> Options:
     }
 
 
-def _report(model: object, history: History) -> None:
+def _keep_records(model: object, history: History, out: Path) -> None:
+    """Write the history to the folder: a line of JSON for each epoch, and the curve of the losses."""
+    import matplotlib
+
+    matplotlib.use("agg")  # no window
+    from matplotlib import pyplot as plt
+
+    from ..views import loss_curves
+
+    kept = {
+        "train_loss": history.train_losses,
+        "valid_loss": history.valid_losses,
+        "seconds": history.seconds,
+        "tokens": history.tokens,
+    }
+    epochs = [dict(zip(kept, each, strict=True)) for each in zip(*kept.values(), strict=True)]
+    lines = [json.dumps({"epoch": number, **each}) + "\n" for number, each in enumerate(epochs, 1)]
+    (out / LOG).write_text("".join(lines), encoding="utf-8", newline="\n")
+    figure = loss_curves(history)
+    figure.savefig(out / CURVE, bbox_inches="tight")
+    plt.close(figure)  # pyplot keeps each figure otherwise
+
+
+def _report(model: object, history: History, translator: Translator, sources: Sequence[str]) -> None:
+    for source, translation in zip(sources, translator.translate(sources), strict=True):
+        tqdm.write(f"  {source}  ->  {translation}")
     tqdm.write(  # a line above the progress bar, not in the middle of it
         f"epoch {history.epochs}: loss {history.train_losses[-1]:.3f}, "
         f"validation {history.valid_losses[-1]:.3f}, {history.seconds[-1]:.0f} s"
