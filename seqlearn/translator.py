@@ -190,6 +190,8 @@ class Translator:
         if not file.is_file():
             raise FileNotFoundError(f"{folder} holds no translator: there is no {MODEL} in it")
         stored = read_file(file)
+        if "config" in stored.texts and not stored.checked:
+            raise ValueError(f"{file} is damaged: it has no checksum")
         texts = stored.texts if "config" in stored.texts else _texts_of_format_1(folder)
         try:
             config = json.loads(texts["config"])

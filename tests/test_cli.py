@@ -50,7 +50,10 @@ def test_train_says_what_it_does(trained):
     folder, output = trained
     assert "epoch 2: loss" in output and "tokens/s" in output and str(folder) in output
     assert sorted(path.name for path in folder.iterdir()) == [
+        ".lock",
         "config.json",
+        "log.jsonl",
+        "loss.svg",
         "model.safetensors",
     ]
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))

@@ -270,6 +270,7 @@ def test_a_text_that_is_far_too_long_is_not_even_split(folder, monkeypatch):
         (b"\x1f\x8bnot gzip", "lines: not a whole gzip file"),
         (gzip.compress(b"red\n" * 9)[:-9], "lines: not a whole gzip file"),
     ],
+    ids=["latin-1", "no gzip", "half a gzip"],
 )
 def test_a_bad_line_is_named(folder, tmp_path, content, message):
     (tmp_path / "lines").write_bytes(content)
@@ -401,7 +402,11 @@ def failing(error):
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (RuntimeError("the card is on fire\nat 0x7f"), "RuntimeError: the card is on fire (`seqlearn --debug"),
+        (
+            RuntimeError("the card is on fire\nat 0x7f"),
+            "RuntimeError: the card is on fire ... at 0x7f (`seqlearn",
+        ),
+        (RuntimeError("a\nb\nc; the best is kept\n"), "RuntimeError: a ... c; the best is kept (`seqlearn"),
         (RecursionError("too deep"), "RecursionError: too deep"),
         (KeyError("red"), "KeyError: 'red'"),
         (AssertionError(), "AssertionError (`seqlearn"),

@@ -12,6 +12,7 @@ import torch
 from seqlearn.data.corpus import Split, builtin
 from seqlearn.nn.recording import record_attention
 from seqlearn.pairs import Pair
+from seqlearn.training import checkpoints
 from seqlearn.training.checkpoints import read_file, weights_of, write_file
 from seqlearn.translator import MODEL, Translator
 
@@ -215,9 +216,10 @@ def test_every_flipped_bit_is_found(translator, tmp_path):
     content = (tmp_path / MODEL).read_bytes()
     rng = random.Random(0)
     places = [rng.randrange(len(content)) for _ in range(60)] + [rng.randrange(8, 3000) for _ in range(40)]
-    for place in places:
+    name = content.index(checkpoints.CHECKSUM.encode())  # a file that has lost its checksum is no older one
+    for place in [name, *places]:
         damaged = bytearray(content)
-        damaged[place] ^= 1 << rng.randrange(8)
+        damaged[place] ^= 1 << rng.randrange(3)
         (tmp_path / MODEL).write_bytes(damaged)
         with pytest.raises(ValueError, match=r"is damaged|whole safetensors file"):
             Translator.load(tmp_path)
@@ -298,3 +300,21 @@ def test_attend_leaves_the_mode_as_it_was():
     assert all(part.training for part in translator.model.modules())
     translator.model.eval()
     assert torch.equal(before, translator.attend("the cat sleeps.", "le chat dort.").weights), "no dropout"
+
+
+def test_a_file_replaced_during_a_load_is_not_mixed(translator, tmp_path, monkeypatch):
+    """`benchmarks/robustness.py loads` does this with processes: safetensors' `safe_open` opens a path twice."""
+    other, load = copy.deepcopy(translator), checkpoints.load
+    other.config["who"] = "other"
+    torch.nn.init.zeros_(other.model.decoder.dense.weight)
+    translator.save(tmp_path)
+
+    def replaced(content):
+        other.save(tmp_path)
+        return load(content)
+
+    monkeypatch.setattr(checkpoints, "load", replaced)
+    loaded = Translator.load(tmp_path)
+    assert "who" not in loaded.config and (loaded.model.decoder.dense.weight != 0).any()
+    monkeypatch.undo()
+    assert Translator.load(tmp_path, "cpu").config["who"] == "other"

@@ -47,8 +47,9 @@ def sentence(error: Exception) -> str:
         return _one_line(str(error))
     if isinstance(error, MemoryError):
         return "there is not enough memory"
-    first, *_ = [*str(error).strip().splitlines(), ""]
-    said = f"{type(error).__name__}: {first}" if first else type(error).__name__
+    first, *others = [line for line in str(error).splitlines() if line.strip()] or [""]
+    said = " ... ".join([first, *others[-1:]])  # between them, PyTorch may list the frames of C++
+    said = f"{type(error).__name__}: {said}" if said else type(error).__name__
     return f"{_one_line(said)} (`seqlearn --debug ...` shows where)"
 
 

@@ -5,48 +5,85 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
 from tqdm import tqdm
 
+from ..data.corpus import Split
 from ..data.text import TOKENS
 from ..models import MODELS, ModelSpec, Setting, Value, spec_of
-from ..training.loop import History
+from ..training.history import History
+from ..training.resume import Checkpoints, Stopped
 from ..training.schedules import SCHEDULES, make_schedule
-from ..translator import Translator
+from ..translator import MODEL, Translator
 from .corpora import corpus_and_split, describe, with_checksums
 from .devices import Device, use
 from .errors import sentence_for_errors
+from .output import CHECKPOINTS, CURVE, LOG, claimed
+from .signals import NAMES, stopping
 
 MODEL_OPTIONS = "Options of the models"  # the heading in the help
 PANELS = {  # the other headings, and the options under each
-    "Output": "out",
+    "Output": "out resume checkpoint_minutes checkpoint_updates",
     "Data": "corpus source target languages data skip_malformed reverse pairs limit held_out",
     MODEL_OPTIONS: "model",
     "Tokens": "tokens vocab_size max_length min_freq",
     "Training": "epochs lr schedule warmup label_smoothing batch_size accumulate precision seed",
 }
+FREE = {"out", "resume", "device", "checkpoint_minutes", "checkpoint_updates"}  # may change when training goes on
 
 
 def train_command() -> Callable[..., None]:
-    """`train`, with an option for each setting of each model."""
+    """`train`, with an option for each setting of each model, and with --resume."""
     signature = inspect.signature(train, eval_str=True)
     shared = [
         _in_panel(each) for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD
     ]
 
     @functools.wraps(train)
-    def command(**options: Any) -> None:  # as many types as options
+    def command(ctx: Any, **options: Any) -> None:  # a context of typer; as many types as options
+        if options["resume"] is not None:
+            options = _stored_options(ctx, options)
+        elif options["out"] is None:
+            raise ValueError("where shall the translator be written? Give --out FOLDER")
         train(**options)
 
-    parameters = [*shared, *_model_options()]
+    context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    parameters = [context, *shared, *_model_options()]
     command.__signature__ = signature.replace(parameters=parameters)  # pyright: ignore[reportAttributeAccessIssue]  typer reads it
     command.__annotations__ = {each.name: each.annotation for each in parameters}
     return sentence_for_errors(command)
+
+
+Options = dict[str, Any]  # of a call of `train`, by name: as many types as options
+
+
+def _stored_options(ctx: Any, options: Options) -> Options:  # a context of typer
+    """The options with which a training was started, for going on with it.
+
+    Raises:
+        ValueError: there is nothing to go on with, or an option is given with another value.
+    """
+    folder: Path = options["resume"]
+    texts = Checkpoints(folder / CHECKPOINTS).stored_texts()
+    if texts is None:
+        finished = (folder / MODEL).is_file()
+        raise ValueError(
+            f"{folder} holds {'a finished translator' if finished else 'no checkpoint'}: nothing to resume"
+        )
+    stored: Options = json.loads(texts["options"])
+    given = {name for name in options if ctx.get_parameter_source(name).name == "COMMANDLINE"}
+    for name in sorted(given - FREE):
+        value = str(options[name]) if isinstance(options[name], Path) else options[name]
+        if value != stored.get(name):
+            raise ValueError(f"{_flag(name)} was {stored.get(name)!r} when the training in {folder} was started")
+    free = {name: options[name] for name in FREE & given}
+    return {**options, **stored, **free, "out": folder, "resume": folder}
 
 
 def _in_panel(parameter: inspect.Parameter) -> inspect.Parameter:
@@ -144,7 +181,12 @@ def _flag(name: str) -> str:
 
 
 def train(
-    out: Annotated[Path, typer.Option(help="The folder to write the translator to.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The folder to write the translator to: a new one, or that of a translator.")
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on with the training in this folder, after it was stopped.")
+    ] = None,
     corpus: Annotated[str, typer.Option(help="builtin, fra-eng, or a file of source<TAB>target lines.")] = "builtin",
     source: Annotated[str, typer.Option(help="A file with one source sentence a line (with --target).")] = "",
     target: Annotated[str, typer.Option(help="A file with one target sentence a line (with --source).")] = "",
@@ -189,16 +231,20 @@ def train(
         str | None, typer.Option(help="bf16, where the device has it.", show_default="float32")
     ] = None,
     seed: Annotated[int, typer.Option(help="The seed of split, weights and order of batches.")] = 0,
+    checkpoint_minutes: Annotated[float, typer.Option(help="Minutes between two checkpoints.")] = 10.0,
+    checkpoint_updates: Annotated[
+        int | None, typer.Option(min=1, help="Updates between two checkpoints.", show_default="by time alone")
+    ] = None,
     device: Device = "",
     **settings: Any,  # of the model: their types are those of its factory
 ) -> None:
     """Carry out the command."""
+    given = _as_json(locals())
+    assert out is not None, "the command has checked it"
     description = describe(
         corpus=corpus, source=source, target=target, data=data, languages=languages, skip_malformed=skip_malformed,
         reverse=reverse, pairs=pairs, limit=limit, held_out=held_out, seed=seed,
     )  # fmt: skip
-    if out.is_file():
-        raise ValueError(f"{out} is a file, not a folder")
     use(device)
     if tokens not in TOKENS:
         raise ValueError(f"--tokens is one of {', '.join(TOKENS)}, not {tokens!r}")
@@ -210,37 +256,98 @@ def train(
     }  # fmt: skip
     rate = {"schedule": schedule, "warmup": spec.warmup if warmup is None else warmup}
     factor = make_schedule(*rate.values())
-    chosen, split = corpus_and_split(description)
-    description = with_checksums(description)
-    min_freq = min_freq or (1 if corpus == "builtin" and not source else 2)
-    vocabs = {"min_freq": min_freq, "tokens": tokens, "vocab_size": vocab_size}
-    translator = Translator.untrained(model, split, chosen.languages, **vocabs, seed=seed, **settings)
-    counts = ", ".join(f"{len(part):,} {name}" for name, part in zip(split._fields, split, strict=True))
-    sizes = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
-    typer.echo(f"{chosen.name}: pairs {counts}; {sizes}; on {translator.device}")
-    with _writable(out):
-        history = translator.fit(split, **options, schedule=factor, after_epoch=[_report])
-        if history.interrupted and not history.epochs:
-            raise ValueError("stopped before the first epoch ended: nothing was written")
-        translator.config |= {"data": description, **options, **rate, "epochs": history.epochs}
+    checkpoints = Checkpoints(out / CHECKPOINTS, every_minutes=checkpoint_minutes, every_updates=checkpoint_updates)
+    with claimed(out):
+        if resume is None and checkpoints.files:
+            raise ValueError(
+                f"{out} holds an unfinished training: go on with --resume {out}, or remove {out / CHECKPOINTS}"
+            )
+        stored = checkpoints.stored_texts()
+        description = json.loads(stored["data"]) if stored else with_checksums(description)
+        chosen, split = corpus_and_split(description)
+        checkpoints.texts = {"options": json.dumps(given), "data": json.dumps(description)}
+        min_freq = min_freq or (1 if corpus == "builtin" and not source else 2)
+        vocabs = {"min_freq": min_freq, "tokens": tokens, "vocab_size": vocab_size}
+        translator = Translator.untrained(model, split, chosen.languages, **vocabs, seed=seed, **settings)
+        counts = ", ".join(f"{len(part):,} {name}" for name, part in zip(split._fields, split, strict=True))
+        sizes = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
+        typer.echo(f"{chosen.name}: pairs {counts}; {sizes}; on {translator.device}")
+        translator.config |= {"data": description, **options, **rate}
+        history = _fit(translator, split, out, checkpoints, {**options, "schedule": factor})
+        translator.config["epochs"] = history.epochs
         translator.save(out)
+        shutil.rmtree(out / CHECKPOINTS)
     speed = sum(history.tokens) / max(sum(history.seconds), 1e-9)
     typer.echo(f"{speed:,.0f} tokens/s; best epoch {history.best_epoch + 1}; written to {out}")
 
 
-@contextmanager
-def _writable(folder: Path) -> Iterator[None]:
-    """Make the folder before the work, so that a bad path fails at once. A new folder that stays empty is removed."""
-    there = folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    finally:
-        if not there and not any(folder.iterdir()):
-            folder.rmdir()
+def _fit(translator: Translator, split: Split, out: Path, checkpoints: Checkpoints, options: Options) -> History:
+    """Train. The best translator so far is always in the folder, whatever happens afterwards.
+
+    Raises:
+        typer.Exit: training was stopped by a signal. Its checkpoint is written, and a sentence says how to go on.
+        ValueError, RuntimeError: training has failed. The sentence says what there is in the folder.
+    """
+    resumed = bool(checkpoints.files) and (out / MODEL).is_file()
+    best = f"the best of the epochs before is in {out}" if resumed else "no epoch was finished"
+
+    def keep_the_best(model: object, history: History) -> None:
+        nonlocal best
+        best = f"the best so far, of epoch {history.best_epoch + 1}, is in {out}"
+        if history.best_epoch == history.epochs - 1:
+            translator.config["epochs"] = history.epochs
+            translator.save(out)
+
+    watched = [pair.source for pair in split.valid[:2]]
+    report = functools.partial(_report, translator=translator, sources=watched)
+    hooks = [report, keep_the_best, functools.partial(_keep_records, out=out)]
+    with stopping(checkpoints) as signals:
+        try:
+            return translator.fit(split, **options, after_epoch=hooks, checkpoints=checkpoints)
+        except Stopped:
+            typer.secho(
+                f"stopped by {NAMES[signals[0].name]}; {best}. Go on with: seqlearn train --resume {out}",
+                fg="yellow", err=True,
+            )  # fmt: skip
+            raise typer.Exit(128 + signals[0]) from None
+        except (ValueError, RuntimeError) as error:  # NaN, or out of memory
+            raise type(error)(f"{error}; {best}") from error
 
 
-def _report(model: object, history: History) -> None:
+def _as_json(options: Options) -> Options:
+    """The options of a call, with the settings of the model among them, in types that JSON has."""
+    flat = {**options, **options["settings"]}
+    return {
+        name: str(value) if isinstance(value, Path) else value for name, value in flat.items() if name != "settings"
+    }
+
+
+def _keep_records(model: object, history: History, out: Path) -> None:
+    """Write the history to the folder: a line of JSON for each epoch, and the curve of the losses."""
+    import matplotlib
+
+    matplotlib.use("agg")  # no window
+    from matplotlib import pyplot as plt
+
+    from ..views import loss_curves
+
+    kept = {
+        "train_loss": history.train_losses,
+        "valid_loss": history.valid_losses,
+        "seconds": history.seconds,
+        "tokens": history.tokens,
+    }
+    epochs = [dict(zip(kept, each, strict=True)) for each in zip(*kept.values(), strict=True)]
+    lines = [json.dumps({"epoch": number, **each}) + "\n" for number, each in enumerate(epochs, 1)]
+    (out / LOG).write_text("".join(lines), encoding="utf-8", newline="\n")
+    figure = loss_curves(history)
+    figure.savefig(out / CURVE, bbox_inches="tight")
+    plt.close(figure)  # pyplot keeps each figure otherwise
+
+
+def _report(model: object, history: History, translator: Translator, sources: Sequence[str]) -> None:
+    for source, translation in zip(sources, translator.translate(sources), strict=True):
+        tqdm.write(f"  {source}  ->  {translation}")
     tqdm.write(  # a line above the progress bar, not in the middle of it
         f"epoch {history.epochs}: loss {history.train_losses[-1]:.3f}, "
         f"validation {history.valid_losses[-1]:.3f}, {history.seconds[-1]:.0f} s"

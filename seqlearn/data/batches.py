@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -79,6 +80,11 @@ class Sentences(Sequence[Sequence[int]]):
         return self._ids[self._ends[number] : self._ends[number + 1]]
 
     @property
+    def ids(self) -> np.ndarray:
+        """The ids of all sentences, end to end."""
+        return np.frombuffer(self._ids, dtype=np.int32)
+
+    @property
     def lengths(self) -> np.ndarray:
         """The number of ids of each sentence."""
         return np.diff(np.frombuffer(self._ends, dtype=np.int64))
@@ -154,9 +160,16 @@ class Batches:
         """All pairs once, shortest first: for validation, where the order does not matter and padding costs time."""
         return map(self._batch, self._groups(self._by_length(np.arange(len(self.sources)))))
 
-    def epoch(self, number: int) -> Iterator[Batch]:
-        """All pairs once, in the order of this epoch."""
-        return map(self._batch, self._plan(number))
+    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+        """All pairs once, in the order of this epoch; without the first `start` batches."""
+        return map(self._batch, self._plan(number)[start:])
+
+    def fingerprint(self) -> str:
+        """The same for batches with the same ids in the same order, and else another one."""
+        digest = hashlib.sha256(f"{self.batch_size} {self.seed} {self.batching} {self._widths}".encode())
+        for sentences in (self.sources, self.targets):
+            digest.update(sentences.lengths.tobytes() + sentences.ids.tobytes())
+        return digest.hexdigest()
 
     def padding(self, epoch: int = 0) -> float:
         """The share of padding among all positions of an epoch's batches, sources and targets together."""

@@ -7,8 +7,10 @@ history = fit(model, train, valid, epochs=4, lr=2e-3, schedule=warmup(0.1))
 
 from .checkpoints import load_weights, save_weights
 from .curriculum import Curriculum, Stage
-from .loop import History, fit
+from .history import History
+from .loop import fit
 from .losses import batch_loss, mean_loss, token_loss
+from .resume import Checkpoints, Stopped
 from .schedules import (
     SCHEDULES,
     Schedule,
@@ -22,10 +24,12 @@ from .schedules import (
 
 __all__ = [
     "SCHEDULES",
+    "Checkpoints",
     "Curriculum",
     "History",
     "Schedule",
     "Stage",
+    "Stopped",
     "batch_loss",
     "constant",
     "cosine_decay",

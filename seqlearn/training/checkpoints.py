@@ -8,6 +8,7 @@ texts tells a damaged file from a whole one.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import time
 import uuid
@@ -16,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors import SafetensorError
+from safetensors.torch import load, save_file
 from torch import Tensor, nn
 
 CHECKSUM = "sha256"  # the name of the checksum among the texts of a file
@@ -60,7 +61,7 @@ def write_file(path: str | Path, tensors: Mapping[str, Tensor], texts: Mapping[s
     _sync(path.parent)
 
 
-def read_file(path: str | Path, device: torch.device | str = "cpu") -> Stored:
+def read_file(path: str | Path) -> Stored:
     """Read a file. Tensors and texts come from the same version of the file, even if it is replaced meanwhile.
 
     Raises:
@@ -70,12 +71,13 @@ def read_file(path: str | Path, device: torch.device | str = "cpu") -> Stored:
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
+    content = path.read_bytes()  # at once: `safe_open` opens the path again for the tensors, and may find a newer file
     try:
-        with safe_open(path, "pt", device=str(device)) as file:
-            texts = dict(file.metadata() or {})
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dictionary)
+        tensors = load(content)
     except SafetensorError as error:
         raise ValueError(f"{path} is not a whole safetensors file: {error}") from None
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    texts = header.get("__metadata__", {})
     stored = texts.pop(CHECKSUM, None)
     if stored is not None and stored != checksum(tensors, texts):
         raise ValueError(f"{path} is damaged: its content does not have the checksum that was stored with it")
@@ -136,14 +138,14 @@ def save_weights(model: nn.Module, path: str | Path) -> None:
     write_file(path, weights_of(model))
 
 
-def load_weights(model: nn.Module, path: str | Path, device: torch.device | str = "cpu") -> None:
+def load_weights(model: nn.Module, path: str | Path) -> None:
     """Fill a model with the weights of a file. If they do not fit, the model stays as it is.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: the file is damaged, or its weights are not those of the model.
     """
-    fill(model, read_file(path, device).tensors, path)
+    fill(model, read_file(path).tensors, path)
 
 
 def _first_not_finite(tensors: Mapping[str, Tensor]) -> str | None:

@@ -73,14 +73,18 @@ class Curriculum:
     def __len__(self) -> int:
         return self._updates
 
-    def epoch(self, number: int) -> Iterator[Batch]:
-        """The batches of this epoch (from 0)."""
+    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+        """The batches of this epoch (from 0), without the first `start`."""
         if not 0 <= number < self.epochs:
             raise ValueError(f"the curriculum has {self.epochs} epochs; there is no epoch {number + 1}")
         batches = self.batches[self._stage(number / self.epochs)]
         times = math.ceil(len(self) / len(batches))  # passes over the pairs of the stage; the last may be cut short
         passes = (batches.epoch(number * times + time) for time in range(times))
-        return islice(chain.from_iterable(passes), len(self))
+        return islice(chain.from_iterable(passes), start, len(self))
+
+    def fingerprint(self) -> str:
+        """The same for a curriculum with the same ids in the same order, and else another one."""
+        return " ".join([str(self.stages), *(batches.fingerprint() for batches in self.batches)])
 
     def rate(self, progress: float) -> float:
         """A schedule for `fit`: the factor of the peak learning rate at this share of training."""

@@ -8,7 +8,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 import torch
@@ -19,41 +19,15 @@ from tqdm.auto import tqdm
 from ..data.batches import Batch, Batches
 from ..devices import best_device
 from .curriculum import Curriculum
+from .history import History
 from .losses import batch_loss, mean_loss
+from .resume import Checkpoints, Progress, Stopped
 from .schedules import Schedule, constant, linear_decay
 
+LOOK = 50  # updates: how often the losses on a GPU are looked at, which waits for it
 FUSED = ("cpu", "cuda", "mps")  # where torch has Adam in a single kernel
 # How torchrun and `accelerate launch`, and three kinds of MPI, tell a process how many processes there are.
 PROCESS_COUNTS = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
-
-
-@dataclass
-class History:
-    """What happened in training. Losses are in nats for each real target token."""
-
-    batch_losses: list[float] = field(default_factory=list)  # one for each update; smoothed, if `fit` was asked to
-    train_losses: list[float] = field(default_factory=list)  # one for each epoch, as are the lists below
-    valid_losses: list[float] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)  # of the updates, without validation
-    tokens: list[int] = field(default_factory=list)  # real target tokens
-    interrupted: bool = False  # by Ctrl-C
-
-    @property
-    def epochs(self) -> int:
-        """How many epochs were finished."""
-        return len(self.valid_losses)
-
-    @property
-    def best_epoch(self) -> int:
-        """The epoch (from 0) with the lowest validation loss, whose weights the model has after `fit`.
-
-        Raises:
-            ValueError: no epoch was finished, or none with a finite validation loss.
-        """
-        finite = [epoch for epoch, loss in enumerate(self.valid_losses) if math.isfinite(loss)]
-        if not finite:
-            raise ValueError(f"none of the {self.epochs} finished epochs has a finite validation loss")
-        return min(finite, key=self.valid_losses.__getitem__)
 
 
 @dataclass(frozen=True)
@@ -76,6 +50,13 @@ class Recipe:
         if self.precision not in (None, "bf16"):
             raise ValueError(f'precision is None or "bf16", not {self.precision!r}')
 
+    def fixed(self) -> dict[str, object]:
+        """The options, so that two recipes can be compared: of a schedule its values at some points."""
+        points = [point / 16 for point in range(17)]
+        return {
+            name: [value(point) for point in points] if callable(value) else value for name, value in vars(self).items()
+        }
+
     def updates(self, train: Batches | Curriculum) -> int:
         """How many updates an epoch has. The last one may have fewer than `accumulate` batches."""
         return math.ceil(len(train) / self.accumulate)
@@ -95,6 +76,7 @@ def fit(
     accumulate: int = 1,
     precision: str | None = None,
     after_epoch: Sequence[Callable[[nn.Module, History], None]] = (),
+    checkpoints: Checkpoints | None = None,
     progress: bool = True,
 ) -> History:
     """Train with Adam, and leave the model with the weights of its best epoch on the validation data.
@@ -114,11 +96,14 @@ def fit(
         precision: "bf16": training multiplies in bfloat16 (CPU and CUDA), which is faster for large models on chips
             with bfloat16 units. Weights and validation stay in float32.
         after_epoch: functions of `(model, history)`, called after each epoch: a plot, a sample translation.
+        checkpoints: where to write checkpoints. If there are some, training goes on from the last one, and ends with
+            the same weights and the same history (but for the seconds) as a training that was never stopped.
         progress: show a progress bar.
 
     Raises:
-        ValueError: the training or the validation loss of an epoch is NaN or infinite. The model then has the weights
-            of the best epoch before.
+        ValueError: a loss is NaN or infinite. The model then has the weights of the best epoch before. Or the
+            checkpoints belong to a training with other arguments.
+        Stopped: `checkpoints.stop` was set. A checkpoint was written.
     """
     recipe = Recipe(lr, schedule, clip, teacher_forcing, label_smoothing, accumulate, precision)
     device = best_device()
@@ -126,27 +111,39 @@ def fit(
     _check_precision(precision, device)
     model.to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=lr, fused=device.type in FUSED)
-    history, best_weights = History(), None
-    bar = _progress_bar(epochs * recipe.updates(train), progress)
+    run, options = Progress(), {}
+    if checkpoints is not None:
+        options = {**recipe.fixed(), "epochs": epochs, "train": train.fingerprint(), "valid": valid.fingerprint()}
+        run = checkpoints.restore(model, optimizer, options) or run
+    history, updates = run.history, recipe.updates(train)
+
+    def keep(done: int) -> None:
+        """Write a checkpoint if one is due, and stop if somebody asked for it."""
+        if checkpoints is None:
+            return
+        if (done % updates == 0 and not run.losses) or checkpoints.due(done):
+            checkpoints.write(done, model, optimizer, run, options)
+        if checkpoints.stop:
+            raise Stopped
+
+    bar = _progress_bar(epochs * updates, progress, done=run.epoch * updates + len(run.losses))
     try:
-        for epoch in range(epochs):
-            start = time.perf_counter()
-            losses, tokens = train_epoch(model, optimizer, train, recipe, epoch, epochs, bar)
-            _add_training(history, losses, tokens, start)
-            _check_finite("training", history.train_losses[-1], epoch)
+        keep(run.epoch * updates + len(run.losses))
+        while run.epoch < epochs:
+            train_epoch(model, optimizer, train, recipe, run, epochs, bar, keep)
             valid_loss = mean_loss(model, valid, device)
-            _check_finite("validation", valid_loss, epoch)
-            history.valid_losses.append(valid_loss)
-            if history.best_epoch == epoch:
-                best_weights = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+            if not math.isfinite(valid_loss):
+                raise ValueError(_not_finite("validation", valid_loss, run.epoch))
+            _finish_epoch(run, model, valid_loss)
             for function in after_epoch:
                 function(model, history)
+            keep(run.epoch * updates)
     except KeyboardInterrupt:
         history.interrupted = True
     finally:  # after an error, too: what the model had learned before is not lost
         bar.close()
-        if best_weights is not None:
-            model.load_state_dict(best_weights)
+        if run.best is not None:
+            model.load_state_dict(run.best)
     return history
 
 
@@ -155,26 +152,34 @@ def train_epoch(
     optimizer: torch.optim.Optimizer,
     train: Batches | Curriculum,
     recipe: Recipe,
-    epoch: int,
+    run: Progress,
     epochs: int,
     bar: tqdm,
-) -> tuple[Float[Tensor, "updates"], list[int]]:
-    """Go through the training data once, in train mode.
+    after_update: Callable[[int], None],
+) -> None:
+    """Go through the training data once, in train mode; after a restart, through what is left of it.
 
     Args:
-        epoch: the number of this epoch, from 0, of `epochs` in all.
+        run: gets the loss and the number of tokens of each update.
+        epochs: how many epochs the training has in all.
         bar: advances by one with each update.
+        after_update: called with the number of updates since training began.
 
-    Returns:
-        For each update the loss, summed over its real target tokens, and how many these are.
+    Raises:
+        ValueError: a loss is NaN or infinite.
     """
     model.train()
-    updates, losses, tokens = recipe.updates(train), [], []
-    for number, batches in enumerate(_groups(train.epoch(epoch), recipe.accumulate), start=epoch * updates):
-        losses.append(update(model, optimizer, batches, train.pad, recipe, number / (epochs * updates)))
-        tokens.append(sum(batch.tokens for batch in batches))
+    start, updates = time.perf_counter() - run.seconds, recipe.updates(train)
+    done = run.epoch * updates + len(run.losses)
+    left = train.epoch(run.epoch, start=len(run.losses) * recipe.accumulate)
+    for number, batches in enumerate(_groups(left, recipe.accumulate), start=done):
+        run.losses.append(update(model, optimizer, batches, train.pad, recipe, number / (epochs * updates)))
+        run.tokens.append(sum(batch.tokens for batch in batches))
+        run.seconds = time.perf_counter() - start
         bar.update()
-    return torch.stack(losses), tokens
+        if run.losses[-1].device.type == "cpu" or len(run.losses) % LOOK == 0 or len(run.losses) == updates:
+            _check_updates(run, recipe, epochs, updates)
+        after_update(number + 1)
 
 
 def update(
@@ -219,21 +224,37 @@ def _groups(batches: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
         yield group
 
 
-def _add_training(history: History, losses: Float[Tensor, "updates"], tokens: list[int], start: float) -> None:
-    """Add the updates of an epoch to the history. All their losses are copied from the device at once, here."""
-    losses = losses.cpu()
-    history.seconds.append(time.perf_counter() - start)
+def _check_updates(run: Progress, recipe: Recipe, epochs: int, updates: int) -> None:
+    """Find the first of the last updates whose loss is NaN or infinite. Looking waits for the device."""
+    recent = torch.stack(run.losses[-LOOK:])
+    if recent.isfinite().all():
+        return
+    number = len(run.losses) - len(recent) + int((~recent.isfinite()).nonzero()[0])
+    rate = recipe.lr * recipe.schedule((run.epoch * updates + number) / (epochs * updates))
+    where = f"at update {number + 1:,} of {updates:,}, with learning rate {rate:g}"
+    raise ValueError(_not_finite("training", float(run.losses[number]), run.epoch, f" {where}"))
+
+
+def _not_finite(part: str, loss: float, epoch: int, where: str = "") -> str:
+    return (
+        f"the {part} loss of epoch {epoch + 1} is {loss}{where}: try a lower learning rate, or look for NaN or "
+        "infinity in the weights that training started from"
+    )
+
+
+def _finish_epoch(run: Progress, model: nn.Module, valid_loss: float) -> None:
+    """Add an epoch to the history, and copy the weights if they are the best. Losses leave the device here, at once."""
+    history, losses, tokens = run.history, torch.stack(run.losses).cpu(), run.tokens
+    best = run.best
+    if best is None or valid_loss < min(history.valid_losses):
+        best = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+    history.seconds.append(run.seconds)
     history.tokens.append(sum(tokens))
     history.train_losses.append(float(losses.sum()) / sum(tokens))
     history.batch_losses += (losses / torch.tensor(tokens)).tolist()
-
-
-def _check_finite(part: str, loss: float, epoch: int) -> None:
-    if not math.isfinite(loss):
-        raise ValueError(
-            f"the {part} loss of epoch {epoch + 1} is {loss}: try a lower learning rate, or look for NaN or infinity "
-            "in the weights that training started from"
-        )
+    history.valid_losses.append(valid_loss)
+    run.best = best
+    run.epoch, run.losses, run.tokens, run.seconds = run.epoch + 1, [], [], 0.0
 
 
 def _check_one_process() -> None:
@@ -249,7 +270,7 @@ def _check_precision(precision: str | None, device: torch.device) -> None:
         raise ValueError(f"the device {device} does not compute in {precision}: leave the precision as it is")
 
 
-def _progress_bar(updates: int, progress: bool) -> tqdm:
+def _progress_bar(updates: int, progress: bool, done: int) -> tqdm:
     """A bar that counts updates. tqdm's bar for notebooks ignores TQDM_DISABLE, so the variable is read here."""
     is_off = not progress or bool(os.environ.get("TQDM_DISABLE"))
-    return tqdm(total=updates, unit="update", leave=False, disable=is_off)
+    return tqdm(total=updates, initial=done, unit="update", leave=False, disable=is_off)

@@ -88,7 +88,7 @@ def all_views() -> list[tuple[str, View]]:
             AttentionView(*kinds, kind="encoder", locked=["query", 8]),
         ),
         (
-            "Scores become shares, and a mask takes keys out. Lesson 02.",
+            "Scores become attention weights, and a mask takes keys out. Lesson 02.",
             SoftmaxView(torch.tensor([2.0, 1.0, 3.0, 0.5]), ["the", "red", "apple", "<pad>"], torch.arange(4) < 3),
         ),
         ("One attention, step by step, with all its numbers. Lesson 04.", steps),

@@ -1,4 +1,4 @@
-"""SoftmaxView in a browser: the shares that JavaScript computes are those of Python, whatever is chosen."""
+"""SoftmaxView in a browser: the attention weights that JavaScript computes are those of Python, whatever is chosen."""
 
 import pytest
 import torch
@@ -7,21 +7,21 @@ from seqlearn.views import SoftmaxView
 from seqlearn.views.softmax.view import MASKINGS
 
 SCORES, TOKENS = torch.tensor([2.0, 1.0, 3.0, -0.5]), ["the", "red", "apple", "<pad>"]
-SHARES = "nodes => nodes.map(node => Number(node.textContent))"
+NUMBERS = "nodes => nodes.map(node => Number(node.textContent))"
 
 
-def shares(page):
-    return page.locator(".percent").evaluate_all(SHARES)
+def weights(page):
+    return page.locator(".number").evaluate_all(NUMBERS)
 
 
 @pytest.mark.parametrize("masking", MASKINGS)
 @pytest.mark.parametrize("mask", [[1, 1, 1, 1], [1, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0]], ids=str)
-def test_the_shares_are_those_of_python(show, masking, mask):
+def test_the_weights_are_those_of_python(show, masking, mask):
     view = SoftmaxView(SCORES, TOKENS, torch.tensor(mask).bool(), masking)
     page = show(view)
-    assert shares(page) == pytest.approx(view.weights().tolist(), abs=6e-4)
-    assert f"The shares sum to {view.weights().sum():.3f}." in page.locator(".total").inner_text()
-    widths = page.locator(".track .share").evaluate_all("nodes => nodes.map(node => parseFloat(node.style.width))")
+    assert weights(page) == pytest.approx(view.weights().tolist(), abs=6e-4)
+    assert f"The weights sum to {view.weights().sum():.3f}." in page.locator(".total").inner_text()
+    widths = page.locator(".track .weight").evaluate_all("nodes => nodes.map(node => parseFloat(node.style.width))")
     assert widths == pytest.approx((100 * view.weights()).tolist(), abs=1e-3)
 
 
@@ -32,15 +32,15 @@ def test_a_slider_and_a_switch(show):
     page.get_by_label("<pad> may be attended").uncheck()
     assert page.evaluate("[model.get('scores'), model.get('mask')]") == [[2, 5, 3, -0.5], [True, True, True, False]]
     view.scores, view.mask = [2, 5, 3, -0.5], [True, True, True, False]
-    assert shares(page) == pytest.approx(view.weights().tolist(), abs=6e-4)
+    assert weights(page) == pytest.approx(view.weights().tolist(), abs=6e-4)
     page.get_by_label("how to mask").select_option(MASKINGS[1])
     view.masking = MASKINGS[1]
-    assert shares(page) == pytest.approx(view.weights().tolist(), abs=6e-4)
+    assert weights(page) == pytest.approx(view.weights().tolist(), abs=6e-4)
 
 
 def test_large_scores_do_not_overflow(show):
     page = show(SoftmaxView(torch.tensor([902.0, 901.0, 900.0])))
-    assert shares(page) == pytest.approx([0.665, 0.245, 0.090], abs=6e-4)
+    assert weights(page) == pytest.approx([0.665, 0.245, 0.090], abs=6e-4)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_large_scores_do_not_overflow(show):
     [
         (MASKINGS[0], "its score counts as −∞"),
         (MASKINGS[1], "e to the 0 is 1"),
-        (MASKINGS[2], "then this share was set to 0, and nobody else got it"),
+        (MASKINGS[2], "then this weight was set to 0, and no other word got it"),
     ],
 )
 def test_what_is_said_of_a_masked_key(show, masking, said):
@@ -58,4 +58,4 @@ def test_what_is_said_of_a_masked_key(show, masking, said):
     page.get_by_label("score of the").focus()
     page.mouse.move(0, 0)
     page.locator(".softmax .row").nth(0).hover()
-    assert "share of the: e to the 2.0" in page.locator(".says").inner_text()
+    assert "weight of the: e to the 2.0" in page.locator(".says").inner_text()

@@ -33,7 +33,7 @@ def test_wrong_readings_of_the_curve(answer, diagnosis, capsys):
     assert said.startswith("Exercise 5.1: not yet.") and diagnosis.lower() in said.lower()
 
 
-@pytest.mark.parametrize("answer", ["16-18", "16 – 18", "16 to 18", "16-18\n(n=39)"])
+@pytest.mark.parametrize("answer", ["16-18", "16 – 18", "16 to 18", "16-18\n(n=40)"])
 def test_right_reading_of_the_curve(answer, capsys):
     assert said_by(lesson05.check_group, answer, capsys) == "Exercise 5.1: right!\n"
 

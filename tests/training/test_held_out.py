@@ -69,7 +69,9 @@ def test_each_part_has_its_use(monkeypatch):
 
     monkeypatch.setattr(Batches, "__init__", spy_init)
     monkeypatch.setattr(
-        Batches, "epoch", lambda self, number: uses.append(("train", made[id(self)])) or epoch(self, number)
+        Batches,
+        "epoch",
+        lambda self, *which, **start: uses.append(("train", made[id(self)])) or epoch(self, *which, **start),
     )
     monkeypatch.setattr(Batches, "__iter__", lambda self: uses.append(("valid", made[id(self)])) or iterate(self))
     trained(SPLIT)

@@ -1,4 +1,4 @@
-"""SoftmaxView: its shares are those of the package, or of the two wrong ways to mask; wrong input is refused."""
+"""SoftmaxView: its weights are those of the package, or of the two wrong ways to mask; wrong input is refused."""
 
 import math
 
@@ -20,7 +20,7 @@ def view(masking=MASKINGS[0]):
     )
 
 
-def test_the_shares_by_hand():
+def test_the_weights_by_hand():
     """e^2, e^1 and e^3, over the sum of those that count."""
     e = math.e
     hand = {
@@ -28,8 +28,8 @@ def test_the_shares_by_hand():
         MASKINGS[1]: [e**2 / (e**2 + e + 1), e / (e**2 + e + 1), 1 / (e**2 + e + 1)],
         MASKINGS[2]: [e / (e + 1 + e**2), 1 / (e + 1 + e**2), 0],
     }
-    for masking, shares in hand.items():
-        assert view(masking).weights().tolist() == pytest.approx(shares)
+    for masking, weights in hand.items():
+        assert view(masking).weights().tolist() == pytest.approx(weights)
 
 
 def test_the_right_way_is_the_masked_softmax_of_the_package():
@@ -40,12 +40,12 @@ def test_the_right_way_is_the_masked_softmax_of_the_package():
     assert SoftmaxView(scores, mask=torch.zeros(6).bool()).weights().tolist() == [0] * 6
 
 
-def test_a_change_in_the_browser_changes_the_shares():
+def test_a_change_in_the_browser_changes_the_weights():
     shown = view()
     shown.scores, shown.mask = [0.0, 0.0, 0.0], [True, True, True]
     assert shown.weights().tolist() == pytest.approx([1 / 3] * 3)
     shown.masking = MASKINGS[2]
-    assert repr(shown) == "SoftmaxView(3 keys, 0 masked, softmax, then share 0)"
+    assert repr(shown) == "SoftmaxView(3 keys, 0 masked, softmax, then weight 0)"
 
 
 def test_other_scores_in_the_same_view():
@@ -81,4 +81,4 @@ def test_the_picture():
     assert [bar.get_width() for bar in ax.patches] == pytest.approx(view().weights().tolist())
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels == ["the (score 2.0)", "apple (score 1.0)", "<pad> (score 3.0, masked)"]
-    assert ax.get_xlabel() == "share (sum 1.000)" and ax.get_title("left") == MASKINGS[0]
+    assert ax.get_xlabel() == "attention weight (sum 1.000)" and ax.get_title("left") == MASKINGS[0]

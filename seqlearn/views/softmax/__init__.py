@@ -1,1 +1,1 @@
-"""SoftmaxView: sliders for scores, a switch for each mask, and the shares."""
+"""SoftmaxView: sliders for scores, a switch for each mask, and the attention weights."""

@@ -1,4 +1,4 @@
-"""The picture of `SoftmaxView`: a bar for the share of each key."""
+"""The picture of `SoftmaxView`: a bar for the attention weight of each key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..shared.fonts import any_script, short_label
 def softmax_picture(
     tokens: Sequence[str], scores: Sequence[float], mask: Sequence[bool], weights: Sequence[float], masking: str
 ) -> Figure:
-    """The shares of one query as bars.
+    """The attention weights of one query as bars.
 
     Args:
         mask: whether each key may be attended.
@@ -35,6 +35,6 @@ def softmax_picture(
     ax.set_yticks(rows, labels)
     ax.bar_label(bars, [f"{weight:.3f}" for weight in weights], padding=4)
     ax.invert_yaxis()
-    ax.set(xlim=(0, 1.15), xlabel=f"share (sum {sum(weights):.3f})", title=masking)
+    ax.set(xlim=(0, 1.15), xlabel=f"attention weight (sum {sum(weights):.3f})", title=masking)
     ax.grid(False, axis="y")
     return figure

@@ -1,4 +1,4 @@
-"""Softmax with a mask: a slider for each score, a switch for each key, and the shares as bars."""
+"""Softmax with a mask: a slider for each score, a switch for each key, and the attention weights as bars."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ..shared.types import Proposal
 from .data import softmax_data
 from .picture import softmax_picture
 
-MASKINGS = ("score −∞, then softmax", "score 0, then softmax", "softmax, then share 0")
+MASKINGS = ("score −∞, then softmax", "score 0, then softmax", "softmax, then weight 0")
 
 
 class SoftmaxView(View, folder=Path(__file__).parent):
-    """The shares of one query: a slider for the score of each key, and a switch that says whether it may be attended.
+    """The attention weights of one query: each key has a slider for its score, and a switch: may the key be attended?
 
-    The browser computes the shares itself, so that the view also works without Python. `weights()` gives the same
-    shares; the right ones are those of `masked_softmax`. The two wrong ways to mask can be chosen, to see their shares.
+    The browser computes the weights itself, so that the view also works without Python. `weights()` gives the same
+    weights; the right ones are those of `masked_softmax`. The two wrong ways to mask can be chosen, too.
 
     Args:
         scores: `(keys,)`, the score of each key.
@@ -81,7 +81,7 @@ class SoftmaxView(View, folder=Path(__file__).parent):
         return value
 
     def weights(self) -> Float[Tensor, "keys"]:
-        """The shares that are shown."""
+        """The attention weights that are shown."""
         scores, mask = torch.tensor(self.scores, dtype=torch.float64), torch.tensor(self.mask)
         if self.masking == MASKINGS[1]:
             return (scores * mask).softmax(0)
@@ -94,5 +94,5 @@ class SoftmaxView(View, folder=Path(__file__).parent):
         return f"{len(self.mask)} keys, {self.mask.count(False)} masked, {self.masking}"
 
     def figure(self) -> Figure:
-        """The shares as bars, with the scores beside the tokens."""
+        """The attention weights as bars, with the scores beside the tokens."""
         return softmax_picture(self.data["tokens"], self.scores, self.mask, self.weights().tolist(), self.masking)

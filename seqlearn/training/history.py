@@ -1,0 +1,35 @@
+"""What happened in a training."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+
+@dataclass
+class History:
+    """What happened in training. Losses are in nats for each real target token."""
+
+    batch_losses: list[float] = field(default_factory=list)  # one for each update; smoothed, if `fit` was asked to
+    train_losses: list[float] = field(default_factory=list)  # one for each epoch, as are the lists below
+    valid_losses: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)  # of the updates, without validation
+    tokens: list[int] = field(default_factory=list)  # real target tokens
+    interrupted: bool = False  # by Ctrl-C
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs were finished."""
+        return len(self.valid_losses)
+
+    @property
+    def best_epoch(self) -> int:
+        """The epoch (from 0) with the lowest validation loss, whose weights the model has after `fit`.
+
+        Raises:
+            ValueError: no epoch was finished, or none with a finite validation loss.
+        """
+        finite = [epoch for epoch, loss in enumerate(self.valid_losses) if math.isfinite(loss)]
+        if not finite:
+            raise ValueError(f"none of the {self.epochs} finished epochs has a finite validation loss")
+        return min(finite, key=self.valid_losses.__getitem__)

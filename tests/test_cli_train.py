@@ -1,0 +1,251 @@
+"""`seqlearn train` on machines that vanish: stopped, killed, resumed, in folders that are in use or not its own."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+from filelock import FileLock
+from safetensors.torch import save_file
+from typer.testing import CliRunner
+
+from seqlearn.cli import app
+from seqlearn.training import loop
+from seqlearn.training.checkpoints import read_file
+from seqlearn.translator import MODEL, Translator
+
+LINES = [" ".join(random.Random(i).choices("red blue one three".split(), k=i % 4 + 1)) + f" w{i}" for i in range(60)]
+SMALL = ["--embed-size", "8", "--hidden", "8", "--batch-size", "4", "--epochs", "3", "--held-out", "0.1"]
+FILES = [".lock", "config.json", "log.jsonl", "loss.svg", MODEL]
+posix = pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
+
+
+@pytest.fixture(autouse=True)
+def _on_the_cpu(monkeypatch):
+    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "pairs.tsv"
+    path.write_text("".join(f"{line}\t{line} !\n" for line in LINES), encoding="utf-8")
+    return path
+
+
+def options(pairs, out, *more):
+    return ["train", "--corpus", str(pairs), "--out", str(out), *SMALL, *more]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+@pytest.fixture(scope="module")
+def whole(pairs, tmp_path_factory):
+    """What a training that nothing stops writes."""
+    out = tmp_path_factory.mktemp("whole") / "model"
+    result = run(*options(pairs, out))
+    assert result.exit_code == 0, result.output
+    assert not (out / "checkpoints").exists()
+    return out
+
+
+def assert_same(out, whole):
+    one, other = read_file(out / MODEL), read_file(whole / MODEL)
+    assert one.texts == other.texts
+    assert all(torch.equal(one.tensors[name], other.tensors[name]) for name in other.tensors)
+
+
+def dies(monkeypatch, after, error):
+    """The process meets this error at this update."""
+    calls, update = [], loop.update
+
+    def mortal(*args):
+        calls.append(1)
+        if len(calls) == after:
+            raise error
+        return update(*args)
+
+    monkeypatch.setattr(loop, "update", mortal)
+
+
+@posix
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_gives_a_checkpoint_and_a_status_of_its_own(pairs, tmp_path, monkeypatch, whole, name):
+    out, calls, update = tmp_path / "model", [], loop.update
+
+    def signalled(*args):
+        calls.append(1)
+        if len(calls) in (17, 18):  # in epoch 2, and once more before the update has ended
+            signal.raise_signal(signal.Signals[name])
+            signal.raise_signal(signal.Signals[name])
+        return update(*args)
+
+    monkeypatch.setattr(loop, "update", signalled)
+    result = run(*options(pairs, out))
+    assert result.exit_code == 128 + signal.Signals[name], result.output
+    said = " ".join(result.stderr.split())
+    assert "the best so far, of epoch 1, is in" in said and f"seqlearn train --resume {out}" in said
+    assert len(calls) == 17 and Translator.load(out).config["epochs"] == 1
+    monkeypatch.undo()
+    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    assert signal.getsignal(signal.Signals[name]) not in (None, signal.SIG_IGN), "the old handler is back"
+    assert run("train", "--resume", out).exit_code == 0
+    assert_same(out, whole)
+
+
+@posix
+def test_a_training_that_is_killed_again_and_again_ends_as_if_nothing_had_happened(pairs, tmp_path, whole):
+    """SIGKILL at random moments, also inside a checkpoint: one is written at each update."""
+    out, rng, kills = tmp_path / "model", random.Random(0), 0
+    often = ["--checkpoint-updates", "1"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    for _ in range(12):
+        started = (out / "checkpoints").exists() and any((out / "checkpoints").glob("*.safetensors"))
+        arguments = ["train", "--resume", str(out), *often] if started else options(pairs, out, *often)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "seqlearn", *arguments], env=environment, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        before = newest(out)
+        while process.poll() is None and newest(out) == before:
+            time.sleep(0.005)  # training goes on now
+        time.sleep(rng.random() * 0.08)
+        process.kill()
+        _, said = process.communicate()
+        assert process.returncode in (0, -signal.SIGKILL), said
+        kills += process.returncode != 0
+        if not process.returncode:
+            break
+    assert kills >= 3
+    if process.returncode:
+        assert run("train", "--resume", out).exit_code == 0
+    assert_same(out, whole)
+    assert sorted(path.name for path in out.iterdir()) == FILES
+
+
+def newest(out):
+    return max((path.name for path in (out / "checkpoints").glob("*.safetensors")), default="")
+
+
+@pytest.mark.parametrize("error", [ValueError("the loss is nan"), RuntimeError("CUDA out of memory")])
+def test_after_an_error_the_best_so_far_is_there(pairs, tmp_path, monkeypatch, error):
+    dies(monkeypatch, 30, error)
+    result = run(*options(pairs, tmp_path / "model"))
+    assert result.exit_code == 1
+    said = " ".join(str(result.exception).split() if "CUDA" in str(error) else result.stderr.split())
+    assert f"{error}; the best so far, of epoch 2, is in" in said
+    assert Translator.load(tmp_path / "model").config["epochs"] == 2
+    dies(monkeypatch, 2, ValueError("another error"))
+    result = run("train", "--resume", tmp_path / "model")
+    assert "another error; the best of the epochs before is in" in " ".join(result.stderr.split())
+
+
+def test_other_options_are_refused_by_name(pairs, tmp_path, monkeypatch):
+    dies(monkeypatch, 20, ValueError("an error"))
+    out = tmp_path / "model"
+    assert run(*options(pairs, out, "--lr", "0.01")).exit_code == 1
+    for more, message in [
+        (["--lr", "0.02"], "--lr was 0.01 when the training"),
+        (["--hidden", "9"], "--hidden was 8 when"),
+        (["--epochs", "9"], "--epochs was 3 when"),
+        (["--corpus", "builtin"], "--corpus was"),
+    ]:
+        result = run("train", "--resume", out, *more)
+        assert result.exit_code == 1 and message in " ".join(result.stderr.split()), result.output
+    result = run(*options(pairs, out))
+    assert result.exit_code == 1 and "holds an unfinished training: go on with --resume" in result.stderr
+    monkeypatch.undo()
+    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    changed = pairs.read_text(encoding="utf-8")
+    try:
+        pairs.write_text(changed + "red\tred\n", encoding="utf-8")
+        result = run("train", "--resume", out)
+        assert result.exit_code == 1 and "has changed since" in " ".join(result.stderr.split())
+    finally:
+        pairs.write_text(changed, encoding="utf-8")
+    assert run("train", "--resume", out, "--lr", "0.01", "--checkpoint-minutes", "1").exit_code == 0
+    result = run("train", "--resume", out)
+    assert result.exit_code == 1 and "holds a finished translator: nothing to resume" in " ".join(result.stderr.split())
+    result = run("train", "--resume", tmp_path / "nowhere")
+    assert result.exit_code == 1 and "holds no checkpoint" in " ".join(result.stderr.split())
+
+
+def test_a_moved_folder_goes_on(pairs, tmp_path, monkeypatch, whole):
+    dies(monkeypatch, 20, ValueError("an error"))
+    assert run(*options(pairs, tmp_path / "model")).exit_code == 1
+    monkeypatch.undo()
+    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    shutil.move(tmp_path / "model", tmp_path / "moved")
+    assert run("train", "--resume", tmp_path / "moved").exit_code == 0
+    assert_same(tmp_path / "moved", whole)
+
+
+def test_a_folder_of_somebody_else_is_left_alone(pairs, tmp_path):
+    """A model of another library, any other file, and a file in place of the folder."""
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "config.json").write_text(json.dumps({"model_type": "bert"}), encoding="utf-8")
+    save_file({"weight": torch.ones(2)}, foreign / MODEL)
+    before = (foreign / MODEL).read_bytes()
+    result = run(*options(pairs, foreign))
+    assert result.exit_code == 1 and f"holds something else than a translator ({MODEL})" in " ".join(
+        result.stderr.split()
+    )
+    assert (foreign / MODEL).read_bytes() == before and len(list(foreign.iterdir())) == 2
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "thesis.txt").write_text("years of work", encoding="utf-8")
+    result = run(*options(pairs, other))
+    assert result.exit_code == 1 and "(thesis.txt)" in " ".join(result.stderr.split())
+    assert [path.name for path in other.iterdir()] == ["thesis.txt"]
+    assert run(*options(pairs, pairs)).exit_code == 1
+
+
+def test_two_trainings_do_not_share_a_folder(pairs, tmp_path, whole):
+    shutil.copytree(whole, tmp_path / "model")
+    with FileLock(tmp_path / "model" / ".lock"):
+        result = run(*options(pairs, tmp_path / "model"))
+    assert result.exit_code == 1 and "another process is writing to" in result.stderr
+    assert_same(tmp_path / "model", whole)
+
+
+def test_a_failed_start_leaves_no_folders(tmp_path):
+    result = run(*options(tmp_path / "none.tsv", tmp_path / "a" / "b"))
+    assert result.exit_code == 1 and not (tmp_path / "a").exists()
+
+
+def test_where_to_write_must_be_said():
+    result = run("train", "--epochs", "1")
+    assert result.exit_code == 1 and "Give --out FOLDER" in " ".join(result.stderr.split())
+
+
+def test_an_old_translator_is_replaced_and_its_halves_are_removed(pairs, tmp_path, whole):
+    shutil.copytree(whole, tmp_path / "model")
+    (tmp_path / "model" / f"{MODEL}.123-abc.new").write_bytes(b"half")
+    assert run(*options(pairs, tmp_path / "model")).exit_code == 0
+    assert_same(tmp_path / "model", whole)
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == FILES
+
+
+def test_the_folder_has_a_log_and_a_curve_and_the_screen_has_samples(pairs, tmp_path, monkeypatch):
+    """After a restart the log has each epoch once."""
+    dies(monkeypatch, 20, ValueError("an error"))
+    out = tmp_path / "model"
+    result = run(*options(pairs, out))
+    assert result.output.count("  ->  ") == 2
+    monkeypatch.undo()
+    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    assert len((out / "log.jsonl").read_text("utf-8").splitlines()) == 1
+    result = run("train", "--resume", out)
+    log = [json.loads(line) for line in (out / "log.jsonl").read_text("utf-8").splitlines()]
+    assert [line["epoch"] for line in log] == [1, 2, 3]
+    said = f"epoch 3: loss {log[2]['train_loss']:.3f}, validation {log[2]['valid_loss']:.3f}"
+    assert said in result.output and log[2]["tokens"] > 100
+    assert "<svg" in (out / "loss.svg").read_text("utf-8")

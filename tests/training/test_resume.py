@@ -1,0 +1,166 @@
+"""A training that is stopped at any moment goes on, and ends as if nothing had happened."""
+
+import json
+from unittest import mock
+
+import pytest
+import torch
+
+from seqlearn.data.batches import Batches
+from seqlearn.data.text import Language
+from seqlearn.nn.seq2seq import bahdanau
+from seqlearn.nn.transformer import transformer
+from seqlearn.pairs import Pair
+from seqlearn.training import Checkpoints, Curriculum, Stage, Stopped, constant, fit, loop
+from seqlearn.training.checkpoints import read_file
+
+LINES = [" ".join("abcdef"[(i + j) % 6] for j in range(1 + i % 4)) for i in range(48)]
+LANGUAGE = Language.learn("", LINES)
+PAIRS = [Pair(line, line[::-1]) for line in LINES]
+TRAIN, VALID = Batches(PAIRS, LANGUAGE, LANGUAGE, 7), Batches(PAIRS[:9], LANGUAGE, LANGUAGE, 9)
+UPDATES = 4  # of an epoch: 7 batches, two for each update
+KINDS = {
+    "bahdanau": lambda size: bahdanau(size, size, embed_size=8, num_hiddens=8, dropout=0.3),
+    "tied": lambda size: transformer(size, size, num_hiddens=8, ffn_num_hiddens=8, num_heads=2, tie=True, dropout=0.3),
+}
+
+
+class Killed(Exception):
+    """Stands for a crash."""
+
+
+def train(checkpoints=None, kind="bahdanau", seed=0, lr=0.02, data=TRAIN, dies_after=None, **options):
+    """A training of three epochs with dropout and scheduled sampling, which dies after this many updates."""
+    torch.manual_seed(seed)
+    model, calls, update = KINDS[kind](len(LANGUAGE.vocab)), [], loop.update
+
+    def mortal(*args):
+        if len(calls) == dies_after:
+            raise Killed
+        calls.append(args)
+        return update(*args)
+
+    options = {"epochs": 3, "accumulate": 2, "teacher_forcing": lambda done: 1 - done / 2, **options}
+    with mock.patch.object(loop, "update", mortal):
+        history = fit(model, data, VALID, lr=lr, checkpoints=checkpoints, progress=False, **options)
+    return model.state_dict(), history, torch.rand(3)
+
+
+def same(one, other):
+    (weights, history, drawn), (others, other_history, others_drawn) = one, other
+    assert weights.keys() == others.keys() and all(torch.equal(weights[name], others[name]) for name in weights)
+    for name in ("batch_losses", "train_losses", "valid_losses", "tokens", "interrupted"):
+        assert getattr(history, name) == getattr(other_history, name), name
+    assert torch.equal(drawn, others_drawn), "the random generator stands elsewhere"
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def whole(request):
+    """A training that nothing stops, and its kind."""
+    return train(kind=request.param), request.param
+
+
+@pytest.mark.parametrize("dies_after", [0, 1, 3, 4, 5, 7, 8, 11])
+def test_a_training_that_dies_goes_on_to_the_same_end(whole, tmp_path, dies_after):
+    """Also after an update that no checkpoint holds, and after another death."""
+    expected, kind = whole
+    checkpoints = Checkpoints(tmp_path, every_updates=2)
+    with pytest.raises(Killed):
+        train(checkpoints, kind, dies_after=dies_after)
+    with pytest.raises(Killed):
+        train(Checkpoints(tmp_path, every_updates=2), kind, seed=7, dies_after=1)  # other weights: they are not used
+    same(train(Checkpoints(tmp_path, every_updates=2), kind, seed=8), expected)
+    assert len(checkpoints.files) == 2, "older checkpoints are removed"
+
+
+def test_after_its_end_a_training_is_only_loaded(whole, tmp_path):
+    expected, kind = whole
+    train(Checkpoints(tmp_path), kind)
+    same(train(Checkpoints(tmp_path), kind, seed=8, dies_after=0), expected)  # it would die at the first update
+
+
+def test_checkpoints_change_nothing(whole, tmp_path):
+    expected, kind = whole
+    same(train(Checkpoints(tmp_path, every_updates=1), kind), expected)
+
+
+def test_who_asks_it_to_stop_gets_a_checkpoint(whole, tmp_path):
+    expected, kind = whole
+    checkpoints, update = Checkpoints(tmp_path), loop.update
+
+    def ask(*args):
+        checkpoints.stop = args[-1] > 0.4  # in the update that begins then
+        return update(*args)
+
+    with mock.patch.object(loop, "update", ask), pytest.raises(Stopped):
+        train(checkpoints, kind)
+    assert json.loads(read_file(checkpoints.files[-1]).texts["state"])["updates"] == 6  # 5 of 12 is the first above 0.4
+    same(train(Checkpoints(tmp_path), kind), expected)
+
+
+def test_a_curriculum_goes_on_too(tmp_path):
+    def lessons():
+        return Curriculum(PAIRS, LANGUAGE, LANGUAGE, [Stage(1, longest=2), Stage(2)], batch_size=7)
+
+    expected = train(data=lessons())
+    with pytest.raises(Killed):
+        train(Checkpoints(tmp_path, every_updates=1), data=lessons(), dies_after=3)
+    same(train(Checkpoints(tmp_path), data=lessons()), expected)
+
+
+CHANGES = {
+    "lr": {"lr": 0.03},
+    "epochs": {"epochs": 4},
+    "accumulate": {"accumulate": 1},
+    "clip": {"clip": 2.0},
+    "label_smoothing": {"label_smoothing": 0.1},
+    "teacher_forcing": {"teacher_forcing": constant},
+    "train": {"data": Batches(PAIRS, LANGUAGE, LANGUAGE, 7, seed=1)},
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_other_arguments_are_refused_by_name(tmp_path, name):
+    with pytest.raises(Killed):
+        train(Checkpoints(tmp_path), dies_after=2)
+    with pytest.raises(ValueError, match=f"was started with another value of {name}: give the same arguments"):
+        train(Checkpoints(tmp_path), **CHANGES[name])
+    with pytest.raises(ValueError, match="does not fit the model"):
+        train(Checkpoints(tmp_path), kind="tied")
+
+
+def test_a_damaged_checkpoint_is_named_and_the_one_before_is_taken(tmp_path):
+    expected = train()
+    with pytest.raises(Killed):
+        train(Checkpoints(tmp_path, every_updates=1), dies_after=6)
+    newest = Checkpoints(tmp_path).files[-1]
+    newest.write_bytes(newest.read_bytes()[:-9])
+    with pytest.warns(UserWarning, match=f"{newest.name} is not a whole .*; going on from the checkpoint before it"):
+        same(train(Checkpoints(tmp_path)), expected)
+    for file in Checkpoints(tmp_path).files:
+        file.write_bytes(b"")
+    with pytest.warns(UserWarning), pytest.raises(ValueError, match=r"none of the checkpoints in .* can be read"):
+        train(Checkpoints(tmp_path))
+
+
+def test_a_loss_that_is_no_number_is_met_at_its_update_and_the_checkpoint_is_whole(tmp_path):
+    """Update 6 is the second of epoch 2. The weights of NaN reach no checkpoint."""
+    update = loop.update
+
+    def spoil(*args):
+        return update(*args) * (float("nan") if args[-1] > 0.6 else 1.0)
+
+    torch.manual_seed(0)
+    model = KINDS["bahdanau"](len(LANGUAGE.vocab))
+    checkpoints = Checkpoints(tmp_path, every_updates=1)
+    message = r"the training loss of epoch 2 is nan at update 2 of 4, with learning rate 0\.00375: try a lower"
+    with mock.patch.object(loop, "update", spoil), pytest.raises(ValueError, match=message):
+        fit(model, TRAIN, VALID, epochs=2, lr=0.01, accumulate=2, checkpoints=checkpoints, progress=False)
+    assert all(weight.isfinite().all() for weight in model.state_dict().values())
+    assert all(tensor.isfinite().all() for tensor in read_file(checkpoints.files[-1]).tensors.values())
+
+
+@pytest.mark.parametrize("options", [{"keep": 0}, {"every_minutes": 0}, {"every_updates": 0}])
+def test_arguments_out_of_range(tmp_path, options):
+    with pytest.raises(ValueError, match="keep and every_updates are at least 1"):
+        Checkpoints(tmp_path, **options)
