@@ -363,7 +363,7 @@ def test_malformed_and_long_lines_are_left_out_on_request_and_counted(tmp_path):
     [
         (["train", "--corpus", "nowhere.tsv", "--out", "x"], "there is no file"),
         (["train", "--source", "a", "--out", "x"], "go together"),
-        (["train", "--languages", "english", "--out", "x"], "english"),
+        (["train", "--corpus", "x.tsv", "--languages", "english", "--out", "x"], "english"),
         (["train", "--device", "toaster", "--out", "x"], "toaster"),
         (["train", "--corpus", "builtin", "--pairs", "3", "--out", "x"], "give more pairs"),
         (["train", "--model", "mamba", "--out", "x"], "mamba"),
@@ -381,7 +381,7 @@ def test_malformed_and_long_lines_are_left_out_on_request_and_counted(tmp_path):
         (["train", "--schedule", "inverse-sqrt", "--out", "x"], "warm-up is a share of training between 0 and 1"),
         (["train", "--warmup", "4000", "--out", "x"], "not 4000"),
         (["train", "--precision", "fp16", "--pairs", "900", "--out", "x"], "fp16"),
-        (["train", "--languages", "en-f/r", "--out", "x"], "en-f/r"),
+        (["train", "--corpus", "x.tsv", "--languages", "en-f/r", "--out", "x"], "en-f/r"),
         (["train", "--corpus", "", "--out", "x"], "--corpus is empty"),
         (["train", "--pairs", "900", "--max-length", "1", "--out", "x"], "longer than 1 tokens"),
         (["train", "--tokens", "letters", "--out", "x"], "letters"),

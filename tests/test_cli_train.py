@@ -75,9 +75,23 @@ def dies(monkeypatch, after, error):
     monkeypatch.setattr(loop, "update", mortal)
 
 
+@pytest.fixture
+def handled():
+    """Each signal has a handler, as in a terminal. Under `nohup`, where a test may run, some are ignored."""
+
+    def outside(number, frame):
+        raise AssertionError(f"signal {number} reached the handler outside")
+
+    names = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    before = {each: signal.signal(each, outside) for each in names}
+    yield outside
+    for each, handler in before.items():
+        signal.signal(each, handler)
+
+
 @posix
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_a_signal_gives_a_checkpoint_and_a_status_of_its_own(pairs, tmp_path, monkeypatch, whole, name):
+def test_a_signal_gives_a_checkpoint_and_a_status_of_its_own(pairs, tmp_path, monkeypatch, whole, handled, name):
     out, calls, update = tmp_path / "model", [], loop.update
 
     def signalled(*args):
@@ -95,9 +109,19 @@ def test_a_signal_gives_a_checkpoint_and_a_status_of_its_own(pairs, tmp_path, mo
     assert len(calls) == 17 and Translator.load(out).config["epochs"] == 1
     monkeypatch.undo()
     monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
-    assert signal.getsignal(signal.Signals[name]) not in (None, signal.SIG_IGN), "the old handler is back"
+    assert signal.getsignal(signal.Signals[name]) is handled, "the old handler is not back"
     assert run("train", "--resume", out).exit_code == 0
     assert_same(out, whole)
+
+
+@posix
+def test_under_nohup_a_training_outlives_its_terminal(pairs, tmp_path, monkeypatch, whole, handled):
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    update = loop.update
+    monkeypatch.setattr(loop, "update", lambda *args: signal.raise_signal(signal.SIGHUP) or update(*args))
+    assert run(*options(pairs, tmp_path / "model")).exit_code == 0
+    assert_same(tmp_path / "model", whole)
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 
 
 @posix
@@ -124,8 +148,9 @@ def test_a_training_that_is_killed_again_and_again_ends_as_if_nothing_had_happen
         if not process.returncode:
             break
     assert kills >= 3
-    if process.returncode:
-        assert run("train", "--resume", out).exit_code == 0
+    if process.returncode:  # it may have been killed after the training had ended
+        result = run("train", "--resume", out)
+        assert result.exit_code == 0 or "a finished translator" in " ".join(result.stderr.split()), result.output
     assert_same(out, whole)
     assert sorted(path.name for path in out.iterdir()) == FILES
 
@@ -175,6 +200,17 @@ def test_other_options_are_refused_by_name(pairs, tmp_path, monkeypatch):
     assert result.exit_code == 1 and "holds a finished translator: nothing to resume" in " ".join(result.stderr.split())
     result = run("train", "--resume", tmp_path / "nowhere")
     assert result.exit_code == 1 and "holds no checkpoint" in " ".join(result.stderr.split())
+
+
+def test_a_kill_while_the_checkpoints_are_removed_leaves_a_finished_translator(tmp_path, whole):
+    out = tmp_path / "model"
+    shutil.copytree(whole, out)
+    (out / "checkpoints").mkdir()
+    (out / "checkpoints" / "checkpoint-0000000009.safetensors.7-abc.new").write_bytes(b"half")
+    result = run("train", "--resume", out)
+    assert result.exit_code == 1 and "holds a finished translator: nothing to resume" in " ".join(result.stderr.split())
+    assert sorted(path.name for path in out.iterdir()) == FILES
+    assert_same(out, whole)
 
 
 def test_a_moved_folder_goes_on(pairs, tmp_path, monkeypatch, whole):
@@ -249,3 +285,22 @@ def test_the_folder_has_a_log_and_a_curve_and_the_screen_has_samples(pairs, tmp_
     said = f"epoch 3: loss {log[2]['train_loss']:.3f}, validation {log[2]['valid_loss']:.3f}"
     assert said in result.output and log[2]["tokens"] > 100
     assert "<svg" in (out / "loss.svg").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--pairs", "100"], "--pairs is for the built-in corpus"),
+        (["--data", "folder"], "--data is for --corpus fra-eng"),
+        (["--vocab-size", "100"], "--vocab-size is for --tokens bpe"),
+        (["--tokens", "bpe", "--min-freq", "2"], "--min-freq is for --tokens word"),
+        (["--source", "a", "--target", "b"], "--corpus cannot stand beside --source and --target"),
+        (["--corpus", "builtin", "--languages", "en-de"], "--languages is for files of yours"),
+        (["--corpus", "builtin", "--skip-malformed"], "--skip-malformed is for files of yours"),
+        (["--min-freq", "1000"], "--min-freq 1000 leaves no word in a vocabulary"),
+    ],
+)
+def test_an_option_without_effect_is_refused(pairs, tmp_path, more, message):
+    result = run(*options(pairs, tmp_path / "model", *more))
+    assert result.exit_code == 1 and message in " ".join(result.stderr.split()), result.output
+    assert not (tmp_path / "model").exists()

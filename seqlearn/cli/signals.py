@@ -15,14 +15,18 @@ NAMES = {"SIGINT": "Ctrl-C", "SIGTERM": "a signal to end (SIGTERM)", "SIGHUP": "
 
 @contextmanager
 def stopping(checkpoints: Checkpoints) -> Iterator[list[signal.Signals]]:
-    """While the block runs, a signal asks for a stop. A second one changes nothing. Gives a list of what came."""
+    """While the block runs, a signal asks for a stop. A second one changes nothing. Gives a list of what came.
+
+    A signal that is ignored stays ignored: under `nohup` training outlives the terminal.
+    """
     came: list[signal.Signals] = []
 
     def stop(number: int, frame: FrameType | None) -> None:
         came.append(signal.Signals(number))
         checkpoints.stop = True
 
-    before = {each: signal.signal(each, stop) for each in SIGNALS}
+    heard = [each for each in SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, stop) for each in heard}
     try:
         yield came
     finally:

@@ -15,7 +15,7 @@ import typer
 from tqdm import tqdm
 
 from ..data.corpus import Split
-from ..data.text import TOKENS
+from ..data.text import SPECIALS, TOKENS
 from ..models import MODELS, ModelSpec, Setting, Value, spec_of
 from ..training.history import History
 from ..training.resume import Checkpoints, Stopped
@@ -47,10 +47,13 @@ def train_command() -> Callable[..., None]:
 
     @functools.wraps(train)
     def command(ctx: Any, **options: Any) -> None:  # a context of typer; as many types as options
+        given = {name for name in options if ctx.get_parameter_source(name).name == "COMMANDLINE"}
         if options["resume"] is not None:
-            options = _stored_options(ctx, options)
+            options = _stored_options(given, options)
         elif options["out"] is None:
             raise ValueError("where shall the translator be written? Give --out FOLDER")
+        if unused := _without_effect(given, options):
+            raise ValueError(unused)
         train(**options)
 
     context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
@@ -63,8 +66,11 @@ def train_command() -> Callable[..., None]:
 Options = dict[str, Any]  # of a call of `train`, by name: as many types as options
 
 
-def _stored_options(ctx: Any, options: Options) -> Options:  # a context of typer
+def _stored_options(given: set[str], options: Options) -> Options:
     """The options with which a training was started, for going on with it.
+
+    Args:
+        given: the names of the options on the command line.
 
     Raises:
         ValueError: there is nothing to go on with, or an option is given with another value.
@@ -73,11 +79,12 @@ def _stored_options(ctx: Any, options: Options) -> Options:  # a context of type
     texts = Checkpoints(folder / CHECKPOINTS).stored_texts()
     if texts is None:
         finished = (folder / MODEL).is_file()
+        if finished:  # a kill may have left the folder of the checkpoints, with nothing whole in it
+            shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
         raise ValueError(
             f"{folder} holds {'a finished translator' if finished else 'no checkpoint'}: nothing to resume"
         )
     stored: Options = json.loads(texts["options"])
-    given = {name for name in options if ctx.get_parameter_source(name).name == "COMMANDLINE"}
     for name in sorted(given - FREE):
         value = str(options[name]) if isinstance(options[name], Path) else options[name]
         if value != stored.get(name):
@@ -92,6 +99,24 @@ def _in_panel(parameter: inspect.Parameter) -> inspect.Parameter:
     option = copy.copy(option)  # other commands may have it, too
     option.rich_help_panel = next((name for name, options in PANELS.items() if parameter.name in options.split()), None)
     return parameter.replace(annotation=Annotated[type_, option])
+
+
+def _without_effect(given: set[str], options: Options) -> str:
+    """A sentence about an option on the command line that would change nothing; empty if there is none."""
+    own_files = options["source"] or options["corpus"] not in ("builtin", "fra-eng")
+    builtin = options["corpus"] == "builtin" and not options["source"]
+    fra_eng = options["corpus"] == "fra-eng" and not options["source"]
+    needs = {
+        "corpus": (not options["source"], "cannot stand beside --source and --target"),
+        "pairs": (builtin, "is for the built-in corpus"),
+        "data": (fra_eng, "is for --corpus fra-eng"),
+        "languages": (own_files, "is for files of yours"),
+        "skip_malformed": (own_files, "is for files of yours"),
+        "vocab_size": (options["tokens"] == "bpe", "is for --tokens bpe"),
+        "min_freq": (options["tokens"] != "bpe", "is for --tokens word"),
+    }
+    useless = [f"{_flag(name)} {why}" for name, (useful, why) in needs.items() if name in given and not useful]
+    return f"{useless[0]}: leave it out" if useless else ""
 
 
 def _model_options() -> list[inspect.Parameter]:
@@ -269,6 +294,8 @@ def train(
         min_freq = min_freq or (1 if corpus == "builtin" and not source else 2)
         vocabs = {"min_freq": min_freq, "tokens": tokens, "vocab_size": vocab_size}
         translator = Translator.untrained(model, split, chosen.languages, **vocabs, seed=seed, **settings)
+        if min(len(translator.source.vocab), len(translator.target.vocab)) == len(SPECIALS):
+            raise ValueError(f"--min-freq {min_freq} leaves no word in a vocabulary: give a smaller number")
         counts = ", ".join(f"{len(part):,} {name}" for name, part in zip(split._fields, split, strict=True))
         sizes = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
         typer.echo(f"{chosen.name}: pairs {counts}; {sizes}; on {translator.device}")

@@ -163,6 +163,8 @@ def view(folder: Folder, text: Text, out: Out, device: Device = "") -> None:
     """Draw where the model looks while it translates a sentence: an interactive page (.html), or a picture."""
     import matplotlib
 
+    if not out.suffix:
+        raise ValueError(f"{out} has no ending: .html gives a page; .png, .svg or .pdf a picture")
     matplotlib.use("agg")  # no window
     from ..views import AttentionView, heatmap
 

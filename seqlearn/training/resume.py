@@ -136,12 +136,14 @@ class Checkpoints:
         """Put model, optimiser and random generators where the last checkpoint was. None: there is no checkpoint.
 
         Raises:
-            ValueError: training was started with other options, or another model.
+            ValueError: training was started with other options, another model or another version of seqlearn.
         """
         path, stored = self._newest()
         if stored is None:
             return None
-        state = json.loads(stored.texts["state"])
+        state = json.loads(stored.texts.get("state", "{}"))
+        if state.get("format") != FORMAT:
+            raise ValueError(f"{path} was written by another version of seqlearn: this one cannot go on with it")
         _compare(path.parent, state["options"], json.loads(json.dumps(dict(options))))
         parts = _by_kind(stored.tensors)
         fill(model, parts["weight"], path)

@@ -12,7 +12,7 @@ from seqlearn.nn.seq2seq import bahdanau
 from seqlearn.nn.transformer import transformer
 from seqlearn.pairs import Pair
 from seqlearn.training import Checkpoints, Curriculum, Stage, Stopped, constant, fit, loop
-from seqlearn.training.checkpoints import read_file
+from seqlearn.training.checkpoints import read_file, write_file
 
 LINES = [" ".join("abcdef"[(i + j) % 6] for j in range(1 + i % 4)) for i in range(48)]
 LANGUAGE = Language.learn("", LINES)
@@ -158,6 +158,14 @@ def test_a_loss_that_is_no_number_is_met_at_its_update_and_the_checkpoint_is_who
         fit(model, TRAIN, VALID, epochs=2, lr=0.01, accumulate=2, checkpoints=checkpoints, progress=False)
     assert all(weight.isfinite().all() for weight in model.state_dict().values())
     assert all(tensor.isfinite().all() for tensor in read_file(checkpoints.files[-1]).tensors.values())
+
+
+@pytest.mark.parametrize("state", [None, {"format": "99"}])
+def test_a_checkpoint_of_another_version_is_refused(tmp_path, state):
+    texts = {} if state is None else {"state": json.dumps(state)}
+    write_file(tmp_path / "checkpoint-0000000001.safetensors", {"weight a": torch.ones(1)}, texts)
+    with pytest.raises(ValueError, match=r"checkpoint-0000000001.* was written by another version of seqlearn"):
+        train(Checkpoints(tmp_path))
 
 
 @pytest.mark.parametrize("options", [{"keep": 0}, {"every_minutes": 0}, {"every_updates": 0}])
