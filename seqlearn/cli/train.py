@@ -303,6 +303,7 @@ def train(
         history = _fit(translator, split, out, checkpoints, {**options, "schedule": factor})
         translator.config["epochs"] = history.epochs
         translator.save(out)
+        _keep_records(None, history, out)  # once more: a crash may have come before those of the last epoch
         shutil.rmtree(out / CHECKPOINTS)
     speed = sum(history.tokens) / max(sum(history.seconds), 1e-9)
     typer.echo(f"{speed:,.0f} tokens/s; best epoch {history.best_epoch + 1}; written to {out}")

@@ -117,13 +117,13 @@ def fit(
         run = checkpoints.restore(model, optimizer, options) or run
     history, updates = run.history, recipe.updates(train)
 
-    def keep(done: int) -> None:
+    def keep(done: int, may_stop: bool = True) -> None:
         """Write a checkpoint if one is due, and stop if somebody asked for it."""
         if checkpoints is None:
             return
         if (done % updates == 0 and not run.losses) or checkpoints.due(done):
             checkpoints.write(done, model, optimizer, run, options)
-        if checkpoints.stop:
+        if checkpoints.stop and may_stop:
             raise Stopped
 
     bar = _progress_bar(epochs * updates, progress, done=run.epoch * updates + len(run.losses))
@@ -135,9 +135,11 @@ def fit(
             if not math.isfinite(valid_loss):
                 raise ValueError(_not_finite("validation", valid_loss, run.epoch))
             _finish_epoch(run, model, valid_loss)
+            keep(run.epoch * updates, may_stop=False)  # first: a crash in a slow hook shall not lose the epoch
             for function in after_epoch:
                 function(model, history)
-            keep(run.epoch * updates)
+            if checkpoints is not None and checkpoints.stop:
+                raise Stopped
     except KeyboardInterrupt:
         history.interrupted = True
     finally:  # after an error, too: what the model had learned before is not lost
