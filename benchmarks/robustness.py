@@ -24,7 +24,7 @@ from pathlib import Path
 import torch
 
 from seqlearn.data.text import Language
-from seqlearn.training.checkpoints import read_file
+from seqlearn.training.storage import read_file
 from seqlearn.translator import MODEL, Translator
 
 HIDDEN = 128  # large enough that a save takes some milliseconds
@@ -146,16 +146,16 @@ def trainings(count: int, folder: Path) -> int:
     run(*options, "--out", str(folder / "whole")).wait()
     expected = read_file(folder / "whole" / MODEL)
     for number in range(count):
-        out, status = folder / str(number), -1
-        while status:
+        out, ended = folder / str(number), False
+        while not ended:
             before = newest(out)
             process = run(*(["--resume", str(out)] if before else [*options, "--out", str(out)]), *often)
             while process.poll() is None and newest(out) == before:
                 time.sleep(0.002)
             time.sleep(rng.random() * 0.6)
             process.kill()
-            status = process.wait()
-            killed += status != 0
+            killed += process.wait() != 0
+            ended = (out / MODEL).is_file() and not newest(out)  # the checkpoints go when the training has ended
         found = read_file(out / MODEL)
         same = all(torch.equal(tensor, found.tensors[name]) for name, tensor in expected.tensors.items())
         bad += not (same and found.texts == expected.texts)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from .models import MODELS, ModelSpec, Setting, register
     from .nn.contract import EncoderDecoder
     from .nn.recording import edit_attention, record_attention
-    from .training.loop import History, fit
+    from .training.history import History
+    from .training.loop import fit
     from .translator import Translator
     from .views import (
         AttentionSteps,

@@ -27,8 +27,9 @@ from .nn.contract import EncoderDecoder
 from .nn.masking import causal_mask
 from .nn.recording import attention_layers
 from .pairs import Link, Pair
-from .training.checkpoints import fill, read_file, weights_of, write_file
-from .training.loop import History, fit, mean_loss
+from .training.history import History
+from .training.loop import fit, mean_loss
+from .training.storage import fill, read_file, weights_of, write_file
 
 KINDS = ("cross", "encoder", "causal")  # of attention between tokens
 FORMAT = 2

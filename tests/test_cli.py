@@ -11,7 +11,7 @@ from seqlearn.cli import app
 from seqlearn.data.corpus import distinct_sources, from_tsv
 from seqlearn.models import MODELS
 from seqlearn.nn.transformer import SIZES
-from seqlearn.training.checkpoints import read_file, write_file
+from seqlearn.training.storage import read_file, write_file
 from seqlearn.translator import MODEL, Translator
 
 run = CliRunner().invoke

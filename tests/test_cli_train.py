@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from seqlearn.cli import app
 from seqlearn.training import loop
-from seqlearn.training.checkpoints import read_file
+from seqlearn.training.storage import read_file
 from seqlearn.translator import MODEL, Translator
 
 LINES = [" ".join(random.Random(i).choices("red blue one three".split(), k=i % 4 + 1)) + f" w{i}" for i in range(60)]

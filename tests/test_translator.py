@@ -12,8 +12,8 @@ import torch
 from seqlearn.data.corpus import Split, builtin
 from seqlearn.nn.recording import record_attention
 from seqlearn.pairs import Pair
-from seqlearn.training import checkpoints
-from seqlearn.training.checkpoints import read_file, weights_of, write_file
+from seqlearn.training import storage
+from seqlearn.training.storage import read_file, weights_of, write_file
 from seqlearn.translator import MODEL, Translator
 
 WORDS = "red blue one three".split()
@@ -216,7 +216,7 @@ def test_every_flipped_bit_is_found(translator, tmp_path):
     content = (tmp_path / MODEL).read_bytes()
     rng = random.Random(0)
     places = [rng.randrange(len(content)) for _ in range(60)] + [rng.randrange(8, 3000) for _ in range(40)]
-    name = content.index(checkpoints.CHECKSUM.encode())  # a file that has lost its checksum is no older one
+    name = content.index(storage.CHECKSUM.encode())  # a file that has lost its checksum is no older one
     for place in [name, *places]:
         damaged = bytearray(content)
         damaged[place] ^= 1 << rng.randrange(3)
@@ -304,7 +304,7 @@ def test_attend_leaves_the_mode_as_it_was():
 
 def test_a_file_replaced_during_a_load_is_not_mixed(translator, tmp_path, monkeypatch):
     """`benchmarks/robustness.py loads` does this with processes: safetensors' `safe_open` opens a path twice."""
-    other, load = copy.deepcopy(translator), checkpoints.load
+    other, load = copy.deepcopy(translator), storage.load
     other.config["who"] = "other"
     torch.nn.init.zeros_(other.model.decoder.dense.weight)
     translator.save(tmp_path)
@@ -313,7 +313,7 @@ def test_a_file_replaced_during_a_load_is_not_mixed(translator, tmp_path, monkey
         other.save(tmp_path)
         return load(content)
 
-    monkeypatch.setattr(checkpoints, "load", replaced)
+    monkeypatch.setattr(storage, "load", replaced)
     loaded = Translator.load(tmp_path)
     assert "who" not in loaded.config and (loaded.model.decoder.dense.weight != 0).any()
     monkeypatch.undo()

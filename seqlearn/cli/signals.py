@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from ..training.resume import Checkpoints
+from ..training.checkpoints import Checkpoints
 
 SIGNALS = [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 NAMES = {"SIGINT": "Ctrl-C", "SIGTERM": "a signal to end (SIGTERM)", "SIGHUP": "the end of the terminal (SIGHUP)"}

@@ -17,8 +17,8 @@ from tqdm import tqdm
 from ..data.corpus import Split
 from ..data.text import SPECIALS, TOKENS
 from ..models import MODELS, ModelSpec, Setting, Value, spec_of
+from ..training.checkpoints import Checkpoints, Stopped
 from ..training.history import History
-from ..training.resume import Checkpoints, Stopped
 from ..training.schedules import SCHEDULES, make_schedule
 from ..translator import MODEL, Translator
 from .corpora import corpus_and_split, describe, with_checksums

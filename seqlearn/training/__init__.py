@@ -5,12 +5,11 @@ from seqlearn.training import fit, warmup
 history = fit(model, train, valid, epochs=4, lr=2e-3, schedule=warmup(0.1))
 """
 
-from .checkpoints import load_weights, save_weights
+from .checkpoints import Checkpoints, Stopped
 from .curriculum import Curriculum, Stage
 from .history import History
 from .loop import fit
 from .losses import batch_loss, mean_loss, token_loss
-from .resume import Checkpoints, Stopped
 from .schedules import (
     SCHEDULES,
     Schedule,
@@ -21,6 +20,7 @@ from .schedules import (
     make_schedule,
     warmup,
 )
+from .storage import load_weights, save_weights
 
 __all__ = [
     "SCHEDULES",

@@ -1,184 +1,206 @@
-"""Tensors, and the texts that belong to them, in one safetensors file.
+"""Checkpoints of a training: after a crash, the same call of `fit` goes on and ends with the same weights, bit for bit.
 
-Nothing is ever unpickled. A file is written beside the old one, synced to the disk and put in place by one rename, so a
-crash at any moment leaves the whole old file or the whole new one. A checksum over names, types, shapes, bytes and
-texts tells a damaged file from a whole one.
+fit(model, train, valid, epochs=4, lr=2e-3, checkpoints=Checkpoints("my-training"))
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import time
-import uuid
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load, save_file
 from torch import Tensor, nn
 
-CHECKSUM = "sha256"  # the name of the checksum among the texts of a file
-PATIENCE = 10.0  # seconds to wait for a reader: Windows does not replace a file that is open
+from .history import History
+from .storage import Stored, fill, read_file, weights_of, write_file
+
+FORMAT = "1"
+CPU, CUDA = "random cpu", "random cuda"  # states of the generators of random numbers
 
 
-@dataclass(frozen=True)
-class Stored:
-    """The content of a file that `write_file` wrote. `checked` is False if the file has no checksum."""
-
-    tensors: dict[str, Tensor]
-    texts: dict[str, str]
-    checked: bool
-
-
-def write_file(path: str | Path, tensors: Mapping[str, Tensor], texts: Mapping[str, str] | None = None) -> None:
-    """Write tensors and texts to one file, in one step.
-
-    Raises:
-        ValueError: a tensor holds NaN or infinity. The old file, if there is one, stays.
-        OSError: the file cannot be written. The old file, if there is one, stays.
-    """
-    path, texts = Path(path), dict(texts or {})
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    if name := _first_not_finite(tensors):
-        raise ValueError(f"{name} holds NaN or infinity, so {path} was not written")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.{os.getpid()}-{uuid.uuid4().hex[:8]}.new")
-    try:
-        beside.touch()  # with the permissions of the user's other files; safetensors itself gives 0600
-        mode = beside.stat().st_mode
-        save_file(tensors, beside, {**texts, CHECKSUM: checksum(tensors, texts)})
-        beside.chmod(mode)
-        _sync(beside)
-        _replace(beside, path)
-    except SafetensorError as error:
-        raise OSError(f"{path} cannot be written: {error}") from None
-    finally:
-        beside.unlink(missing_ok=True)
-    _sync(path.parent)
-
-
-def read_file(path: str | Path) -> Stored:
-    """Read a file. Tensors and texts come from the same version of the file, even if it is replaced meanwhile.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: the file is damaged, or a tensor holds NaN or infinity.
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
-    content = path.read_bytes()  # at once: `safe_open` opens the path again for the tensors, and may find a newer file
-    try:
-        tensors = load(content)
-    except SafetensorError as error:
-        raise ValueError(f"{path} is not a whole safetensors file: {error}") from None
-    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    texts = header.get("__metadata__", {})
-    stored = texts.pop(CHECKSUM, None)
-    if stored is not None and stored != checksum(tensors, texts):
-        raise ValueError(f"{path} is damaged: its content does not have the checksum that was stored with it")
-    if name := _first_not_finite(tensors):
-        raise ValueError(f"{path} is no use: {name} holds NaN or infinity")
-    return Stored(tensors, texts, checked=stored is not None)
-
-
-def checksum(tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> str:
-    """SHA-256 over all tensors (names, types, shapes and bytes) and texts, in the order of their names."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(tensor.cpu().contiguous().flatten().view(torch.uint8).numpy().data)
-    for name, text in sorted(texts.items()):
-        digest.update(f"{name} {len(text)}\n{text}\n".encode())
-    return digest.hexdigest()
-
-
-def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """The weights of a model by name. Tied weights, which are one tensor under several names, are there once."""
-    unique: dict[tuple[int, torch.Size], str] = {}
-    state = model.state_dict()
-    for name, tensor in state.items():
-        unique.setdefault((tensor.data_ptr(), tensor.shape) if tensor.numel() else (id(tensor), tensor.shape), name)
-    return {name: state[name] for name in unique.values()}
-
-
-def fill(model: nn.Module, weights: Mapping[str, Tensor], path: str | Path) -> None:
-    """Fill a model with the weights of a file. If they do not fit, the model stays as it is.
+@dataclass
+class Progress:
+    """How far a training has come.
 
     Args:
-        weights: by name, tied ones under one of their names.
-        path: the file, for the error.
+        epoch: how many epochs are finished.
+        losses, tokens: of each update of the epoch that is running, as `train_epoch` collects them.
+        seconds: how long the updates of the running epoch have taken.
+        best: the weights of the best finished epoch.
+    """
+
+    epoch: int = 0
+    losses: list[Tensor] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+    history: History = field(default_factory=History)
+    best: dict[str, Tensor] | None = None
+
+
+class Stopped(Exception):
+    """Training was asked to stop, has written a checkpoint, and ended."""
+
+
+class Checkpoints:
+    """A folder of checkpoints, and how often `fit` writes one: before the first update, after each epoch, and between.
+
+    A checkpoint is one file, written in one step: weights, best weights, the moments of Adam, the states of the random
+    generators, epoch and update, the history, and the options of `fit`. To go on, call `fit` with the same arguments.
+
+    Args:
+        folder: for nothing else.
+        every_updates: write one after this many updates; default: go by the time alone.
+        every_minutes: write one after this many minutes.
+        keep: how many checkpoints stay in the folder. (Older ones are a reserve if a disk damages the last.)
+        texts: texts of your own, which every checkpoint holds.
 
     Raises:
-        ValueError: names, shapes or kinds of numbers are not those of the model.
+        ValueError: an argument is out of range.
     """
-    state, weights = model.state_dict(), dict(weights)
-    _add_tied_names(weights, state)
-    expected = {name: tuple(tensor.shape) for name, tensor in state.items()}
-    stored = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    wrong = [name for name in sorted(expected.keys() | stored.keys()) if expected.get(name) != stored.get(name)]
-    if wrong:
-        name = wrong[0]
-        raise ValueError(
-            f"{path} does not fit the model: {name} is {stored.get(name, 'missing')} there and "
-            f"{expected.get(name, 'missing')} here ({len(wrong)} such weights)"
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        every_updates: int | None = None,
+        every_minutes: float = 10.0,
+        keep: int = 2,
+        texts: Mapping[str, str] | None = None,
+    ):
+        if keep < 1 or every_minutes <= 0 or (every_updates is not None and every_updates < 1):
+            raise ValueError("keep and every_updates are at least 1, and every_minutes is more than 0")
+        self.folder, self.keep, self.texts = Path(folder), keep, dict(texts or {})
+        self.every_updates, self.every_minutes = every_updates, every_minutes
+        self.stop = False  # set it, in a signal handler for example, and `fit` stops after the running update
+        self._last = time.monotonic()
+
+    @property
+    def files(self) -> list[Path]:
+        """The checkpoints in the folder, the oldest first."""
+        return sorted(self.folder.glob("checkpoint-*.safetensors"))
+
+    def stored_texts(self) -> dict[str, str] | None:
+        """The texts of the last checkpoint; None: there is no checkpoint.
+
+        Raises:
+            ValueError: none of the checkpoints can be read.
+        """
+        _, stored = self._newest()
+        return None if stored is None else stored.texts
+
+    def due(self, updates: int) -> bool:
+        """Whether to write a checkpoint after this many updates."""
+        by_count = self.every_updates is not None and updates % self.every_updates == 0
+        return self.stop or by_count or time.monotonic() - self._last > 60 * self.every_minutes
+
+    def write(
+        self,
+        updates: int,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        progress: Progress,
+        options: Mapping[str, object],
+    ) -> None:
+        """Write a checkpoint after this many updates, and remove the oldest ones."""
+        history = asdict(progress.history)
+        losses = history.pop("batch_losses")  # the only list that may be long
+        tensors = {f"weight {name}": tensor for name, tensor in weights_of(model).items()}
+        tensors |= {f"best {name}": tensor.clone() for name, tensor in (progress.best or {}).items()}
+        tensors |= _moments(optimizer) | {
+            "batch losses": torch.tensor(losses, dtype=torch.float64),
+            CPU: torch.get_rng_state(),
+        }
+        device = next(model.parameters()).device
+        if device.type == "cuda":
+            tensors[CUDA] = torch.cuda.get_rng_state(device)
+        if progress.losses:
+            tensors["losses"] = torch.stack(progress.losses)
+        state = {
+            "format": FORMAT, "updates": updates, "epoch": progress.epoch, "tokens": progress.tokens,
+            "seconds": progress.seconds, "history": history, "options": dict(options),
+        }  # fmt: skip
+        write_file(
+            self.folder / f"checkpoint-{updates:010}.safetensors", tensors, {**self.texts, "state": json.dumps(state)}
         )
-    for name, tensor in weights.items():
-        if tensor.is_floating_point() != state[name].is_floating_point() or tensor.is_complex():
-            raise ValueError(f"{path} does not fit the model: {name} is {tensor.dtype} there, {state[name].dtype} here")
-    model.load_state_dict(weights)
+        self._last = time.monotonic()
+        for old in self.files[: -self.keep]:
+            old.unlink(missing_ok=True)
+
+    def restore(
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, options: Mapping[str, object]
+    ) -> Progress | None:
+        """Put model, optimiser and random generators where the last checkpoint was. None: there is no checkpoint.
+
+        Raises:
+            ValueError: training was started with other options, another model or another version of seqlearn.
+        """
+        path, stored = self._newest()
+        if stored is None:
+            return None
+        state = json.loads(stored.texts.get("state", "{}"))
+        if state.get("format") != FORMAT:
+            raise ValueError(f"{path} was written by another version of seqlearn: this one cannot go on with it")
+        _compare(path.parent, state["options"], json.loads(json.dumps(dict(options))))
+        parts = _by_kind(stored.tensors)
+        fill(model, parts["weight"], path)
+        _restore_moments(optimizer, parts.get("moment", {}), path)
+        torch.set_rng_state(stored.tensors[CPU])
+        device = next(model.parameters()).device
+        if CUDA in stored.tensors and device.type == "cuda":
+            torch.cuda.set_rng_state(stored.tensors[CUDA], device)
+        history = History(batch_losses=stored.tensors["batch losses"].tolist(), **state["history"])
+        best = {name: tensor.to(device) for name, tensor in parts.get("best", {}).items()} or None
+        losses = list(stored.tensors["losses"].to(device)) if "losses" in stored.tensors else []
+        return Progress(state["epoch"], losses, state["tokens"], state["seconds"], history, best)
+
+    def _newest(self) -> tuple[Path, Stored | None]:
+        """The last checkpoint that can be read. A damaged one is named, and the one before it is taken."""
+        for path in reversed(self.files):
+            try:
+                stored = read_file(path)
+                if not stored.checked:
+                    raise ValueError(f"{path} is damaged: it has no checksum")
+                return path, stored
+            except ValueError as error:
+                warnings.warn(f"{error}; going on from the checkpoint before it", stacklevel=4)
+        if self.files:
+            raise ValueError(f"none of the checkpoints in {self.folder} can be read")
+        return self.folder, None
 
 
-def save_weights(model: nn.Module, path: str | Path) -> None:
-    """Write the weights of a model to one file, in one step. Raises: see `write_file`."""
-    write_file(path, weights_of(model))
+def _moments(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The state of the optimiser for each parameter, by the parameter's number."""
+    state = optimizer.state_dict()["state"]
+    return {f"moment {index} {name}": tensor for index, each in state.items() for name, tensor in each.items()}
 
 
-def load_weights(model: nn.Module, path: str | Path) -> None:
-    """Fill a model with the weights of a file. If they do not fit, the model stays as it is.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: the file is damaged, or its weights are not those of the model.
-    """
-    fill(model, read_file(path).tensors, path)
-
-
-def _first_not_finite(tensors: Mapping[str, Tensor]) -> str | None:
-    floating = (name for name, tensor in tensors.items() if tensor.is_floating_point() or tensor.is_complex())
-    return next((name for name in floating if not tensors[name].isfinite().all()), None)
+def _restore_moments(optimizer: torch.optim.Optimizer, stored: Mapping[str, Tensor], path: Path) -> None:
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, tensor in stored.items():
+        index, name = key.split(" ")
+        state.setdefault(int(index), {})[name] = tensor
+    if state and len(state) != len(optimizer.param_groups[0]["params"]):
+        raise ValueError(f"{path} holds the moments of {len(state)} parameters, and the model has another number")
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
-def _sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk. (Windows cannot sync a folder.)"""
-    if os.name == "nt" and path.is_dir():
-        return
-    descriptor = os.open(path, os.O_RDWR if path.is_file() else os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _by_kind(tensors: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
+    """ "weight encoder.rnn.weight" becomes the entry "encoder.rnn.weight" of "weight"."""
+    parts: dict[str, dict[str, Tensor]] = {}
+    for key, tensor in tensors.items():
+        kind, _, name = key.partition(" ")
+        parts.setdefault(kind, {})[name] = tensor
+    return parts
 
 
-def _replace(new: Path, old: Path) -> None:
-    """Rename `new` to `old`, in one step. On Windows, wait for whoever reads `old` at the moment."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return os.replace(new, old)
-        except PermissionError:
-            if os.name != "nt" or time.monotonic() > end:
-                raise
-            time.sleep(0.05)
-
-
-def _add_tied_names(weights: dict[str, Tensor], state: dict[str, Tensor]) -> None:
-    """Add the other names of tied weights: the file holds each tensor under one name only."""
-    stored = {state[name].data_ptr(): name for name in weights if name in state}
-    for name in state.keys() - weights.keys():
-        if state[name].data_ptr() in stored:
-            weights[name] = weights[stored[state[name].data_ptr()]]
+def _compare(folder: Path, stored: Mapping[str, object], given: Mapping[str, object]) -> None:
+    different = [name for name in {**stored, **given} if stored.get(name) != given.get(name)]
+    if different:
+        raise ValueError(
+            f"the training in {folder} was started with another value of {', '.join(different)}: "
+            "give the same arguments, or another folder"
+        )

@@ -18,10 +18,10 @@ from tqdm.auto import tqdm
 
 from ..data.batches import Batch, Batches
 from ..devices import best_device
+from .checkpoints import Checkpoints, Progress, Stopped
 from .curriculum import Curriculum
 from .history import History
 from .losses import batch_loss, mean_loss
-from .resume import Checkpoints, Progress, Stopped
 from .schedules import Schedule, constant, linear_decay
 
 LOOK = 50  # updates: how often the losses on a GPU are looked at, which waits for it

@@ -16,7 +16,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from ..training.loop import History
+from ..training.history import History
 from .maps import all_heads, grid, heatmap
 from .shared.axes import COLUMN, figure_of, label_ends, new_axes, set_title
 from .shared.colours import CMAP, CYCLE, MASKED, ODD, OPEN, TRAIN, VALID

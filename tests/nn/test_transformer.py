@@ -18,7 +18,7 @@ from seqlearn.nn.transformer import (
     TransformerEncoderBlock,
     transformer,
 )
-from seqlearn.training.checkpoints import save_weights
+from seqlearn.training.storage import save_weights
 
 WIDTH, FFN, HEADS, LAYERS = 8, 12, 2, 3
 SOURCE = torch.tensor([[4, 5, 6, 2, 0, 0], [7, 8, 9, 10, 4, 2], [2, 0, 0, 0, 0, 0]])

@@ -1,85 +1,174 @@
-"""Weights to a file and back."""
+"""A training that is stopped at any moment goes on, and ends as if nothing had happened."""
+
+import json
+from unittest import mock
 
 import pytest
 import torch
-from torch import nn
 
-from seqlearn.training.checkpoints import load_weights, save_weights
+from seqlearn.data.batches import Batches
+from seqlearn.data.text import Language
+from seqlearn.nn.seq2seq import bahdanau
+from seqlearn.nn.transformer import transformer
+from seqlearn.pairs import Pair
+from seqlearn.training import Checkpoints, Curriculum, Stage, Stopped, constant, fit, loop
+from seqlearn.training.storage import read_file, write_file
 
-
-def test_round_trip(tmp_path):
-    model, other = nn.Linear(3, 2), nn.Linear(3, 2)
-    save_weights(model, tmp_path / "deep" / "model.safetensors")
-    load_weights(other, tmp_path / "deep" / "model.safetensors")
-    assert torch.equal(model.weight, other.weight)
-    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["model.safetensors"]
-
-
-def test_tied_weights_are_stored_once_and_come_back_tied(tmp_path):
-    def tied():
-        model = nn.ModuleDict({"embedding": nn.Embedding(4, 3), "dense": nn.Linear(3, 4)})
-        model["dense"].weight = model["embedding"].weight
-        return model
-
-    model, other = tied(), tied()
-    save_weights(model, tmp_path / "model.safetensors")
-    assert (tmp_path / "model.safetensors").stat().st_size < 1.5 * 4 * (12 + 4) + 300  # the names, and the checksum
-    load_weights(other, tmp_path / "model.safetensors")
-    assert torch.equal(other["dense"].weight, model["embedding"].weight)
-    assert other["dense"].weight is other["embedding"].weight
-    untied = nn.ModuleDict({"embedding": nn.Embedding(4, 3), "dense": nn.Linear(3, 4)})
-    with pytest.raises(ValueError, match=r"embedding\.weight is missing there|dense\.weight is missing there"):
-        load_weights(untied, tmp_path / "model.safetensors")
+LINES = [" ".join("abcdef"[(i + j) % 6] for j in range(1 + i % 4)) for i in range(48)]
+LANGUAGE = Language.learn("", LINES)
+PAIRS = [Pair(line, line[::-1]) for line in LINES]
+TRAIN, VALID = Batches(PAIRS, LANGUAGE, LANGUAGE, 7), Batches(PAIRS[:9], LANGUAGE, LANGUAGE, 9)
+UPDATES = 4  # of an epoch: 7 batches, two for each update
+KINDS = {
+    "bahdanau": lambda size: bahdanau(size, size, embed_size=8, num_hiddens=8, dropout=0.3),
+    "tied": lambda size: transformer(size, size, num_hiddens=8, ffn_num_hiddens=8, num_heads=2, tie=True, dropout=0.3),
+}
 
 
-def test_a_crash_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
-    model = nn.Linear(3, 2)
-    save_weights(model, tmp_path / "model.safetensors")
-    before = (tmp_path / "model.safetensors").read_bytes()
-
-    def crash(tensors, path, texts):
-        with open(path, "wb") as file:
-            file.write(b"half")
-        raise OSError("disk full")
-
-    monkeypatch.setattr("seqlearn.training.checkpoints.save_file", crash)
-    with pytest.raises(OSError, match="disk full"):
-        save_weights(nn.Linear(3, 2), tmp_path / "model.safetensors")
-    assert (tmp_path / "model.safetensors").read_bytes() == before
-    assert len(list(tmp_path.iterdir())) == 1, "something half-written was left behind"
+class Killed(Exception):
+    """Stands for a crash."""
 
 
-def test_damaged_missing_and_foreign_files_are_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"none\.safetensors"):
-        load_weights(nn.Linear(3, 2), tmp_path / "none.safetensors")
-    path = tmp_path / "model.safetensors"
-    save_weights(nn.Linear(3, 2), path)
-    with pytest.raises(ValueError, match=r"bias is \(2,\) there and \(4,\) here \(2 such weights\)"):
-        load_weights(nn.Linear(3, 4), path)
-    with pytest.raises(ValueError, match=r"0\.bias is missing there and \(2,\) here"):
-        load_weights(nn.Sequential(nn.Linear(3, 2)), path)
-    path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(ValueError, match="not a whole safetensors file"):
-        load_weights(nn.Linear(3, 2), path)
+def train(checkpoints=None, kind="bahdanau", seed=0, lr=0.02, data=TRAIN, dies_after=None, **options):
+    """A training of three epochs with dropout and scheduled sampling, which dies after this many updates."""
+    torch.manual_seed(seed)
+    model, calls, update = KINDS[kind](len(LANGUAGE.vocab)), [], loop.update
+
+    def mortal(*args):
+        if len(calls) == dies_after:
+            raise Killed
+        calls.append(args)
+        return update(*args)
+
+    options = {"epochs": 3, "accumulate": 2, "teacher_forcing": lambda done: 1 - done / 2, **options}
+    with mock.patch.object(loop, "update", mortal):
+        history = fit(model, data, VALID, lr=lr, checkpoints=checkpoints, progress=False, **options)
+    return model.state_dict(), history, torch.rand(3)
 
 
-@pytest.mark.parametrize(("left_out", "added"), [("bias", None), ("0.weight", None), (None, "scale")])
-def test_one_name_too_few_or_too_many_is_said_and_nothing_is_loaded(tmp_path, left_out, added):
-    """All the others fit."""
-    from safetensors.torch import save_file
+def same(one, other):
+    (weights, history, drawn), (others, other_history, others_drawn) = one, other
+    assert weights.keys() == others.keys() and all(torch.equal(weights[name], others[name]) for name in weights)
+    for name in ("batch_losses", "train_losses", "valid_losses", "tokens", "interrupted"):
+        assert getattr(history, name) == getattr(other_history, name), name
+    assert torch.equal(drawn, others_drawn), "the random generator stands elsewhere"
 
-    class Scaled(nn.Sequential):
-        """A layer with a weight of its own beside it."""
 
-        def __init__(self):
-            super().__init__(nn.Linear(3, 2))
-            self.bias = nn.Parameter(torch.zeros(2))
+@pytest.fixture(scope="module", params=KINDS)
+def whole(request):
+    """A training that nothing stops, and its kind."""
+    return train(kind=request.param), request.param
 
-    weights = {name: tensor + 1 for name, tensor in Scaled().state_dict().items() if name != left_out}
-    save_file(weights | ({added: torch.ones(2)} if added else {}), tmp_path / "model.safetensors")
-    model = Scaled()
-    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    message = f"{added} is \\(2,\\) there and missing here" if added else f"{left_out} is missing there"
-    with pytest.raises(ValueError, match=message + r".*\(1 such weights\)"):
-        load_weights(model, tmp_path / "model.safetensors")
-    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+
+@pytest.mark.parametrize("dies_after", [0, 1, 3, 4, 5, 7, 8, 11])
+def test_a_training_that_dies_goes_on_to_the_same_end(whole, tmp_path, dies_after):
+    """Also after an update that no checkpoint holds, and after another death."""
+    expected, kind = whole
+    checkpoints = Checkpoints(tmp_path, every_updates=2)
+    with pytest.raises(Killed):
+        train(checkpoints, kind, dies_after=dies_after)
+    with pytest.raises(Killed):
+        train(Checkpoints(tmp_path, every_updates=2), kind, seed=7, dies_after=1)  # other weights: they are not used
+    same(train(Checkpoints(tmp_path, every_updates=2), kind, seed=8), expected)
+    assert len(checkpoints.files) == 2, "older checkpoints are removed"
+
+
+def test_after_its_end_a_training_is_only_loaded(whole, tmp_path):
+    expected, kind = whole
+    train(Checkpoints(tmp_path), kind)
+    same(train(Checkpoints(tmp_path), kind, seed=8, dies_after=0), expected)  # it would die at the first update
+
+
+def test_checkpoints_change_nothing(whole, tmp_path):
+    expected, kind = whole
+    same(train(Checkpoints(tmp_path, every_updates=1), kind), expected)
+
+
+def test_who_asks_it_to_stop_gets_a_checkpoint(whole, tmp_path):
+    expected, kind = whole
+    checkpoints, update = Checkpoints(tmp_path), loop.update
+
+    def ask(*args):
+        checkpoints.stop = args[-1] > 0.4  # in the update that begins then
+        return update(*args)
+
+    with mock.patch.object(loop, "update", ask), pytest.raises(Stopped):
+        train(checkpoints, kind)
+    assert json.loads(read_file(checkpoints.files[-1]).texts["state"])["updates"] == 6  # 5 of 12 is the first above 0.4
+    same(train(Checkpoints(tmp_path), kind), expected)
+
+
+def test_a_curriculum_goes_on_too(tmp_path):
+    def lessons():
+        return Curriculum(PAIRS, LANGUAGE, LANGUAGE, [Stage(1, longest=2), Stage(2)], batch_size=7)
+
+    expected = train(data=lessons())
+    with pytest.raises(Killed):
+        train(Checkpoints(tmp_path, every_updates=1), data=lessons(), dies_after=3)
+    same(train(Checkpoints(tmp_path), data=lessons()), expected)
+
+
+CHANGES = {
+    "lr": {"lr": 0.03},
+    "epochs": {"epochs": 4},
+    "accumulate": {"accumulate": 1},
+    "clip": {"clip": 2.0},
+    "label_smoothing": {"label_smoothing": 0.1},
+    "teacher_forcing": {"teacher_forcing": constant},
+    "train": {"data": Batches(PAIRS, LANGUAGE, LANGUAGE, 7, seed=1)},
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_other_arguments_are_refused_by_name(tmp_path, name):
+    with pytest.raises(Killed):
+        train(Checkpoints(tmp_path), dies_after=2)
+    with pytest.raises(ValueError, match=f"was started with another value of {name}: give the same arguments"):
+        train(Checkpoints(tmp_path), **CHANGES[name])
+    with pytest.raises(ValueError, match="does not fit the model"):
+        train(Checkpoints(tmp_path), kind="tied")
+
+
+def test_a_damaged_checkpoint_is_named_and_the_one_before_is_taken(tmp_path):
+    expected = train()
+    with pytest.raises(Killed):
+        train(Checkpoints(tmp_path, every_updates=1), dies_after=6)
+    newest = Checkpoints(tmp_path).files[-1]
+    newest.write_bytes(newest.read_bytes()[:-9])
+    with pytest.warns(UserWarning, match=f"{newest.name} is not a whole .*; going on from the checkpoint before it"):
+        same(train(Checkpoints(tmp_path)), expected)
+    for file in Checkpoints(tmp_path).files:
+        file.write_bytes(b"")
+    with pytest.warns(UserWarning), pytest.raises(ValueError, match=r"none of the checkpoints in .* can be read"):
+        train(Checkpoints(tmp_path))
+
+
+def test_a_loss_that_is_no_number_is_met_at_its_update_and_the_checkpoint_is_whole(tmp_path):
+    """Update 6 is the second of epoch 2. The weights of NaN reach no checkpoint."""
+    update = loop.update
+
+    def spoil(*args):
+        return update(*args) * (float("nan") if args[-1] > 0.6 else 1.0)
+
+    torch.manual_seed(0)
+    model = KINDS["bahdanau"](len(LANGUAGE.vocab))
+    checkpoints = Checkpoints(tmp_path, every_updates=1)
+    message = r"the training loss of epoch 2 is nan at update 2 of 4, with learning rate 0\.00375: try a lower"
+    with mock.patch.object(loop, "update", spoil), pytest.raises(ValueError, match=message):
+        fit(model, TRAIN, VALID, epochs=2, lr=0.01, accumulate=2, checkpoints=checkpoints, progress=False)
+    assert all(weight.isfinite().all() for weight in model.state_dict().values())
+    assert all(tensor.isfinite().all() for tensor in read_file(checkpoints.files[-1]).tensors.values())
+
+
+@pytest.mark.parametrize("state", [None, {"format": "99"}])
+def test_a_checkpoint_of_another_version_is_refused(tmp_path, state):
+    texts = {} if state is None else {"state": json.dumps(state)}
+    write_file(tmp_path / "checkpoint-0000000001.safetensors", {"weight a": torch.ones(1)}, texts)
+    with pytest.raises(ValueError, match=r"checkpoint-0000000001.* was written by another version of seqlearn"):
+        train(Checkpoints(tmp_path))
+
+
+@pytest.mark.parametrize("options", [{"keep": 0}, {"every_minutes": 0}, {"every_updates": 0}])
+def test_arguments_out_of_range(tmp_path, options):
+    with pytest.raises(ValueError, match="keep and every_updates are at least 1"):
+        Checkpoints(tmp_path, **options)

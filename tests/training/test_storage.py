@@ -1,0 +1,85 @@
+"""Weights to a file and back."""
+
+import pytest
+import torch
+from torch import nn
+
+from seqlearn.training.storage import load_weights, save_weights
+
+
+def test_round_trip(tmp_path):
+    model, other = nn.Linear(3, 2), nn.Linear(3, 2)
+    save_weights(model, tmp_path / "deep" / "model.safetensors")
+    load_weights(other, tmp_path / "deep" / "model.safetensors")
+    assert torch.equal(model.weight, other.weight)
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["model.safetensors"]
+
+
+def test_tied_weights_are_stored_once_and_come_back_tied(tmp_path):
+    def tied():
+        model = nn.ModuleDict({"embedding": nn.Embedding(4, 3), "dense": nn.Linear(3, 4)})
+        model["dense"].weight = model["embedding"].weight
+        return model
+
+    model, other = tied(), tied()
+    save_weights(model, tmp_path / "model.safetensors")
+    assert (tmp_path / "model.safetensors").stat().st_size < 1.5 * 4 * (12 + 4) + 300  # the names, and the checksum
+    load_weights(other, tmp_path / "model.safetensors")
+    assert torch.equal(other["dense"].weight, model["embedding"].weight)
+    assert other["dense"].weight is other["embedding"].weight
+    untied = nn.ModuleDict({"embedding": nn.Embedding(4, 3), "dense": nn.Linear(3, 4)})
+    with pytest.raises(ValueError, match=r"embedding\.weight is missing there|dense\.weight is missing there"):
+        load_weights(untied, tmp_path / "model.safetensors")
+
+
+def test_a_crash_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
+    model = nn.Linear(3, 2)
+    save_weights(model, tmp_path / "model.safetensors")
+    before = (tmp_path / "model.safetensors").read_bytes()
+
+    def crash(tensors, path, texts):
+        with open(path, "wb") as file:
+            file.write(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr("seqlearn.training.storage.save_file", crash)
+    with pytest.raises(OSError, match="disk full"):
+        save_weights(nn.Linear(3, 2), tmp_path / "model.safetensors")
+    assert (tmp_path / "model.safetensors").read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 1, "something half-written was left behind"
+
+
+def test_damaged_missing_and_foreign_files_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none\.safetensors"):
+        load_weights(nn.Linear(3, 2), tmp_path / "none.safetensors")
+    path = tmp_path / "model.safetensors"
+    save_weights(nn.Linear(3, 2), path)
+    with pytest.raises(ValueError, match=r"bias is \(2,\) there and \(4,\) here \(2 such weights\)"):
+        load_weights(nn.Linear(3, 4), path)
+    with pytest.raises(ValueError, match=r"0\.bias is missing there and \(2,\) here"):
+        load_weights(nn.Sequential(nn.Linear(3, 2)), path)
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(ValueError, match="not a whole safetensors file"):
+        load_weights(nn.Linear(3, 2), path)
+
+
+@pytest.mark.parametrize(("left_out", "added"), [("bias", None), ("0.weight", None), (None, "scale")])
+def test_one_name_too_few_or_too_many_is_said_and_nothing_is_loaded(tmp_path, left_out, added):
+    """All the others fit."""
+    from safetensors.torch import save_file
+
+    class Scaled(nn.Sequential):
+        """A layer with a weight of its own beside it."""
+
+        def __init__(self):
+            super().__init__(nn.Linear(3, 2))
+            self.bias = nn.Parameter(torch.zeros(2))
+
+    weights = {name: tensor + 1 for name, tensor in Scaled().state_dict().items() if name != left_out}
+    save_file(weights | ({added: torch.ones(2)} if added else {}), tmp_path / "model.safetensors")
+    model = Scaled()
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    message = f"{added} is \\(2,\\) there and missing here" if added else f"{left_out} is missing there"
+    with pytest.raises(ValueError, match=message + r".*\(1 such weights\)"):
+        load_weights(model, tmp_path / "model.safetensors")
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
