@@ -10,14 +10,19 @@ import torch
 def best_device() -> torch.device:
     """The device that `SEQLEARN_DEVICE` names; without it CUDA, else MPS (Apple silicon), else the CPU.
 
-    A name with an index is returned with its index: `cuda:1` is the second card.
+    A name with an index is returned with its index: `cuda:1` is the second card. Where a launcher has started several
+    processes on this machine, each gets a card of its own, by its `LOCAL_RANK`.
 
     Raises:
         ValueError: `SEQLEARN_DEVICE` names a device that this machine does not have.
     """
     wish = os.environ.get("SEQLEARN_DEVICE", "").strip()
+    if not wish and not torch.cuda.is_available():
+        return torch.device("mps" if torch.mps.is_available() else "cpu")
+    if wish in ("", "cuda") and (local_rank := os.environ.get("LOCAL_RANK")):
+        wish = f"cuda:{local_rank}"
     if not wish:
-        return torch.device("cuda" if torch.cuda.is_available() else "mps" if torch.mps.is_available() else "cpu")
+        return torch.device("cuda")
     try:
         device = torch.device(wish)
         torch.zeros(

@@ -19,6 +19,7 @@ from seqlearn.cli import app
 from seqlearn.training import loop
 from seqlearn.training.storage import read_file
 from seqlearn.translator import MODEL, Translator
+from tests.training import together
 
 LINES = [" ".join(random.Random(i).choices("red blue one three".split(), k=i % 4 + 1)) + f" w{i}" for i in range(60)]
 SMALL = ["--embed-size", "8", "--hidden", "8", "--batch-size", "4", "--epochs", "3", "--held-out", "0.1"]
@@ -153,6 +154,36 @@ def test_a_training_that_is_killed_again_and_again_ends_as_if_nothing_had_happen
         assert result.exit_code == 0 or "a finished translator" in " ".join(result.stderr.split()), result.output
     assert_same(out, whole)
     assert sorted(path.name for path in out.iterdir()) == FILES
+
+
+@pytest.mark.slow
+def test_two_processes_train_together_and_the_survivor_of_a_kill_says_so(pairs, tmp_path):
+    """One process then goes on, and the translator is that of one process, but for dropout and rounding."""
+    out, pipes = tmp_path / "model", {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    command = ["-m", "seqlearn", *options(pairs, out, "--checkpoint-updates", "1", "--epochs", "40")]
+    first, second = together.start(2, *command, **pipes)
+    while first.poll() is None and newest(out) < "checkpoint-0000000020":
+        time.sleep(0.01)
+    second.kill()
+    told, said = first.communicate(timeout=60)
+    assert first.returncode == 1 and second.communicate() == ("", ""), said
+    assert "on cpu in 2 processes" in told and "epoch 1: loss" in told
+    assert "another process of this training has ended, or does not answer; the best so far" in " ".join(said.split())
+    result = run("train", "--resume", out)
+    assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in out.iterdir()) == FILES
+    assert len((out / "log.jsonl").read_text().splitlines()) == 40
+
+
+@pytest.mark.slow
+def test_what_the_first_process_refuses_ends_the_other_too(pairs, tmp_path):
+    (tmp_path / "thesis.txt").write_text("years of work", encoding="utf-8")
+    group = together.start(2, "-m", "seqlearn", *options(pairs, tmp_path), stderr=subprocess.PIPE, text=True)
+    (_, first), (_, second) = (process.communicate(timeout=60) for process in group)
+    assert [process.returncode for process in group] == [1, 1]
+    assert "holds something else than a translator (thesis.txt)" in " ".join(first.split())
+    assert "another process of this training has ended" in " ".join(second.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 def newest(out):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -43,6 +45,14 @@ def claimed(folder: Path) -> Iterator[None]:
             (folder / LOCK).unlink(missing_ok=True)
             for each in made:
                 each.rmdir()
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Say nothing but errors: for a process whose work another process reports."""
+    with warnings.catch_warnings(), open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _foreign(folder: Path) -> str | None:

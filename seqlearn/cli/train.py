@@ -7,6 +7,7 @@ import functools
 import inspect
 import json
 import shutil
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -19,12 +20,13 @@ from ..data.text import SPECIALS, TOKENS
 from ..models import MODELS, ModelSpec, Setting, Value, spec_of
 from ..training.checkpoints import Checkpoints, Stopped
 from ..training.history import History
+from ..training.processes import join
 from ..training.schedules import SCHEDULES, make_schedule
 from ..translator import MODEL, Translator
 from .corpora import corpus_and_split, describe, with_checksums
 from .devices import Device, use
 from .errors import sentence_for_errors
-from .output import CHECKPOINTS, CURVE, LOG, claimed
+from .output import CHECKPOINTS, CURVE, LOG, claimed, silence
 from .signals import NAMES, stopping
 
 MODEL_OPTIONS = "Options of the models"  # the heading in the help
@@ -263,7 +265,7 @@ def train(
     device: Device = "",
     **settings: Any,  # of the model: their types are those of its factory
 ) -> None:
-    """Carry out the command."""
+    """Carry out the command. Of several processes the first one alone writes and speaks."""
     given = _as_json(locals())
     assert out is not None, "the command has checked it"
     description = describe(
@@ -282,7 +284,9 @@ def train(
     rate = {"schedule": schedule, "warmup": spec.warmup if warmup is None else warmup}
     factor = make_schedule(*rate.values())
     checkpoints = Checkpoints(out / CHECKPOINTS, every_minutes=checkpoint_minutes, every_updates=checkpoint_updates)
-    with claimed(out):
+    processes = join()
+    with claimed(out) if processes.first else silence():
+        processes.wait()  # an error of the first process ends all, before any work
         if resume is None and checkpoints.files:
             raise ValueError(
                 f"{out} holds an unfinished training: go on with --resume {out}, or remove {out / CHECKPOINTS}"
@@ -298,9 +302,12 @@ def train(
             raise ValueError(f"--min-freq {min_freq} leaves no word in a vocabulary: give a smaller number")
         counts = ", ".join(f"{len(part):,} {name}" for name, part in zip(split._fields, split, strict=True))
         sizes = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
-        typer.echo(f"{chosen.name}: pairs {counts}; {sizes}; on {translator.device}")
+        several = f" in {processes.count} processes" if processes.count > 1 else ""
+        typer.echo(f"{chosen.name}: pairs {counts}; {sizes}; on {translator.device}{several}")
         translator.config |= {"data": description, **options, **rate}
         history = _fit(translator, split, out, checkpoints, {**options, "schedule": factor})
+        if not processes.first:
+            return
         translator.config["epochs"] = history.epochs
         translator.save(out)
         _keep_records(None, history, out)  # once more: a crash may have come before those of the last epoch
@@ -333,12 +340,12 @@ def _fit(translator: Translator, split: Split, out: Path, checkpoints: Checkpoin
         try:
             return translator.fit(split, **options, after_epoch=hooks, checkpoints=checkpoints)
         except Stopped:
-            typer.secho(
-                f"stopped by {NAMES[signals[0].name]}; {best}. Go on with: seqlearn train --resume {out}",
-                fg="yellow", err=True,
-            )  # fmt: skip
-            raise typer.Exit(128 + signals[0]) from None
-        except (ValueError, RuntimeError) as error:  # NaN, or out of memory
+            first = signals[0] if signals else signal.SIGTERM  # which may have come to another process alone
+            said = f"stopped by {NAMES[first.name]}; {best}. Go on with: seqlearn train --resume {out}"
+            if join().first:
+                typer.secho(said, fg="yellow", err=True)
+            raise typer.Exit(128 + first) from None
+        except (ValueError, RuntimeError, ConnectionError) as error:  # NaN, out of memory, another process that ended
             raise type(error)(f"{error}; {best}") from error
 
 

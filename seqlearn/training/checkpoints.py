@@ -16,10 +16,11 @@ import torch
 from torch import Tensor, nn
 
 from .history import History
+from .processes import ALONE, Processes
 from .storage import Stored, fill, read_file, weights_of, write_file
 
-FORMAT = "1"
-CPU, CUDA = "random cpu", "random cuda"  # states of the generators of random numbers
+FORMAT = "2"
+CPU, CUDA = "random cpu", "random cuda"  # states of the generators of random numbers: "random cpu 0" of process 0
 
 
 @dataclass
@@ -104,19 +105,28 @@ class Checkpoints:
         optimizer: torch.optim.Optimizer,
         progress: Progress,
         options: Mapping[str, object],
+        processes: Processes = ALONE,
     ) -> None:
-        """Write a checkpoint after this many updates, and remove the oldest ones."""
+        """Write a checkpoint after this many updates, and remove the oldest ones. The first process writes it."""
+        chance = _chance(next(model.parameters()).device, processes)
+        if processes.first:
+            self._write(updates, model, optimizer, progress, options, chance)
+        self._last = time.monotonic()
+
+    def _write(
+        self,
+        updates: int,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        progress: Progress,
+        options: Mapping[str, object],
+        chance: Mapping[str, Tensor],
+    ) -> None:
         history = asdict(progress.history)
         losses = history.pop("batch_losses")  # the only list that may be long
         tensors = {f"weight {name}": tensor for name, tensor in weights_of(model).items()}
         tensors |= {f"best {name}": tensor.clone() for name, tensor in (progress.best or {}).items()}
-        tensors |= _moments(optimizer) | {
-            "batch losses": torch.tensor(losses, dtype=torch.float64),
-            CPU: torch.get_rng_state(),
-        }
-        device = next(model.parameters()).device
-        if device.type == "cuda":
-            tensors[CUDA] = torch.cuda.get_rng_state(device)
+        tensors |= {**_moments(optimizer), **chance, "batch losses": torch.tensor(losses, dtype=torch.float64)}
         if progress.losses:
             tensors["losses"] = torch.stack(progress.losses)
         state = {
@@ -126,14 +136,19 @@ class Checkpoints:
         write_file(
             self.folder / f"checkpoint-{updates:010}.safetensors", tensors, {**self.texts, "state": json.dumps(state)}
         )
-        self._last = time.monotonic()
         for old in self.files[: -self.keep]:
             old.unlink(missing_ok=True)
 
     def restore(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, options: Mapping[str, object]
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        options: Mapping[str, object],
+        processes: Processes = ALONE,
     ) -> Progress | None:
         """Put model, optimiser and random generators where the last checkpoint was. None: there is no checkpoint.
+
+        Another number of processes may go on: chance is then another one, and so are the weights if there is dropout.
 
         Raises:
             ValueError: training was started with other options, another model or another version of seqlearn.
@@ -148,10 +163,8 @@ class Checkpoints:
         parts = _by_kind(stored.tensors)
         fill(model, parts["weight"], path)
         _restore_moments(optimizer, parts.get("moment", {}), path)
-        torch.set_rng_state(stored.tensors[CPU])
         device = next(model.parameters()).device
-        if CUDA in stored.tensors and device.type == "cuda":
-            torch.cuda.set_rng_state(stored.tensors[CUDA], device)
+        _restore_chance(stored.tensors, device, processes)
         history = History(batch_losses=stored.tensors["batch losses"].tolist(), **state["history"])
         best = {name: tensor.to(device) for name, tensor in parts.get("best", {}).items()} or None
         losses = list(stored.tensors["losses"].to(device)) if "losses" in stored.tensors else []
@@ -186,6 +199,23 @@ def _restore_moments(optimizer: torch.optim.Optimizer, stored: Mapping[str, Tens
     if state and len(state) != len(optimizer.param_groups[0]["params"]):
         raise ValueError(f"{path} holds the moments of {len(state)} parameters, and the model has another number")
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def _chance(device: torch.device, processes: Processes) -> dict[str, Tensor]:
+    """The states of the generators of random numbers of all processes."""
+    states = {CPU: torch.get_rng_state()} | ({CUDA: torch.cuda.get_rng_state(device)} if device.type == "cuda" else {})
+    return {f"{name} {rank}": each for name in states for rank, each in enumerate(processes.gather(states[name]))}
+
+
+def _restore_chance(stored: Mapping[str, Tensor], device: torch.device, processes: Processes) -> None:
+    """Go on with the random numbers of this process; of a process that there was not, with other ones."""
+    known = f"{CPU} {processes.rank}" in stored
+    rank = processes.rank if known else 0
+    torch.set_rng_state(stored[f"{CPU} {rank}"])
+    if f"{CUDA} {rank}" in stored and device.type == "cuda":
+        torch.cuda.set_rng_state(stored[f"{CUDA} {rank}"], device)
+    if not known:
+        processes.own_chance()
 
 
 def _by_kind(tensors: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:

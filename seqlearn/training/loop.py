@@ -22,12 +22,11 @@ from .checkpoints import Checkpoints, Progress, Stopped
 from .curriculum import Curriculum
 from .history import History
 from .losses import batch_loss, mean_loss
+from .processes import Processes, join
 from .schedules import Schedule, constant, linear_decay
 
 LOOK = 50  # updates: how often the losses on a GPU are looked at, which waits for it
 FUSED = ("cpu", "cuda", "mps")  # where torch has Adam in a single kernel
-# How torchrun and `accelerate launch`, and three kinds of MPI, tell a process how many processes there are.
-PROCESS_COUNTS = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,8 @@ def fit(
     """Train with Adam, and leave the model with the weights of its best epoch on the validation data.
 
     The model is moved to `best_device()`. Ctrl-C (or the stop button of a notebook) ends training early and keeps the
-    best weights so far.
+    best weights so far. Under torchrun or `accelerate launch`, all processes train the model together; see
+    `seqlearn.training.processes`.
 
     Args:
         train, valid: batches. `valid` is used only to choose the best epoch.
@@ -95,7 +95,8 @@ def fit(
         accumulate: batches per update. The gradient equals that of one large batch.
         precision: "bf16": training multiplies in bfloat16 (CPU and CUDA), which is faster for large models on chips
             with bfloat16 units. Weights and validation stay in float32.
-        after_epoch: functions of `(model, history)`, called after each epoch: a plot, a sample translation.
+        after_epoch: functions of `(model, history)`, called after each epoch: a plot, a sample translation. Of several
+            processes, the first calls them.
         checkpoints: where to write checkpoints. If there are some, training goes on from the last one, and ends with
             the same weights and the same history (but for the seconds) as a training that was never stopped.
         progress: show a progress bar.
@@ -104,41 +105,46 @@ def fit(
         ValueError: a loss is NaN or infinite. The model then has the weights of the best epoch before. Or the
             checkpoints belong to a training with other arguments.
         Stopped: `checkpoints.stop` was set. A checkpoint was written.
+        ConnectionError: another process of this training has ended.
     """
     recipe = Recipe(lr, schedule, clip, teacher_forcing, label_smoothing, accumulate, precision)
     device = best_device()
-    _check_one_process()
+    processes = join()
     _check_precision(precision, device)
     model.to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=lr, fused=device.type in FUSED)
     run, options = Progress(), {}
-    if checkpoints is not None:
+    if checkpoints is not None or processes.count > 1:
         options = {**recipe.fixed(), "epochs": epochs, "train": train.fingerprint(), "valid": valid.fingerprint()}
-        run = checkpoints.restore(model, optimizer, options) or run
+        processes.start_alike(model, str(options))
+    if checkpoints is not None:
+        run = checkpoints.restore(model, optimizer, options, processes) or run
     history, updates = run.history, recipe.updates(train)
 
     def keep(done: int, may_stop: bool = True) -> None:
         """Write a checkpoint if one is due, and stop if somebody asked for it."""
         if checkpoints is None:
             return
-        if (done % updates == 0 and not run.losses) or checkpoints.due(done):
-            checkpoints.write(done, model, optimizer, run, options)
-        if checkpoints.stop and may_stop:
+        epoch_ended = done % updates == 0 and not run.losses
+        stop, due = processes.any(checkpoints.stop, epoch_ended or checkpoints.due(done))
+        if stop or due:
+            checkpoints.write(done, model, optimizer, run, options, processes)
+        if stop and may_stop:
             raise Stopped
 
-    bar = _progress_bar(epochs * updates, progress, done=run.epoch * updates + len(run.losses))
+    bar = _progress_bar(epochs * updates, progress and processes.first, run.epoch * updates + len(run.losses))
     try:
         keep(run.epoch * updates + len(run.losses))
         while run.epoch < epochs:
-            train_epoch(model, optimizer, train, recipe, run, epochs, bar, keep)
-            valid_loss = mean_loss(model, valid, device)
+            train_epoch(model, optimizer, train, recipe, processes, run, epochs, bar, keep)
+            valid_loss = mean_loss(model, valid, device, processes)
             if not math.isfinite(valid_loss):
                 raise ValueError(_not_finite("validation", valid_loss, run.epoch))
             _finish_epoch(run, model, valid_loss)
             keep(run.epoch * updates, may_stop=False)  # first: a crash in a slow hook shall not lose the epoch
-            for function in after_epoch:
+            for function in after_epoch if processes.first else ():
                 function(model, history)
-            if checkpoints is not None and checkpoints.stop:
+            if processes.any(checkpoints is not None and checkpoints.stop)[0]:
                 raise Stopped
     except KeyboardInterrupt:
         history.interrupted = True
@@ -154,6 +160,7 @@ def train_epoch(
     optimizer: torch.optim.Optimizer,
     train: Batches | Curriculum,
     recipe: Recipe,
+    processes: Processes,
     run: Progress,
     epochs: int,
     bar: tqdm,
@@ -175,7 +182,8 @@ def train_epoch(
     done = run.epoch * updates + len(run.losses)
     left = train.epoch(run.epoch, start=len(run.losses) * recipe.accumulate)
     for number, batches in enumerate(_groups(left, recipe.accumulate), start=done):
-        run.losses.append(update(model, optimizer, batches, train.pad, recipe, number / (epochs * updates)))
+        progress = number / (epochs * updates)
+        run.losses.append(update(model, optimizer, batches, train.pad, recipe, processes, progress))
         run.tokens.append(sum(batch.tokens for batch in batches))
         run.seconds = time.perf_counter() - start
         bar.update()
@@ -190,6 +198,7 @@ def update(
     batches: Sequence[Batch],
     pad: int,
     recipe: Recipe,
+    processes: Processes,
     progress: float,
 ) -> Float[Tensor, ""]:
     """Change the weights once, by the gradient of the mean loss of all real target tokens in these batches.
@@ -197,6 +206,7 @@ def update(
     Args:
         batches: the batches of this update. They go through the model one after the other, so memory holds only one.
         pad: the id of <pad> in the target.
+        processes: each computes the gradient for its share of the batches.
         progress: the share of training done, 0 to 1.
 
     Returns:
@@ -209,11 +219,12 @@ def update(
         parameters["lr"] = recipe.lr * recipe.schedule(progress)
     total = torch.zeros((), device=device)
     optimizer.zero_grad()
-    for batch in batches:
+    for batch in processes.share(batches):
         with torch.autocast(device.type, torch.bfloat16, enabled=recipe.precision == "bf16"):
             loss = batch_loss(model, batch.to(device), pad, teacher_forcing, recipe.label_smoothing)
         (loss / tokens).backward()  # the tokens of all batches: each token counts the same
         total = total + loss.detach()
+    total = processes.add_up(model, total)
     nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
     optimizer.step()
     return total
@@ -257,12 +268,6 @@ def _finish_epoch(run: Progress, model: nn.Module, valid_loss: float) -> None:
     history.valid_losses.append(valid_loss)
     run.best = best
     run.epoch, run.losses, run.tokens, run.seconds = run.epoch + 1, [], [], 0.0
-
-
-def _check_one_process() -> None:
-    processes = max(int(os.environ.get(name) or 1) for name in PROCESS_COUNTS)
-    if processes > 1:
-        raise ValueError(f"fit trains in one process, and was started in {processes}: start it without a launcher")
 
 
 def _check_precision(precision: str | None, device: torch.device) -> None:

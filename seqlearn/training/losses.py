@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import cast
 
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 
 from ..data.batches import Batch, Batches
 from ..nn.contract import FeatureDecoder, Model, eval_mode
+from .processes import ALONE, Processes
 
 MANY_LOGITS = 2**20  # in a batch; from this number on, the loss in chunks is faster
 # torch 2.13 and later can compute the loss in chunks, without label smoothing.
@@ -107,16 +109,20 @@ def sampled_logits(model: nn.Module, batch: Batch, teacher_forcing: float) -> Fl
     return torch.cat(logits, dim=1)
 
 
-def mean_loss(model: nn.Module, batches: Batches, device: torch.device | str | None = None) -> float:
+def mean_loss(
+    model: nn.Module, batches: Batches, device: torch.device | str | None = None, processes: Processes = ALONE
+) -> float:
     """The mean loss of a real target token over all batches: plain cross-entropy, in eval mode.
 
     Args:
         device: where the batches are moved. Default: where the model is.
+        processes: they share the batches, and each gets the mean over all.
     """
     device = next(model.parameters()).device if device is None else device
     total, tokens = 0.0, 0
     with eval_mode(model):
-        for batch in batches:
+        for batch in islice(batches, processes.rank, None, processes.count):
             total += float(batch_loss(model, batch.to(device), batches.pad))
             tokens += batch.tokens
+    total, tokens = processes.sum(total, tokens)
     return total / tokens

@@ -434,16 +434,6 @@ def test_a_device_without_bf16_is_said(monkeypatch):
             loop._check_precision("bf16", torch.device(device))
 
 
-@pytest.mark.parametrize("name", ["WORLD_SIZE", "OMPI_COMM_WORLD_SIZE"])
-def test_several_processes_are_said(monkeypatch, name):
-    """As `accelerate launch` and mpirun start them: each would train for itself, or wait for the others for ever."""
-    monkeypatch.setenv(name, "2")
-    with pytest.raises(ValueError, match="fit trains in one process, and was started in 2"):
-        fit(make(), batches(), batches(), epochs=1, lr=0.01, progress=False)
-    monkeypatch.setenv(name, "1")
-    assert fit(make(), batches(), batches(), epochs=1, lr=0.01, progress=False).epochs == 1
-
-
 def test_the_model_goes_to_the_device_that_was_asked_for(monkeypatch):
     """`cuda:1` is not `cuda`, which is the first of several."""
     asked = []
