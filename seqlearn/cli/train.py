@@ -47,6 +47,7 @@ def train_command() -> Callable[..., None]:
 
     @functools.wraps(train)
     def command(ctx: Any, **options: Any) -> None:  # a context of typer; as many types as options
+        """Check how the options go together, and train."""
         given = {name for name in options if ctx.get_parameter_source(name).name == "COMMANDLINE"}
         if options["resume"] is not None:
             options = _stored_options(given, options)
@@ -314,17 +315,18 @@ def _fit(translator: Translator, split: Split, out: Path, checkpoints: Checkpoin
 
     Raises:
         typer.Exit: training was stopped by a signal. Its checkpoint is written, and a sentence says how to go on.
-        ValueError, RuntimeError: training has failed. The sentence says what there is in the folder.
+        Exception: training has failed. A note on the error says what there is in the folder.
     """
     resumed = bool(checkpoints.files) and (out / MODEL).is_file()
     best = f"the best of the epochs before is in {out}" if resumed else "no epoch was finished"
 
     def keep_the_best(model: object, history: History) -> None:
+        """Write the translator if the epoch that has just ended is the best so far."""
         nonlocal best
-        best = f"the best so far, of epoch {history.best_epoch + 1}, is in {out}"
         if history.best_epoch == history.epochs - 1:
             translator.config["epochs"] = history.epochs
             translator.save(out)
+        best = f"the best so far, of epoch {history.best_epoch + 1}, is in {out}"
 
     watched = [pair.source for pair in split.valid[:2]]
     report = functools.partial(_report, translator=translator, sources=watched)
@@ -338,8 +340,9 @@ def _fit(translator: Translator, split: Split, out: Path, checkpoints: Checkpoin
                 fg="yellow", err=True,
             )  # fmt: skip
             raise typer.Exit(128 + signals[0]) from None
-        except (ValueError, RuntimeError) as error:  # NaN, or out of memory
-            raise type(error)(f"{error}; {best}") from error
+        except Exception as error:  # NaN, out of memory, a disk that is full
+            error.add_note(best)
+            raise
 
 
 def _as_json(options: Options) -> Options:

@@ -105,7 +105,12 @@ class Checkpoints:
         progress: Progress,
         options: Mapping[str, object],
     ) -> None:
-        """Write a checkpoint after this many updates, and remove the oldest ones."""
+        """Write a checkpoint after this many updates, and remove the oldest ones.
+
+        One process writes to the folder. So what is half-written there was left by a process that was killed.
+        """
+        for half in self.folder.glob("checkpoint-*.safetensors.*.new"):
+            half.unlink(missing_ok=True)
         history = asdict(progress.history)
         losses = history.pop("batch_losses")  # the only list that may be long
         tensors = {f"weight {name}": tensor for name, tensor in weights_of(model).items()}
@@ -155,6 +160,8 @@ class Checkpoints:
         history = History(batch_losses=stored.tensors["batch losses"].tolist(), **state["history"])
         best = {name: tensor.to(device) for name, tensor in parts.get("best", {}).items()} or None
         losses = list(stored.tensors["losses"].to(device)) if "losses" in stored.tensors else []
+        for damaged in self.files[self.files.index(path) + 1 :]:
+            damaged.unlink(missing_ok=True)  # or the rotation would keep it, and remove this one
         return Progress(state["epoch"], losses, state["tokens"], state["seconds"], history, best)
 
     def _newest(self) -> tuple[Path, Stored | None]:
