@@ -24,8 +24,9 @@ from pathlib import Path
 import torch
 
 from seqlearn.data.text import Language
+from seqlearn.saving import MODEL
 from seqlearn.training.storage import read_file
-from seqlearn.translator import MODEL, Translator
+from seqlearn.translator import Translator
 
 HIDDEN = 128  # large enough that a save takes some milliseconds
 

@@ -16,9 +16,10 @@ from safetensors.torch import save_file
 from typer.testing import CliRunner
 
 from seqlearn.cli import app
+from seqlearn.saving import MODEL
 from seqlearn.training import loop
 from seqlearn.training.storage import read_file
-from seqlearn.translator import MODEL, Translator
+from seqlearn.translator import Translator
 
 LINES = [" ".join(random.Random(i).choices("red blue one three".split(), k=i % 4 + 1)) + f" w{i}" for i in range(60)]
 SMALL = ["--embed-size", "8", "--hidden", "8", "--batch-size", "4", "--epochs", "3", "--held-out", "0.1"]

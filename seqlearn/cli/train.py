@@ -17,10 +17,11 @@ from tqdm import tqdm
 from ..data.corpus import Split
 from ..data.text import SPECIALS, TOKENS
 from ..models import MODELS, ModelSpec, Setting, Value, spec_of
+from ..saving import MODEL
 from ..training.checkpoints import Checkpoints, Stopped
 from ..training.history import History
 from ..training.schedules import SCHEDULES, make_schedule
-from ..translator import MODEL, Translator
+from ..translator import Translator
 from .corpora import corpus_and_split, describe, with_checksums
 from .devices import Device, use
 from .errors import sentence_for_errors
