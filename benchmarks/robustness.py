@@ -24,8 +24,9 @@ from pathlib import Path
 import torch
 
 from seqlearn.data.text import Language
+from seqlearn.saving import MODEL
 from seqlearn.training.storage import read_file
-from seqlearn.translator import MODEL, Translator
+from seqlearn.translator import Translator
 
 HIDDEN = 128  # large enough that a save takes some milliseconds
 
@@ -55,6 +56,16 @@ def whole(folder: Path) -> str:
     raise ValueError(f"{folder} holds parts of two translators")
 
 
+def bad_load(folder: Path, seen: dict[str, int]) -> bool:
+    """Load the translator in the folder and count which one it is. Whether that failed; if so, the error is shown."""
+    try:
+        seen[whole(folder)] += 1
+    except (ValueError, OSError) as error:
+        print(error)
+        return True
+    return False
+
+
 def fork(work: Callable[[], None]) -> int:
     """Do the work in another process. Its number."""
     child = os.fork()
@@ -68,7 +79,8 @@ def fork(work: Callable[[], None]) -> int:
 
 def kills(count: int, folder: Path) -> int:
     """Kill a save at a moment that is spread over the time that a save takes."""
-    (old, new), rng, bad, news = TRANSLATORS.values(), random.Random(0), 0, 0
+    (old, new), rng, bad = TRANSLATORS.values(), random.Random(0), 0
+    seen = dict.fromkeys(TRANSLATORS, 0)
     start = time.perf_counter()
     new.save(folder)
     duration = time.perf_counter() - start
@@ -78,12 +90,8 @@ def kills(count: int, folder: Path) -> int:
         time.sleep(rng.random() * 2.5 * duration)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        try:
-            news += whole(folder) == "newer"
-        except (ValueError, OSError) as error:
-            bad += 1
-            print(error)
-    print(f"kills inside a save: {count}, the old one {count - news - bad}, the new one {news}, bad {bad}")
+        bad += bad_load(folder, seen)
+    print(f"kills inside a save: {count}, {seen}, bad {bad}")
     return bad
 
 
@@ -99,11 +107,7 @@ def loads(count: int, folder: Path) -> int:
     old.save(folder)
     child, seen = fork(save_for_ever), dict.fromkeys(TRANSLATORS, 0)
     for _ in range(count):
-        try:
-            seen[whole(folder)] += 1
-        except (ValueError, OSError) as error:
-            bad += 1
-            print(error)
+        bad += bad_load(folder, seen)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     print(f"loads during saves: {count}, {seen}, bad {bad}")
@@ -116,11 +120,7 @@ def pairs(count: int, folder: Path) -> int:
     for _ in range(count):
         for child in [fork(lambda each=each: each.save(folder)) for each in TRANSLATORS.values()]:
             os.waitpid(child, 0)
-        try:
-            seen[whole(folder)] += 1
-        except (ValueError, OSError) as error:
-            bad += 1
-            print(error)
+        bad += bad_load(folder, seen)
     print(f"pairs of saves at once: {count}, {seen}, bad {bad}")
     return bad
 

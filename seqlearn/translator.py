@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
@@ -27,14 +25,12 @@ from .nn.contract import EncoderDecoder
 from .nn.masking import causal_mask
 from .nn.recording import attention_layers
 from .pairs import Link, Pair
+from .saving import read_translator, write_translator
 from .training.history import History
 from .training.loop import fit, mean_loss
-from .training.storage import fill, read_file, weights_of, write_file
 
 KINDS = ("cross", "encoder", "causal")  # of attention between tokens
-FORMAT = 2
 MOST_WEIGHTS = 1 << 22  # of one head in a batch: 16 MB
-MODEL = "model.safetensors"  # the file in the folder of a translator
 
 
 @dataclass(frozen=True)
@@ -170,13 +166,7 @@ class Translator:
             ValueError: the weights hold NaN or infinity. An older translator in the folder stays.
             OSError: the file cannot be written. An older translator in the folder stays.
         """
-        folder, config = Path(folder), {"format": FORMAT, **self.config}
-        texts = {"config": json.dumps(config), "source": self.source.to_json(), "target": self.target.to_json()}
-        write_file(folder / MODEL, weights_of(self.model), texts)
-        for name in ("source.json", "target.json"):  # of a translator in format 1
-            (folder / name).unlink(missing_ok=True)
-        text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"
-        (folder / "config.json").write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+        write_translator(folder, self.model, self.source, self.target, self.config)
 
     @classmethod
     def load(cls, folder: str | Path, device: torch.device | str | None = None) -> Translator:
@@ -186,41 +176,7 @@ class Translator:
             FileNotFoundError: the folder holds no translator.
             ValueError: it was written by another version of seqlearn, or is damaged.
         """
-        folder = Path(folder)
-        file = folder / MODEL
-        if not file.is_file():
-            raise FileNotFoundError(f"{folder} holds no translator: there is no {MODEL} in it")
-        stored = read_file(file)
-        if "config" in stored.texts and not stored.checked:
-            raise ValueError(f"{file} is damaged: it has no checksum")
-        texts = stored.texts if "config" in stored.texts else _texts_of_format_1(folder)
-        try:
-            config = json.loads(texts["config"])
-            written, name, sizes = config.pop("format", None), config["model"], config["sizes"]
-        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
-            raise ValueError(f"the configuration in {folder} is damaged ({error!r})") from None
-        if written not in (1, FORMAT):
-            raise ValueError(f"{folder} was written by another version of seqlearn; this one reads format {FORMAT}")
-        source = Language.from_json(texts["source"], f"the source language in {folder}")
-        target = Language.from_json(texts["target"], f"the target language in {folder}")
-        try:
-            spec = spec_of(name)
-            config["sizes"] = spec.complete(sizes)
-            build = partial(spec.build, len(source.vocab), len(target.vocab), **config["sizes"])
-            _check_size(build, config["sizes"], stored.tensors)
-            model = build()
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"the configuration in {folder} is damaged ({error!r})") from None
-        except ValueError as error:  # there is no such model or setting, or the model does not take a value
-            raise ValueError(f"the configuration in {folder}: {error}") from None
-        fill(model, stored.tensors, file)
-        if not stored.checked:
-            warnings.warn(
-                f"{folder} was written by an older seqlearn, without a checksum: if it is damaged, nobody can tell. "
-                "`Translator.load` and `save` write it anew",
-                stacklevel=2,
-            )
-        return cls(model, source, target, config, device)
+        return cls(*read_translator(folder), device)
 
     @classmethod
     def pretrained(cls, name: str, device: torch.device | str | None = None) -> Translator:
@@ -491,37 +447,6 @@ class Translator:
             key_lens = target_lens - 1 if kind == "causal" else source_lens
             for row, (queries, keys) in enumerate(zip(query_lens, key_lens, strict=True)):
                 yield weights[row, :, :, :queries, :keys]
-
-
-def _texts_of_format_1(folder: Path) -> dict[str, str]:
-    """Configuration and languages of a folder in which they are files of their own."""
-    try:
-        return {name: (folder / f"{name}.json").read_text(encoding="utf-8") for name in ("config", "source", "target")}
-    except FileNotFoundError as error:
-        missing = Path(str(error.filename)).name
-        raise FileNotFoundError(f"{folder} holds no translator: there is no {missing} in it") from None
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{folder} holds no translator, or a damaged one ({error})") from None
-
-
-def _check_size(
-    build: Callable[[], EncoderDecoder], settings: Mapping[str, Value], weights: Mapping[str, Tensor]
-) -> None:
-    """Refuse a configuration that describes a far larger model than the one whose weights are stored.
-
-    Raises:
-        ValueError: it does. No memory was taken.
-    """
-    layers, stored = settings.get("num_layers", 0), sum(tensor.numel() for tensor in weights.values())
-    if isinstance(layers, int) and layers > len(weights):
-        raise ValueError(f"num_layers is {layers}, and only {len(weights)} weights are stored")
-    try:
-        with torch.device("meta"):  # tensors with a shape and no content
-            described = sum(weight.numel() for weight in build().parameters())
-    except RuntimeError as error:  # the number of bytes is beyond 64 bits, or a size is negative
-        raise ValueError(f"it describes a model that cannot be built ({error})") from None
-    if described > 2 * stored:
-        raise ValueError(f"it describes a model of {described:,} numbers, and {stored:,} are stored")
 
 
 def _tokens(language: Language, text: str) -> list[str]:

@@ -11,8 +11,9 @@ from seqlearn.cli import app
 from seqlearn.data.corpus import distinct_sources, from_tsv
 from seqlearn.models import MODELS
 from seqlearn.nn.transformer import SIZES
+from seqlearn.saving import MODEL
 from seqlearn.training.storage import read_file, write_file
-from seqlearn.translator import MODEL, Translator
+from seqlearn.translator import Translator
 
 run = CliRunner().invoke
 WORDS = "red green blue one two three four".split()

@@ -16,9 +16,10 @@ from safetensors.torch import save_file
 from typer.testing import CliRunner
 
 from seqlearn.cli import app
+from seqlearn.saving import MODEL
 from seqlearn.training import loop
 from seqlearn.training.storage import read_file
-from seqlearn.translator import MODEL, Translator
+from seqlearn.translator import Translator
 from tests.training import together
 
 LINES = [" ".join(random.Random(i).choices("red blue one three".split(), k=i % 4 + 1)) + f" w{i}" for i in range(60)]
@@ -190,17 +191,42 @@ def newest(out):
     return max((path.name for path in (out / "checkpoints").glob("*.safetensors")), default="")
 
 
-@pytest.mark.parametrize("error", [ValueError("the loss is nan"), RuntimeError("CUDA out of memory")])
-def test_after_an_error_the_best_so_far_is_there(pairs, tmp_path, monkeypatch, error):
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (ValueError("the loss is nan"), "the loss is nan"),
+        (RuntimeError("CUDA out of memory"), "RuntimeError: CUDA out of memory"),
+        (torch.OutOfMemoryError("CUDA out of memory"), "OutOfMemoryError: CUDA out of memory"),
+        (MemoryError(), "there is not enough memory"),
+        (OSError(28, "No space left on device", "model"), "[Errno 28] No space left on device: 'model'"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), "in position 0: invalid start byte"),
+    ],
+)
+def test_after_an_error_the_best_so_far_is_there(pairs, tmp_path, monkeypatch, error, sentence):
     dies(monkeypatch, 30, error)
     result = run(*options(pairs, tmp_path / "model"))
     assert result.exit_code == 1
     said = " ".join(result.stderr.split())
-    assert f"{error}; the best so far, of epoch 2, is in" in said
+    assert f"{sentence}; the best so far, of epoch 2, is in" in said
     assert Translator.load(tmp_path / "model").config["epochs"] == 2
     dies(monkeypatch, 2, ValueError("another error"))
     result = run("train", "--resume", tmp_path / "model")
     assert "another error; the best of the epochs before is in" in " ".join(result.stderr.split())
+
+
+def test_a_translator_that_cannot_be_written_is_not_announced(pairs, tmp_path, monkeypatch):
+    save, saved = Translator.save, []
+
+    def full(self, folder):
+        saved.append(folder)
+        if len(saved) == 2:
+            raise OSError(28, "No space left on device")
+        save(self, folder)
+
+    monkeypatch.setattr(Translator, "save", full)
+    result = run(*options(pairs, tmp_path / "model"))
+    assert "No space left on device; the best so far, of epoch 1, is in" in " ".join(result.stderr.split())
+    assert Translator.load(tmp_path / "model").config["epochs"] == 1
 
 
 def test_other_options_are_refused_by_name(pairs, tmp_path, monkeypatch):

@@ -12,9 +12,10 @@ import torch
 from seqlearn.data.corpus import Split, builtin
 from seqlearn.nn.recording import record_attention
 from seqlearn.pairs import Pair
+from seqlearn.saving import MODEL
 from seqlearn.training import storage
 from seqlearn.training.storage import read_file, weights_of, write_file
-from seqlearn.translator import MODEL, Translator
+from seqlearn.translator import Translator
 
 WORDS = "red blue one three".split()
 LINES = [" ".join(words) for length in (4, 3, 2) for words in product(WORDS, repeat=length)]

@@ -23,6 +23,7 @@ def sentence_for_errors(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        """Run the command, and show its warnings and its error as sentences."""
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _show_warning
@@ -41,16 +42,22 @@ def sentence(error: Exception) -> str:
     """What an error says, as one line of printable characters.
 
     A ValueError or an OSError is a fault in the input, and its message says what to do. (ConnectionError and
-    FileNotFoundError are OSErrors.) Any other error comes with its type, and the hint to --debug.
+    FileNotFoundError are OSErrors.) Any other error comes with its type, and the hint to --debug. The notes that were
+    added to the error follow.
     """
+    said = _one_line("; ".join([_said(error), *getattr(error, "__notes__", [])]))
+    known = isinstance(error, ValueError | OSError | MemoryError)
+    return said if known else f"{said} (`seqlearn --debug ...` shows where)"
+
+
+def _said(error: Exception) -> str:
     if isinstance(error, ValueError | OSError):
-        return _one_line(str(error))
+        return str(error)
     if isinstance(error, MemoryError):
         return "there is not enough memory"
     first, *others = [line for line in str(error).splitlines() if line.strip()] or [""]
     said = " ... ".join([first, *others[-1:]])  # between them, PyTorch may list the frames of C++
-    said = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    return f"{_one_line(said)} (`seqlearn --debug ...` shows where)"
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 def _one_line(text: str) -> str:

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 
 import typer
 
-from ..data.files import GZIP, LONGEST
+from ..data.files import LONGEST, open_bytes
 from .search import SearchOptions, check_characters, check_tokens
 
 if TYPE_CHECKING:
@@ -99,23 +99,7 @@ def lines_of(path: Path | None) -> Iterator[Line]:
     """
     if path is None:
         return _read(sys.stdin.buffer.readline, "standard input")
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder, not a file")
-    if not path.exists():
-        raise FileNotFoundError(f"there is no file {path}")
-    return _read_and_close(_open(path), str(path))
-
-
-def _open(path: Path) -> io.BufferedIOBase:
-    file = path.open("rb")
-    if not path.is_file():
-        return file  # a pipe: nobody can look ahead in it
-    packed = file.read(2) == GZIP
-    file.seek(0)
-    if not packed:
-        return file
-    file.close()
-    return gzip.open(path)
+    return _read_and_close(open_bytes(path), str(path))
 
 
 def _read_and_close(file: io.BufferedIOBase, name: str) -> Iterator[Line]:

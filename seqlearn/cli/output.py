@@ -12,7 +12,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from safetensors import SafetensorError, safe_open
 
-from ..translator import MODEL
+from ..saving import MODEL
 
 CHECKPOINTS, LOCK, LOG, CURVE = "checkpoints", ".lock", "log.jsonl", "loss.svg"
 OURS = {MODEL, CHECKPOINTS, LOCK, LOG, CURVE, "config.json", "source.json", "target.json"}

@@ -18,11 +18,12 @@ from tqdm import tqdm
 from ..data.corpus import Split
 from ..data.text import SPECIALS, TOKENS
 from ..models import MODELS, ModelSpec, Setting, Value, spec_of
+from ..saving import MODEL
 from ..training.checkpoints import Checkpoints, Stopped
 from ..training.history import History
 from ..training.processes import join
 from ..training.schedules import SCHEDULES, make_schedule
-from ..translator import MODEL, Translator
+from ..translator import Translator
 from .corpora import corpus_and_split, describe, with_checksums
 from .devices import Device, use
 from .errors import sentence_for_errors
@@ -49,6 +50,7 @@ def train_command() -> Callable[..., None]:
 
     @functools.wraps(train)
     def command(ctx: Any, **options: Any) -> None:  # a context of typer; as many types as options
+        """Check how the options go together, and train."""
         given = {name for name in options if ctx.get_parameter_source(name).name == "COMMANDLINE"}
         if options["resume"] is not None:
             options = _stored_options(given, options)
@@ -321,17 +323,18 @@ def _fit(translator: Translator, split: Split, out: Path, checkpoints: Checkpoin
 
     Raises:
         typer.Exit: training was stopped by a signal. Its checkpoint is written, and a sentence says how to go on.
-        ValueError, RuntimeError: training has failed. The sentence says what there is in the folder.
+        Exception: training has failed. A note on the error says what there is in the folder.
     """
     resumed = bool(checkpoints.files) and (out / MODEL).is_file()
     best = f"the best of the epochs before is in {out}" if resumed else "no epoch was finished"
 
     def keep_the_best(model: object, history: History) -> None:
+        """Write the translator if the epoch that has just ended is the best so far."""
         nonlocal best
-        best = f"the best so far, of epoch {history.best_epoch + 1}, is in {out}"
         if history.best_epoch == history.epochs - 1:
             translator.config["epochs"] = history.epochs
             translator.save(out)
+        best = f"the best so far, of epoch {history.best_epoch + 1}, is in {out}"
 
     watched = [pair.source for pair in split.valid[:2]]
     report = functools.partial(_report, translator=translator, sources=watched)
@@ -345,8 +348,9 @@ def _fit(translator: Translator, split: Split, out: Path, checkpoints: Checkpoin
             if join().first:
                 typer.secho(said, fg="yellow", err=True)
             raise typer.Exit(128 + first) from None
-        except (ValueError, RuntimeError, ConnectionError) as error:  # NaN, out of memory, another process that ended
-            raise type(error)(f"{error}; {best}") from error
+        except Exception as error:  # NaN, out of memory, a disk that is full, another process that ended
+            error.add_note(best)
+            raise
 
 
 def _as_json(options: Options) -> Options:

@@ -23,6 +23,28 @@ LONGEST = 1 << 24  # bytes in a line: a file with a longer line is no text file,
 GZIP, UTF16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")  # the first two bytes of such files
 
 
+def open_bytes(path: Path) -> io.BufferedIOBase:
+    """Open a file or a pipe for reading bytes. A gzip file is unpacked; nobody can look ahead in a pipe.
+
+    Raises:
+        ValueError: the path is a folder.
+        FileNotFoundError: there is no such file.
+    """
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder, not a file")
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    file = path.open("rb")
+    if not path.is_file():
+        return file
+    packed = file.read(2) == GZIP or path.suffix == ".gz"
+    file.seek(0)
+    if not packed:
+        return file
+    file.close()
+    return gzip.open(path)
+
+
 class Lines(Sequence[str]):
     """The lines of a UTF-8 file, plain or gzip. A line ends with a line feed; carriage returns before it are dropped.
 
@@ -37,7 +59,7 @@ class Lines(Sequence[str]):
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
-        self._file = self._open()
+        self._file = open_bytes(self.path)
         self._stamp = _size_and_time(self._file.fileno())
         self._starts = array("q", [0])  # the byte at which each line begins; the last entry is the end of the file
         self._mark = 0  # bytes of the byte-order mark before the first line
@@ -46,24 +68,9 @@ class Lines(Sequence[str]):
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise ValueError(f"{self.path}: not a whole gzip file ({error})") from None
 
-    def _open(self) -> io.BufferedIOBase:
-        if self.path.is_dir():
-            raise ValueError(f"{self.path} is a folder, not a file")
-        if not self.path.exists():
-            raise FileNotFoundError(f"there is no file {self.path}")
-        file = self.path.open("rb")
-        if not self.path.is_file():
-            return file  # a pipe: nobody can look ahead in it or read it twice, so _check copies it
-        packed = file.read(2) == GZIP or self.path.suffix == ".gz"
-        file.seek(0)
-        if not packed:
-            return file
-        file.close()
-        return gzip.open(self.path)
-
     def _check(self) -> None:
         """Read the whole file and note where lines begin. Copy a gzip file or a pipe, unpacked, to a temporary file."""
-        plain = self.path.is_file() and not isinstance(self._file, gzip.GzipFile)
+        plain = self.path.is_file() and not isinstance(self._file, gzip.GzipFile)  # a pipe cannot be read twice
         with ExitStack() as on_error:
             copy = None if plain else on_error.enter_context(tempfile.TemporaryFile())
             while raw := self._file.readline(LONGEST + 1):

@@ -122,6 +122,9 @@ class Checkpoints:
         options: Mapping[str, object],
         chance: Mapping[str, Tensor],
     ) -> None:
+        """Write the file. Only one process does, so what is half-written there was left by one that was killed."""
+        for half in self.folder.glob("checkpoint-*.safetensors.*.new"):
+            half.unlink(missing_ok=True)
         history = asdict(progress.history)
         losses = history.pop("batch_losses")  # the only list that may be long
         tensors = {f"weight {name}": tensor for name, tensor in weights_of(model).items()}
@@ -168,6 +171,9 @@ class Checkpoints:
         history = History(batch_losses=stored.tensors["batch losses"].tolist(), **state["history"])
         best = {name: tensor.to(device) for name, tensor in parts.get("best", {}).items()} or None
         losses = list(stored.tensors["losses"].to(device)) if "losses" in stored.tensors else []
+        processes.wait()  # all have read it
+        for damaged in self.files[self.files.index(path) + 1 :] if processes.first else []:
+            damaged.unlink(missing_ok=True)  # or the rotation would keep it, and remove this one
         return Progress(state["epoch"], losses, state["tokens"], state["seconds"], history, best)
 
     def _newest(self) -> tuple[Path, Stored | None]:

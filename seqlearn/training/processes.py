@@ -26,6 +26,7 @@ import torch
 import torch.distributed as dist
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.distributed.rendezvous import rendezvous
 
 from ..data.batches import Batch
 from ..devices import best_device
@@ -161,7 +162,7 @@ def _meet(count: int) -> None:
     if device.type == "cuda":
         torch.cuda.set_device(device)
     try:
-        store, rank, count = next(dist.rendezvous("env://", timeout=JOIN))
+        store, rank, count = next(rendezvous("env://", timeout=JOIN))
     except ValueError as error:
         missing = str(error).partition("environment variable ")[2].partition(" ")[0]
         raise ValueError(f"WORLD_SIZE is {count}, but {missing} is not set: start with torchrun") from None

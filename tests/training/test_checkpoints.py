@@ -143,6 +143,51 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_taken(tmp_path):
         train(Checkpoints(tmp_path))
 
 
+def test_a_damaged_checkpoint_does_not_outlive_the_good_one(tmp_path):
+    """Where only one is kept: the numbers of the next checkpoints are lower than that of the damaged one."""
+    expected = train()
+    with pytest.raises(Killed):
+        train(Checkpoints(tmp_path, every_updates=1, keep=2), dies_after=6)
+    damaged = Checkpoints(tmp_path).files[-1]
+    damaged.write_bytes(damaged.read_bytes()[:-9])
+    with pytest.warns(UserWarning), pytest.raises(ValueError, match="another value of lr"):
+        train(Checkpoints(tmp_path, keep=1), lr=0.03)
+    assert damaged.exists(), "nothing was restored, so nothing may be removed"
+    with pytest.warns(UserWarning), pytest.raises(Killed):
+        train(Checkpoints(tmp_path, every_updates=1, keep=1), dies_after=0)
+    with pytest.raises(Killed):  # without a warning, so the damaged one is gone
+        train(Checkpoints(tmp_path, every_updates=1, keep=1), dies_after=1)
+    same(train(Checkpoints(tmp_path, keep=1)), expected)
+
+
+def test_what_a_kill_left_half_written_is_removed(tmp_path):
+    half = tmp_path / "checkpoint-0000000003.safetensors.123-abc.new"
+    half.write_bytes(b"half")
+    (tmp_path / "notes.new").write_text("somebody else's", "utf-8")
+    train(Checkpoints(tmp_path))
+    assert not half.exists() and (tmp_path / "notes.new").exists()
+
+
+def test_after_some_minutes_a_checkpoint_is_written(tmp_path, monkeypatch):
+    """Each update takes a minute by this clock, and each checkpoint half a minute, which does not count."""
+    now, written, update, write = [0.0], [], loop.update, Checkpoints.write
+
+    def slow_update(*args):
+        now[0] += 60
+        return update(*args)
+
+    def slow_write(self, updates, *args):
+        now[0] += 30
+        written.append(updates)
+        write(self, updates, *args)
+
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr(loop, "update", slow_update)
+    monkeypatch.setattr(Checkpoints, "write", slow_write)
+    train(Checkpoints(tmp_path, every_minutes=2.5), epochs=2, accumulate=1)
+    assert written == [0, 3, 6, 7, 10, 13, 14], "after every third update, and at the end of an epoch of 7"
+
+
 def test_a_loss_that_is_no_number_is_met_at_its_update_and_the_checkpoint_is_whole(tmp_path):
     """Update 6 is the second of epoch 2. The weights of NaN reach no checkpoint."""
     update = loop.update

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from seqlearn.training import processes
 from seqlearn.training.processes import ALONE, Processes, join
 from tests.training import together
 
@@ -124,6 +125,6 @@ def test_a_process_does_not_wait_for_ever_for_the_others(monkeypatch):
         raise torch.distributed.DistStoreError("Timed out after 121 seconds waiting for clients. 1/2 clients joined.")
 
     monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setattr(torch.distributed, "rendezvous", nobody)
+    monkeypatch.setattr(processes, "rendezvous", nobody)
     with pytest.raises(ConnectionError, match="the 2 processes of this training did not meet within 120 seconds"):
         join()
