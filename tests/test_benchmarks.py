@@ -1,4 +1,4 @@
-"""The benchmark of a GPU runs to its end without one, and counts right."""
+"""The benchmark of a GPU runs to its end without one; operations are counted right, and SCALE.md has the counts."""
 
 import subprocess
 import sys
@@ -22,6 +22,7 @@ def import_benchmark(monkeypatch):
             del sys.modules[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "target"), [(5, 7), (1, 9)])
 def test_the_operations_are_those_that_torch_counts(import_benchmark, source, target):
     """In d2l's layers, which write out every product."""
@@ -36,6 +37,20 @@ def test_the_operations_are_those_that_torch_counts(import_benchmark, source, ta
         logits.sum().backward()
     assert forward.get_total_flops() == 2 * flops.forward_flops(ours, source, target)
     assert forward.get_total_flops() + backward.get_total_flops() == 2 * flops.update_flops(ours, source, target)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", ["small", "base"])
+def test_the_page_on_scale_has_the_counts(import_benchmark, size):
+    scale = import_benchmark("scale")
+    with torch.device("meta"):  # shapes are enough
+        model = scale.model_of(size)
+    page = (BENCHMARKS / "SCALE.md").read_text(encoding="utf-8")
+    operations = scale.update_flops(model, scale.STEPS, scale.STEPS) / scale.STEPS
+    row = f"| {size} | {scale.parameters(model) / 1e6:.1f} million | {operations / 1e6:.0f} million (counted) |"
+    assert row in page
+    if size == "base":
+        assert f"{scale.ring_bytes(scale.parameters(model), scale.GPUS) / 1e6:.0f} MB an update" in page
 
 
 def gpu(*arguments: str) -> subprocess.CompletedProcess:
