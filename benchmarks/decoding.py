@@ -96,7 +96,7 @@ def searched_by_transformers(marian, width: int, least: int, most: int) -> Searc
         options |= {"length_penalty": 1.0, "early_stopping": "never"}
 
     def search(source: Tensor, lengths: Tensor) -> list[list[int]]:
-        mask = (torch.arange(source.shape[1]) < lengths.unsqueeze(1)).long()
+        mask = (torch.arange(source.shape[1]) < lengths.unsqueeze(1)).long().to(source.device)
         return [clean(ids) for ids in marian.generate(source, attention_mask=mask, **options).tolist()]
 
     return search
@@ -176,8 +176,8 @@ class TextbookDecoder(nn.Module):
         return self.layers["dense"](x), state
 
 
-def searched_by_d2l(steps: int) -> tuple[Search, EncoderDecoder]:
-    """`predict_seq2seq` with d2l's Transformer; and our model, with the same weights."""
+def searched_by_d2l(steps: int, device: str = "cpu") -> tuple[Search, EncoderDecoder]:
+    """`predict_seq2seq` with d2l's Transformer on this device; and our model on the CPU, with the same weights."""
     from textbook import TextbookTransformer, our_transformer
 
     from seqlearn.d2l_compat import d2l
@@ -189,11 +189,11 @@ def searched_by_d2l(steps: int) -> tuple[Search, EncoderDecoder]:
     ours.decoder.dense.bias[EOS] = -1e4
     net = TextbookTransformer(*shape, ours.state_dict())
     net.decoder = TextbookDecoder(net.decoder)
-    net.requires_grad_(False).eval()
+    net.requires_grad_(False).eval().to(device)
 
     def search(source: Tensor, lengths: Tensor) -> list[list[int]]:
         lines = (" ".join(str(token) for token in line if token > EOS) for line in source.tolist())
-        found = (d2l.predict_seq2seq(net, line, Ids(), Ids(), steps, torch.device("cpu"))[0] for line in lines)
+        found = (d2l.predict_seq2seq(net, line, Ids(), Ids(), steps, torch.device(device))[0] for line in lines)
         return [[int(word) for word in line.split()] for line in found]
 
     return search, ours

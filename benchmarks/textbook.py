@@ -1,4 +1,4 @@
-"""The opponents of `training.py`: the same models as textbooks and PyTorch have them, with weights from ours."""
+"""The opponents of `training.py` and `gpu.py`: the models as textbooks and PyTorch have them, with our weights."""
 
 from __future__ import annotations
 
@@ -52,24 +52,28 @@ class TextbookBahdanau(nn.Module):
         return self.dense(self.dropout(torch.cat(steps))).permute(1, 0, 2)
 
 
-def our_transformer(vocabs: tuple[int, int], width: int, ffn: int, layers: int, dropout: float) -> EncoderDecoder:
+def our_transformer(
+    vocabs: tuple[int, int], width: int, ffn: int, layers: int, dropout: float, heads: int = 4
+) -> EncoderDecoder:
     """Post-norm, as d2l's and as `torch.nn.Transformer` is by default."""
-    sizes = width, ffn, 4, layers, dropout, False
+    sizes = width, ffn, heads, layers, dropout, False
     return EncoderDecoder(TransformerEncoder(vocabs[0], *sizes), TransformerDecoder(vocabs[1], *sizes))
 
 
 class TextbookTransformer(nn.Module):
     """d2l's encoder, and its decoder put together from d2l's layers as in the book (d2l 0.17 does not export it)."""
 
-    def __init__(self, vocabs: tuple[int, int], width: int, ffn: int, layers: int, dropout: float, ours: Weights):
+    def __init__(
+        self, vocabs: tuple[int, int], width: int, ffn: int, layers: int, dropout: float, ours: Weights, heads: int = 4
+    ):
         super().__init__()
-        sizes = width, width, width, width, [width], width, ffn, 4
+        sizes = width, width, width, width, [width], width, ffn, heads
         self.encoder = d2l.TransformerEncoder(vocabs[0], *sizes, layers, dropout)
         self.decoder = nn.ModuleDict(
             {
                 "embedding": nn.Embedding(vocabs[1], width),
                 "pos_encoding": d2l.PositionalEncoding(width, dropout),
-                "blks": nn.ModuleDict({f"block{i}": TextbookBlock(width, ffn, dropout) for i in range(layers)}),
+                "blks": nn.ModuleDict({f"block{i}": TextbookBlock(width, ffn, dropout, heads) for i in range(layers)}),
                 "dense": nn.Linear(width, vocabs[1]),
             }
         )
@@ -91,18 +95,19 @@ class TextbookTransformer(nn.Module):
 class TextbookBlock(nn.Module):
     """The book's decoder block in training."""
 
-    def __init__(self, width: int, ffn: int, dropout: float):
+    def __init__(self, width: int, ffn: int, dropout: float, heads: int):
         super().__init__()
-        self.attention1 = d2l.MultiHeadAttention(width, width, width, width, 4, dropout)
+        self.attention1 = d2l.MultiHeadAttention(width, width, width, width, heads, dropout)
         self.addnorm1 = d2l.AddNorm([width], dropout)
-        self.attention2 = d2l.MultiHeadAttention(width, width, width, width, 4, dropout)
+        self.attention2 = d2l.MultiHeadAttention(width, width, width, width, heads, dropout)
         self.addnorm2 = d2l.AddNorm([width], dropout)
         self.ffn = d2l.PositionWiseFFN(width, ffn, width)
         self.addnorm3 = d2l.AddNorm([width], dropout)
 
     def forward(self, x: Tensor, memory: Tensor, source_lens: Tensor) -> Tensor:
         """One block."""
-        valid_lens = torch.arange(1, x.shape[1] + 1).repeat(len(x), 1)  # each token sees itself and what is before
+        steps = torch.arange(1, x.shape[1] + 1, device=x.device)
+        valid_lens = steps.repeat(len(x), 1)  # each token sees itself and what is before
         y = self.addnorm1(x, self.attention1(x, x, x, valid_lens))
         z = self.addnorm2(y, self.attention2(y, memory, memory, source_lens))
         return self.addnorm3(z, self.ffn(z))
@@ -111,11 +116,13 @@ class TextbookBlock(nn.Module):
 class TorchTransformer(nn.Module):
     """`torch.nn.Transformer` with embeddings, positions and an output layer."""
 
-    def __init__(self, vocabs: tuple[int, int], width: int, ffn: int, layers: int, dropout: float, ours: Weights):
+    def __init__(
+        self, vocabs: tuple[int, int], width: int, ffn: int, layers: int, dropout: float, ours: Weights, heads: int = 4
+    ):
         super().__init__()
         self.source, self.target = nn.Embedding(vocabs[0], width), nn.Embedding(vocabs[1], width)
         self.positions = PositionalEncoding(width, dropout)
-        self.stacks = nn.Transformer(width, 4, layers, layers, ffn, dropout, batch_first=True, bias=True)
+        self.stacks = nn.Transformer(width, heads, layers, layers, ffn, dropout, batch_first=True, bias=True)
         self.stacks.encoder.norm = self.stacks.decoder.norm = None  # a last norm after post-norm is not the paper's
         for module in self.stacks.modules():
             if isinstance(module, nn.MultiheadAttention):
@@ -146,8 +153,8 @@ class TorchTransformer(nn.Module):
 
     def forward(self, source: Tensor, source_lens: Tensor, tokens: Tensor) -> Tensor:
         """The logits after each token."""
-        padding = torch.arange(source.shape[1]) >= source_lens.unsqueeze(1)
-        causal = nn.Transformer.generate_square_subsequent_mask(tokens.shape[1])
+        padding = torch.arange(source.shape[1], device=source.device) >= source_lens.unsqueeze(1)
+        causal = nn.Transformer.generate_square_subsequent_mask(tokens.shape[1], device=source.device)
         scale = math.sqrt(self.source.embedding_dim)
         x = self.stacks(
             self.positions(self.source(source) * scale),

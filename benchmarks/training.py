@@ -37,27 +37,31 @@ from seqlearn.training import batch_loss, token_loss
 Update = Callable[[Batch], None]
 
 
-def our_update(model: nn.Module, pad: int) -> Update:
-    """One update as in `seqlearn.training.fit`."""
+def our_update(model: nn.Module, pad: int, precision: str | None = None) -> Update:
+    """One update as in `seqlearn.training.fit`. `precision`: "bf16" or None."""
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
 
     def update(batch: Batch) -> None:
         optimizer.zero_grad()
-        (batch_loss(model, batch, pad) / batch.tokens).backward()
+        with torch.autocast(batch.target.device.type, torch.bfloat16, enabled=precision == "bf16"):
+            loss = batch_loss(model, batch, pad)
+        (loss / batch.tokens).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
 
     return update
 
 
-def plain_update(model: nn.Module, pad: int, fused: bool | None = None) -> Update:
+def plain_update(model: nn.Module, pad: int, fused: bool | None = None, precision: str | None = None) -> Update:
     """One update of a model of which only the logits are known; `fused`: our Adam, else PyTorch's default."""
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=fused)
 
     def update(batch: Batch) -> None:
         optimizer.zero_grad()
-        logits = model(batch.source, batch.source_lens, batch.target[:, :-1])
-        (token_loss(logits, batch.target[:, 1:], pad) / batch.tokens).backward()
+        with torch.autocast(batch.target.device.type, torch.bfloat16, enabled=precision == "bf16"):
+            logits = model(batch.source, batch.source_lens, batch.target[:, :-1])
+            loss = token_loss(logits, batch.target[:, 1:], pad)
+        (loss / batch.tokens).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
 
@@ -78,9 +82,9 @@ def books_update(model: nn.Module, pad: int) -> Update:
     return update
 
 
-def with_our_update(model: nn.Module, pad: int) -> Update:
+def with_our_update(model: nn.Module, pad: int, precision: str | None = None) -> Update:
     """The parts of our update that fit any model."""
-    return plain_update(model, pad, fused=True)
+    return plain_update(model, pad, fused=True, precision=precision)
 
 
 def check_same(ours: nn.Module, theirs: nn.Module, vocabs: tuple[int, int]) -> None:
