@@ -30,7 +30,8 @@ from .signals import NAMES, stopping
 MODEL_OPTIONS = "Options of the models"  # the heading in the help
 PANELS = {  # the other headings, and the options under each
     "Output": "out resume checkpoint_minutes checkpoint_updates",
-    "Data": "corpus source target languages data skip_malformed reverse pairs limit held_out",
+    "Data": "corpus source target languages data skip_malformed reverse pairs limit",
+    "Held-out data": "held_out valid valid_source valid_target test test_source test_target",
     MODEL_OPTIONS: "model",
     "Tokens": "tokens vocab_size max_length min_freq",
     "Training": "epochs lr schedule warmup label_smoothing batch_size accumulate precision seed",
@@ -106,12 +107,14 @@ def _without_effect(given: set[str], options: Options) -> str:
     own_files = options["source"] or options["corpus"] not in ("builtin", "fra-eng")
     builtin = options["corpus"] == "builtin" and not options["source"]
     fra_eng = options["corpus"] == "fra-eng" and not options["source"]
+    own_valid, own_test = (options[part] or options[f"{part}_source"] for part in ("valid", "test"))
     needs = {
         "corpus": (not options["source"], "cannot stand beside --source and --target"),
         "pairs": (builtin, "is for the built-in corpus"),
         "data": (fra_eng, "is for --corpus fra-eng"),
         "languages": (own_files, "is for files of yours"),
-        "skip_malformed": (own_files, "is for files of yours"),
+        "skip_malformed": (own_files or own_valid or own_test, "is for files of yours"),
+        "held_out": (not (own_valid and own_test), "draws no part where valid and test have files of their own"),
         "vocab_size": (options["tokens"] == "bpe", "is for --tokens bpe"),
         "min_freq": (options["tokens"] != "bpe", "is for --tokens word"),
     }
@@ -225,11 +228,27 @@ def train(
     reverse: Annotated[bool, typer.Option("--reverse", help="Translate in the other direction.")] = False,
     pairs: Annotated[int, typer.Option(help="How many pairs the built-in corpus writes.")] = 30_000,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Use this many pairs, drawn at random.", show_default="all")
+        int | None, typer.Option(min=1, help="Use this many pairs of the corpus, drawn at random.", show_default="all")
     ] = None,
     held_out: Annotated[
-        float, typer.Option(help="The share of source sentences for each of valid and test.", show_default="1/30")
+        float,
+        typer.Option(
+            help="The share of the corpus's source sentences for each of valid and test, if it has no file of its own.",
+            show_default="1/30",
+        ),
     ] = 1 / 30,
+    valid: Annotated[
+        str,
+        typer.Option(
+            help="A file of source<TAB>target lines to choose the best epoch by. Pairs of the corpus that share a "
+            "source sentence with your held-out files are left out, and counted."
+        ),
+    ] = "",
+    valid_source: Annotated[str, typer.Option(help="The same as two files (with --valid-target).")] = "",
+    valid_target: Annotated[str, typer.Option(help="See --valid-source.")] = "",
+    test: Annotated[str, typer.Option(help="A file of source<TAB>target lines that `seqlearn evaluate` scores.")] = "",
+    test_source: Annotated[str, typer.Option(help="The same as two files (with --test-target).")] = "",
+    test_target: Annotated[str, typer.Option(help="See --test-source.")] = "",
     model: Annotated[
         str, typer.Option(help="; ".join(f"{name}: {spec.help}" for name, spec in MODELS.items()) + ".")
     ] = "bahdanau",
@@ -269,6 +288,7 @@ def train(
     description = describe(
         corpus=corpus, source=source, target=target, data=data, languages=languages, skip_malformed=skip_malformed,
         reverse=reverse, pairs=pairs, limit=limit, held_out=held_out, seed=seed,
+        valid=(valid, valid_source, valid_target), test=(test, test_source, test_target),
     )  # fmt: skip
     use(device)
     if tokens not in TOKENS:
