@@ -34,7 +34,7 @@ PANELS = {  # the other headings, and the options under each
     "Held-out data": "held_out valid valid_source valid_target test test_source test_target",
     MODEL_OPTIONS: "model",
     "Tokens": "tokens vocab_size max_length min_freq",
-    "Training": "epochs lr schedule warmup label_smoothing batch_size accumulate precision seed",
+    "Training": "epochs patience average lr schedule warmup label_smoothing batch_size accumulate precision seed",
 }
 FREE = {"out", "resume", "device", "checkpoint_minutes", "checkpoint_updates"}  # may change when training goes on
 
@@ -117,6 +117,11 @@ def _without_effect(given: set[str], options: Options) -> str:
         "held_out": (not (own_valid and own_test), "draws no part where valid and test have files of their own"),
         "vocab_size": (options["tokens"] == "bpe", "is for --tokens bpe"),
         "min_freq": (options["tokens"] != "bpe", "is for --tokens word"),
+        "patience": (
+            options["epochs"] - 2 >= (options["patience"] or 0),
+            "ends training early only if --epochs is larger by 2 or more",
+        ),
+        "average": (options["average"] == 1 or options["epochs"] > 1, "has only one epoch to average"),
     }
     useless = [f"{_flag(name)} {why}" for name, (useful, why) in needs.items() if name in given and not useful]
     return f"{useless[0]}: leave it out" if useless else ""
@@ -260,6 +265,18 @@ def train(
         typer.Option(min=1, help="Words that occur less often become <unk>.", show_default="builtin 1, else 2"),
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="How many times training goes through its data.")] = 4,
+    patience: Annotated[
+        int | None,
+        typer.Option(min=1, help="End after this many epochs without a better validation loss.", show_default="never"),
+    ] = None,
+    average: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Validate and keep the mean of the weights at the ends of this many last epochs. "
+            "Training goes on with its own weights.",
+        ),
+    ] = 1,
     lr: Annotated[float | None, typer.Option(min=0, help="Peak learning rate.", show_default=_rates("lr"))] = None,
     schedule: Annotated[str, typer.Option(help=f"How the learning rate changes: {', '.join(SCHEDULES)}.")] = "linear",
     warmup: Annotated[
@@ -298,6 +315,7 @@ def train(
     options = {
         "lr": spec.lr if lr is None else lr, "epochs": epochs, "batch_size": batch_size, "max_length": max_length,
         "label_smoothing": label_smoothing, "accumulate": accumulate, "precision": precision, "seed": seed,
+        "patience": patience, "average": average,
     }  # fmt: skip
     rate = {"schedule": schedule, "warmup": spec.warmup if warmup is None else warmup}
     factor = make_schedule(*rate.values())
@@ -325,6 +343,9 @@ def train(
         translator.save(out)
         _keep_records(None, history, out)  # once more: a crash may have come before those of the last epoch
         shutil.rmtree(out / CHECKPOINTS)
+    if history.epochs < epochs:
+        said = f"{patience} epochs without a better validation loss"
+        typer.echo(f"ended early, after epoch {history.epochs} of {epochs}: {said}")
     speed = sum(history.tokens) / max(sum(history.seconds), 1e-9)
     typer.echo(f"{speed:,.0f} tokens/s; best epoch {history.best_epoch + 1}; written to {out}")
 
