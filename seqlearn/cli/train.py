@@ -33,7 +33,7 @@ PANELS = {  # the other headings, and the options under each
     "Data": "corpus source target languages data skip_malformed reverse pairs limit",
     "Held-out data": "held_out valid valid_source valid_target test test_source test_target",
     MODEL_OPTIONS: "model",
-    "Tokens": "tokens vocab_size max_length min_freq",
+    "Tokens": "tokens vocab_size shared_vocab max_length min_freq",
     "Training": "epochs patience average lr schedule warmup label_smoothing batch_size accumulate precision seed",
 }
 FREE = {"out", "resume", "device", "checkpoint_minutes", "checkpoint_updates"}  # may change when training goes on
@@ -116,6 +116,7 @@ def _without_effect(given: set[str], options: Options) -> str:
         "skip_malformed": (own_files or own_valid or own_test, "is for files of yours"),
         "held_out": (not (own_valid and own_test), "draws no part where valid and test have files of their own"),
         "vocab_size": (options["tokens"] == "bpe", "is for --tokens bpe"),
+        "shared_vocab": (options["tokens"] == "bpe", "is for --tokens bpe"),
         "min_freq": (options["tokens"] != "bpe", "is for --tokens word"),
         "patience": (
             options["epochs"] - 2 >= (options["patience"] or 0),
@@ -259,6 +260,13 @@ def train(
     ] = "bahdanau",
     tokens: Annotated[str, typer.Option(help="word, or bpe: pieces of words, for any script.")] = "word",
     vocab_size: Annotated[int, typer.Option(min=10, help="The most tokens of each side, with --tokens bpe.")] = 8000,
+    shared_vocab: Annotated[
+        bool,
+        typer.Option(
+            "--shared-vocab",
+            help="With --tokens bpe: one vocabulary for both sides. Then --tie also ties the encoder's embeddings.",
+        ),
+    ] = False,
     max_length: Annotated[int, typer.Option(min=1, help="Leave out pairs with more tokens on a side.")] = 256,
     min_freq: Annotated[
         int | None,
@@ -311,6 +319,10 @@ def train(
     if tokens not in TOKENS:
         raise ValueError(f"--tokens is one of {', '.join(TOKENS)}, not {tokens!r}")
     spec = spec_of(model)
+    if shared_vocab and "tie_source" in spec.defaults and settings.get("tie_source") is None:
+        settings["tie_source"] = settings.get("tie")
+    if settings.get("tie_source") and not shared_vocab:
+        raise ValueError("--tie-source needs one vocabulary for both sides: add --tokens bpe --shared-vocab")
     settings = chosen_settings(spec, settings)
     options = {
         "lr": spec.lr if lr is None else lr, "epochs": epochs, "batch_size": batch_size, "max_length": max_length,
@@ -330,12 +342,13 @@ def train(
         chosen, split = corpus_and_split(description)
         checkpoints.texts = {"options": json.dumps(given), "data": json.dumps(description)}
         min_freq = min_freq or (1 if corpus == "builtin" and not source else 2)
-        vocabs = {"min_freq": min_freq, "tokens": tokens, "vocab_size": vocab_size}
+        vocabs = {"min_freq": min_freq, "tokens": tokens, "vocab_size": vocab_size, "shared_vocab": shared_vocab}
         translator = Translator.untrained(model, split, chosen.languages, **vocabs, seed=seed, **settings)
         if min(len(translator.source.vocab), len(translator.target.vocab)) == len(SPECIALS):
             raise ValueError(f"--min-freq {min_freq} leaves no word in a vocabulary: give a smaller number")
         counts = ", ".join(f"{len(part):,} {name}" for name, part in zip(split._fields, split, strict=True))
         sizes = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
+        sizes = f"{len(translator.source.vocab):,} tokens for both sides" if shared_vocab else sizes
         typer.echo(f"{chosen.name}: pairs {counts}; {sizes}; on {translator.device}")
         translator.config |= {"data": description, **options, **rate}
         history = _fit(translator, split, out, checkpoints, {**options, "schedule": factor})
@@ -344,7 +357,7 @@ def train(
         _keep_records(None, history, out)  # once more: a crash may have come before those of the last epoch
         shutil.rmtree(out / CHECKPOINTS)
     if history.epochs < epochs:
-        said = f"{patience} epochs without a better validation loss"
+        said = f"no better validation loss since epoch {history.best_epoch + 1}"
         typer.echo(f"ended early, after epoch {history.epochs} of {epochs}: {said}")
     speed = sum(history.tokens) / max(sum(history.seconds), 1e-9)
     typer.echo(f"{speed:,.0f} tokens/s; best epoch {history.best_epoch + 1}; written to {out}")
