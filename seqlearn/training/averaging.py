@@ -40,7 +40,7 @@ def _mean(tensors: Sequence[Tensor]) -> Tensor:
 
 
 @contextmanager
-def lent(model: nn.Module, weights: Mapping[str, Tensor] | None) -> Iterator[None]:
+def using_weights(model: nn.Module, weights: Mapping[str, Tensor] | None) -> Iterator[None]:
     """Inside, the model has these weights; afterwards it has its own again. None: its own all the time."""
     if weights is None:
         yield

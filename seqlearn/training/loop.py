@@ -18,7 +18,7 @@ from tqdm.auto import tqdm
 
 from ..data.batches import Batch, Batches
 from ..devices import best_device
-from .averaging import copied, lent, mean_of
+from .averaging import copied, mean_of, using_weights
 from .checkpoints import Checkpoints, Progress, Stopped
 from .curriculum import Curriculum
 from .history import History
@@ -144,13 +144,13 @@ def fit(
         while run.epoch < epochs and (patience is None or history.epochs_since_best < patience):
             train_epoch(model, optimizer, train, recipe, run, epochs, bar, keep)
             mean = _end_epoch(run, model, average)
-            with lent(model, mean):
+            with using_weights(model, mean):
                 valid_loss = mean_loss(model, valid, device)
                 if not math.isfinite(valid_loss):
                     raise ValueError(_not_finite("validation", valid_loss, run.epoch))
                 _finish_epoch(run, model, valid_loss)
             keep(run.epoch * updates, may_stop=False)  # first: a crash in a slow hook shall not lose the epoch
-            with lent(model, mean):
+            with using_weights(model, mean):
                 for function in after_epoch:
                     function(model, history)
             if checkpoints is not None and checkpoints.stop:

@@ -12,7 +12,7 @@ from seqlearn.nn.seq2seq import bahdanau
 from seqlearn.nn.transformer import transformer
 from seqlearn.pairs import Pair
 from seqlearn.training import fit, mean_loss
-from seqlearn.training.averaging import lent, mean_of
+from seqlearn.training.averaging import mean_of, using_weights
 
 LINES = [" ".join("abcdef"[(i + j) % 6] for j in range(1 + i % 4)) for i in range(48)]
 LANGUAGE = Language.learn("", LINES)
@@ -82,20 +82,20 @@ def test_counts_are_those_of_the_last_epoch_and_half_precision_does_not_overflow
     assert mean_of(many[:1])["a"] is many[0]["a"]
 
 
-def test_weights_are_lent_and_given_back_also_after_an_error():
+def test_a_model_uses_other_weights_and_gets_its_own_back_also_after_an_error():
     """Tied weights stay one tensor. Batch norm has counts, which are no parameters."""
     model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 3, bias=False))
     model[2].weight = model[0].weight
     own, others = copy.deepcopy(model.state_dict()), copy.deepcopy(model).apply(lambda part: None)
     for tensor in others.state_dict().values():
         tensor.add_(1)
-    with pytest.raises(KeyboardInterrupt), lent(model, dict(others.state_dict())):
+    with pytest.raises(KeyboardInterrupt), using_weights(model, dict(others.state_dict())):
         for name, tensor in model.state_dict().items():
             assert torch.equal(tensor, others.state_dict()[name])
         raise KeyboardInterrupt
     assert all(torch.equal(tensor, own[name]) for name, tensor in model.state_dict().items())
     assert model[2].weight is model[0].weight
-    with lent(model, None):
+    with using_weights(model, None):
         assert all(torch.equal(tensor, own[name]) for name, tensor in model.state_dict().items())
 
 
