@@ -250,11 +250,17 @@ def train(
             "source sentence with your held-out files are left out, and counted."
         ),
     ] = "",
-    valid_source: Annotated[str, typer.Option(help="The same as two files (with --valid-target).")] = "",
-    valid_target: Annotated[str, typer.Option(help="See --valid-source.")] = "",
+    valid_source: Annotated[
+        str, typer.Option(help="Instead of --valid: a file with one source sentence a line (with --valid-target).")
+    ] = "",
+    valid_target: Annotated[
+        str, typer.Option(help="A file with one target sentence a line (with --valid-source).")
+    ] = "",
     test: Annotated[str, typer.Option(help="A file of source<TAB>target lines that `seqlearn evaluate` scores.")] = "",
-    test_source: Annotated[str, typer.Option(help="The same as two files (with --test-target).")] = "",
-    test_target: Annotated[str, typer.Option(help="See --test-source.")] = "",
+    test_source: Annotated[
+        str, typer.Option(help="Instead of --test: a file with one source sentence a line (with --test-target).")
+    ] = "",
+    test_target: Annotated[str, typer.Option(help="A file with one target sentence a line (with --test-source).")] = "",
     model: Annotated[
         str, typer.Option(help="; ".join(f"{name}: {spec.help}" for name, spec in MODELS.items()) + ".")
     ] = "bahdanau",
@@ -275,7 +281,11 @@ def train(
     epochs: Annotated[int, typer.Option(min=1, help="How many times training goes through its data.")] = 4,
     patience: Annotated[
         int | None,
-        typer.Option(min=1, help="End after this many epochs without a better validation loss.", show_default="never"),
+        typer.Option(
+            min=1,
+            help="End after this many epochs without a better validation loss. The schedule still counts all --epochs.",
+            show_default="never",
+        ),
     ] = None,
     average: Annotated[
         int,
