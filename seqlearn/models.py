@@ -175,6 +175,7 @@ register(
             Setting("bias", "whether the projections of the attention have a bias"),
             Setting("max_steps", "the number of positions, for learned positions", least=1),
             Setting("tie", "whether the output layer shares the embedding matrix"),
+            Setting("tie_source", "whether the encoder shares the embedding matrix; --tie does it with --shared-vocab"),
         ),
         sizes=SIZES,
         lr=2e-3,

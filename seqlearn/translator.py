@@ -106,6 +106,8 @@ class Translator:
         """
         spec = spec_of(name)
         settings = spec.complete(settings)
+        if settings.get("tie_source") and source.vocab.tokens != target.vocab.tokens:
+            raise ValueError("tie_source needs one vocabulary for both sides: see `Language.learn_shared`")
         model = spec.build(len(source.vocab), len(target.vocab), **settings)
         return cls(model, source, target, {"model": name, "sizes": settings})
 
@@ -119,6 +121,7 @@ class Translator:
         min_freq: int = 1,
         tokens: str = "word",
         vocab_size: int = 8000,
+        shared_vocab: bool = False,
         seed: int = 0,
         **settings: Value,
     ) -> Translator:
@@ -129,10 +132,17 @@ class Translator:
             languages: codes of both sides, such as ("en", "fr").
             min_freq: rarer words become <unk> (tokens "word").
             tokens: "word" or "bpe".
-            vocab_size: the most tokens of each side (tokens "bpe").
+            vocab_size: the most tokens of each side, or of both together (tokens "bpe").
+            shared_vocab: one vocabulary for both sides (tokens "bpe").
         """
-        source = Language.learn(languages[0], (pair.source for pair in split.train), min_freq, tokens, vocab_size)
-        target = Language.learn(languages[1], (pair.target for pair in split.train), min_freq, tokens, vocab_size)
+        sources, targets = (pair.source for pair in split.train), (pair.target for pair in split.train)
+        if shared_vocab:
+            if tokens != "bpe":
+                raise ValueError(f'a shared vocabulary is one of tokens "bpe", not {tokens!r}')
+            source, target = Language.learn_shared(languages, sources, targets, vocab_size)
+        else:
+            source = Language.learn(languages[0], sources, min_freq, tokens, vocab_size)
+            target = Language.learn(languages[1], targets, min_freq, tokens, vocab_size)
         torch.manual_seed(seed)
         return cls.new(name, source, target, **settings)
 

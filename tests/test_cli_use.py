@@ -454,7 +454,7 @@ def test_a_reader_that_has_gone_is_no_error(folder, monkeypatch):
     [
         ("translate", ["Input", "Search", "Output"]),
         ("evaluate", ["Data", "Search", "Scoring", "Output"]),
-        ("train", ["Data", "Tokens", "Training", "Options of the models", "Output"]),
+        ("train", ["Data", "Held-out data", "Tokens", "Training", "Options of the models", "Output"]),
     ],
 )
 def test_help_is_grouped(command, headings):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..pairs import Pair
-from .corpora import Description, corpus_and_split, describe
+from .corpora import Description, describe, pairs_to_score
 from .lines import on_one_line
 from .search import DEFAULT_PENALTY, check_characters, check_tokens
 
@@ -80,10 +80,10 @@ def to_score(
 
 def _held_out(config: dict, folder: Path) -> ToScore:
     try:
-        corpus, split = corpus_and_split(_description(config, folder))
+        name, pairs = pairs_to_score(_description(config, folder))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"the configuration in {folder} does not describe a corpus ({error!r}): {ADVICE}") from None
-    return ToScore(corpus.name, split.test, "held-out pairs", f"the test part of {corpus.name}, pair")
+    return ToScore(name, pairs, "held-out pairs", f"the test part of {name}, pair")
 
 
 def _description(config: dict, folder: Path) -> Description:

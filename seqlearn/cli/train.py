@@ -33,10 +33,11 @@ from .signals import NAMES, stopping
 MODEL_OPTIONS = "Options of the models"  # the heading in the help
 PANELS = {  # the other headings, and the options under each
     "Output": "out resume checkpoint_minutes checkpoint_updates",
-    "Data": "corpus source target languages data skip_malformed reverse pairs limit held_out",
+    "Data": "corpus source target languages data skip_malformed reverse pairs limit",
+    "Held-out data": "held_out valid valid_source valid_target test test_source test_target",
     MODEL_OPTIONS: "model",
-    "Tokens": "tokens vocab_size max_length min_freq",
-    "Training": "epochs lr schedule warmup label_smoothing batch_size accumulate precision seed",
+    "Tokens": "tokens vocab_size shared_vocab max_length min_freq",
+    "Training": "epochs patience average lr schedule warmup label_smoothing batch_size accumulate precision seed",
 }
 FREE = {"out", "resume", "device", "checkpoint_minutes", "checkpoint_updates"}  # may change when training goes on
 
@@ -110,14 +111,22 @@ def _without_effect(given: set[str], options: Options) -> str:
     own_files = options["source"] or options["corpus"] not in ("builtin", "fra-eng")
     builtin = options["corpus"] == "builtin" and not options["source"]
     fra_eng = options["corpus"] == "fra-eng" and not options["source"]
+    own_valid, own_test = (options[part] or options[f"{part}_source"] for part in ("valid", "test"))
     needs = {
         "corpus": (not options["source"], "cannot stand beside --source and --target"),
         "pairs": (builtin, "is for the built-in corpus"),
         "data": (fra_eng, "is for --corpus fra-eng"),
         "languages": (own_files, "is for files of yours"),
-        "skip_malformed": (own_files, "is for files of yours"),
+        "skip_malformed": (own_files or own_valid or own_test, "is for files of yours"),
+        "held_out": (not (own_valid and own_test), "draws no part where valid and test have files of their own"),
         "vocab_size": (options["tokens"] == "bpe", "is for --tokens bpe"),
+        "shared_vocab": (options["tokens"] == "bpe", "is for --tokens bpe"),
         "min_freq": (options["tokens"] != "bpe", "is for --tokens word"),
+        "patience": (
+            options["epochs"] - 2 >= (options["patience"] or 0),
+            "ends training early only if --epochs is larger by 2 or more",
+        ),
+        "average": (options["average"] == 1 or options["epochs"] > 1, "has only one epoch to average"),
     }
     useless = [f"{_flag(name)} {why}" for name, (useful, why) in needs.items() if name in given and not useful]
     return f"{useless[0]}: leave it out" if useless else ""
@@ -229,22 +238,67 @@ def train(
     reverse: Annotated[bool, typer.Option("--reverse", help="Translate in the other direction.")] = False,
     pairs: Annotated[int, typer.Option(help="How many pairs the built-in corpus writes.")] = 30_000,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Use this many pairs, drawn at random.", show_default="all")
+        int | None, typer.Option(min=1, help="Use this many pairs of the corpus, drawn at random.", show_default="all")
     ] = None,
     held_out: Annotated[
-        float, typer.Option(help="The share of source sentences for each of valid and test.", show_default="1/30")
+        float,
+        typer.Option(
+            help="The share of the corpus's source sentences for each of valid and test, if it has no file of its own.",
+            show_default="1/30",
+        ),
     ] = 1 / 30,
+    valid: Annotated[
+        str,
+        typer.Option(
+            help="A file of source<TAB>target lines to choose the best epoch by. Pairs of the corpus that share a "
+            "source sentence with your held-out files are left out, and counted."
+        ),
+    ] = "",
+    valid_source: Annotated[
+        str, typer.Option(help="Instead of --valid: a file with one source sentence a line (with --valid-target).")
+    ] = "",
+    valid_target: Annotated[
+        str, typer.Option(help="A file with one target sentence a line (with --valid-source).")
+    ] = "",
+    test: Annotated[str, typer.Option(help="A file of source<TAB>target lines that `seqlearn evaluate` scores.")] = "",
+    test_source: Annotated[
+        str, typer.Option(help="Instead of --test: a file with one source sentence a line (with --test-target).")
+    ] = "",
+    test_target: Annotated[str, typer.Option(help="A file with one target sentence a line (with --test-source).")] = "",
     model: Annotated[
         str, typer.Option(help="; ".join(f"{name}: {spec.help}" for name, spec in MODELS.items()) + ".")
     ] = "bahdanau",
     tokens: Annotated[str, typer.Option(help="word, or bpe: pieces of words, for any script.")] = "word",
     vocab_size: Annotated[int, typer.Option(min=10, help="The most tokens of each side, with --tokens bpe.")] = 8000,
+    shared_vocab: Annotated[
+        bool,
+        typer.Option(
+            "--shared-vocab",
+            help="With --tokens bpe: one vocabulary for both sides. Then --tie also ties the encoder's embeddings.",
+        ),
+    ] = False,
     max_length: Annotated[int, typer.Option(min=1, help="Leave out pairs with more tokens on a side.")] = 256,
     min_freq: Annotated[
         int | None,
         typer.Option(min=1, help="Words that occur less often become <unk>.", show_default="builtin 1, else 2"),
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="How many times training goes through its data.")] = 4,
+    patience: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="End after this many epochs without a better validation loss. The schedule still counts all --epochs.",
+            show_default="never",
+        ),
+    ] = None,
+    average: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Validate and keep the mean of the weights at the ends of this many last epochs. "
+            "Training goes on with its own weights.",
+        ),
+    ] = 1,
     lr: Annotated[float | None, typer.Option(min=0, help="Peak learning rate.", show_default=_rates("lr"))] = None,
     schedule: Annotated[str, typer.Option(help=f"How the learning rate changes: {', '.join(SCHEDULES)}.")] = "linear",
     warmup: Annotated[
@@ -273,15 +327,21 @@ def train(
     description = describe(
         corpus=corpus, source=source, target=target, data=data, languages=languages, skip_malformed=skip_malformed,
         reverse=reverse, pairs=pairs, limit=limit, held_out=held_out, seed=seed,
+        valid=(valid, valid_source, valid_target), test=(test, test_source, test_target),
     )  # fmt: skip
     use(device)
     if tokens not in TOKENS:
         raise ValueError(f"--tokens is one of {', '.join(TOKENS)}, not {tokens!r}")
     spec = spec_of(model)
+    if shared_vocab and "tie_source" in spec.defaults and settings.get("tie_source") is None:
+        settings["tie_source"] = settings.get("tie")
+    if settings.get("tie_source") and not shared_vocab:
+        raise ValueError("--tie-source needs one vocabulary for both sides: add --tokens bpe --shared-vocab")
     settings = chosen_settings(spec, settings)
     options = {
         "lr": spec.lr if lr is None else lr, "epochs": epochs, "batch_size": batch_size, "max_length": max_length,
         "label_smoothing": label_smoothing, "accumulate": accumulate, "precision": precision, "seed": seed,
+        "patience": patience, "average": average,
     }  # fmt: skip
     rate = {"schedule": schedule, "warmup": spec.warmup if warmup is None else warmup}
     factor = make_schedule(*rate.values())
@@ -298,12 +358,13 @@ def train(
         chosen, split = corpus_and_split(description)
         checkpoints.texts = {"options": json.dumps(given), "data": json.dumps(description)}
         min_freq = min_freq or (1 if corpus == "builtin" and not source else 2)
-        vocabs = {"min_freq": min_freq, "tokens": tokens, "vocab_size": vocab_size}
+        vocabs = {"min_freq": min_freq, "tokens": tokens, "vocab_size": vocab_size, "shared_vocab": shared_vocab}
         translator = Translator.untrained(model, split, chosen.languages, **vocabs, seed=seed, **settings)
         if min(len(translator.source.vocab), len(translator.target.vocab)) == len(SPECIALS):
             raise ValueError(f"--min-freq {min_freq} leaves no word in a vocabulary: give a smaller number")
         counts = ", ".join(f"{len(part):,} {name}" for name, part in zip(split._fields, split, strict=True))
         sizes = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
+        sizes = f"{len(translator.source.vocab):,} tokens for both sides" if shared_vocab else sizes
         several = f" in {processes.count} processes" if processes.count > 1 else ""
         typer.echo(f"{chosen.name}: pairs {counts}; {sizes}; on {translator.device}{several}")
         translator.config |= {"data": description, **options, **rate}
@@ -314,6 +375,9 @@ def train(
         translator.save(out)
         _keep_records(None, history, out)  # once more: a crash may have come before those of the last epoch
         shutil.rmtree(out / CHECKPOINTS)
+    if history.epochs < epochs:
+        said = f"no better validation loss since epoch {history.best_epoch + 1}"
+        typer.echo(f"ended early, after epoch {history.epochs} of {epochs}: {said}")
     speed = sum(history.tokens) / max(sum(history.seconds), 1e-9)
     typer.echo(f"{speed:,.0f} tokens/s; best epoch {history.best_epoch + 1}; written to {out}")
 

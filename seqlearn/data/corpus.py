@@ -63,6 +63,16 @@ class Corpus:
         drawn = heapq.nsmallest(count, zip(self._draws(f"limit {seed}"), itertools.count()))
         return replace(self, pairs=self._choose(array("q", sorted(index for _, index in drawn))))
 
+    def without(self, held_out: Iterable[Pair]) -> Corpus:
+        """The corpus without the pairs whose source sentence is the source of one of these pairs, too.
+
+        Sentences are compared by their tokens, so case and spaces make no difference.
+        """
+        language = self.languages[0]
+        seen, tokenizer = distinct_sources(held_out, language), WordTokenizer(language)
+        kept = (" ".join(tokenizer.tokenize(pair.source)) not in seen for pair in self.pairs)
+        return replace(self, pairs=self._choose(array("q", itertools.compress(itertools.count(), kept))))
+
     def split(self, valid: float = 1 / 30, test: float = 1 / 30, seed: int = 0) -> Split:
         """Split by distinct source sentence: all translations of a sentence go to the same part.
 

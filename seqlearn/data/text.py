@@ -141,27 +141,11 @@ class BPETokenizer:
         Raises:
             ValueError: the size is too small even for the single characters.
         """
-        from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+        return cls(_learn_pieces((normalize(line, language) for line in lines), size), language)
 
-        backend = Tokenizer(models.BPE(unk_token=UNK))
-        words = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
-        backend.pre_tokenizer = pre_tokenizers.Sequence([words, pre_tokenizers.Punctuation("isolated")])
-        trainer = trainers.BpeTrainer(
-            vocab_size=size - len(SPECIALS) + 1,
-            min_frequency=2,
-            special_tokens=[UNK],
-            initial_alphabet=["▁"],
-            show_progress=False,
-        )
-        backend.train_from_iterator((normalize(line, language) for line in lines), trainer)
-        characters = backend.get_vocab_size() - 1  # without <unk>
-        if characters + len(SPECIALS) > size:
-            raise ValueError(
-                f"a vocabulary of {size} is too small for {characters} characters and {len(SPECIALS)} special tokens"
-            )
-        # The model needs <unk>. But as an added token it would also be found in the text of a user who types "<unk>".
-        stored = json.loads(backend.to_str()) | {"added_tokens": []}
-        return cls(Tokenizer.from_str(json.dumps(stored)), language)
+    def for_language(self, language: str) -> BPETokenizer:
+        """A tokenizer with the same pieces, for text in the spelling of another language."""
+        return BPETokenizer(self._backend, language)
 
     @property
     def tokens(self) -> list[str]:
@@ -191,6 +175,31 @@ class BPETokenizer:
         from tokenizers import Tokenizer
 
         return cls(Tokenizer.from_str(json.dumps(state["backend"])), state["language"])
+
+
+def _learn_pieces(texts: Iterable[str], size: int) -> tokenizers.Tokenizer:
+    """Learn the pieces of normalized texts. See `BPETokenizer.learn`."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    backend = Tokenizer(models.BPE(unk_token=UNK))
+    words = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
+    backend.pre_tokenizer = pre_tokenizers.Sequence([words, pre_tokenizers.Punctuation("isolated")])
+    trainer = trainers.BpeTrainer(
+        vocab_size=size - len(SPECIALS) + 1,
+        min_frequency=2,
+        special_tokens=[UNK],
+        initial_alphabet=["▁"],
+        show_progress=False,
+    )
+    backend.train_from_iterator(texts, trainer)
+    characters = backend.get_vocab_size() - 1  # without <unk>
+    if characters + len(SPECIALS) > size:
+        raise ValueError(
+            f"a vocabulary of {size} is too small for {characters} characters and {len(SPECIALS)} special tokens"
+        )
+    # The model needs <unk>. But as an added token it would also be found in the text of a user who types "<unk>".
+    stored = json.loads(backend.to_str()) | {"added_tokens": []}
+    return Tokenizer.from_str(json.dumps(stored))
 
 
 class Vocab:
@@ -272,6 +281,29 @@ class Language:
             raise ValueError(f"tokens are one of {', '.join(TOKENS)}, not {tokens!r}")
         words = WordTokenizer(language)
         return cls(words, Vocab((words.tokenize(line) for line in lines), min_freq))
+
+    @classmethod
+    def learn_shared(
+        cls, languages: tuple[str, str], sources: Iterable[str], targets: Iterable[str], size: int = 8000
+    ) -> tuple[Language, Language]:
+        """Make the codecs of two languages that share their pieces of words and their vocabulary.
+
+        The same piece then has the same id on both sides, as names and numbers often do, and a model may share one
+        embedding matrix (Sennrich, Haddow and Birch 2016, section 3.2: joint BPE).
+
+        Args:
+            languages: of source and target; each side keeps its own rules for spelling.
+            sources, targets: lines of training text.
+            size: the most tokens of the one vocabulary.
+
+        Raises:
+            ValueError: the size is too small.
+        """
+        sides = zip(languages, (sources, targets), strict=True)
+        pieces = BPETokenizer(_learn_pieces((normalize(line, code) for code, lines in sides for line in lines), size))
+        vocab = Vocab.of(pieces.tokens)
+        source, target = languages
+        return cls(pieces.for_language(source), vocab), cls(pieces.for_language(target), vocab)
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text, with <eos> at the end, so that even an empty text has one token."""

@@ -326,12 +326,22 @@ def transformer(
     bias: bool = False,
     max_steps: int = 1024,
     tie: bool = False,
+    tie_source: bool = False,
 ) -> EncoderDecoder:
     """The model of Vaswani et al. (2017): `num_layers` blocks on each side. `SIZES` has named sizes.
 
-    The arguments are those of `TransformerEncoder` and `TransformerDecoder`. The paper's own choices are
-    `norm_first=False` and `tie=True`.
+    The arguments are those of `TransformerEncoder` and `TransformerDecoder`; and `tie_source`: both sides use one
+    embedding matrix, for one vocabulary of both languages. The paper's own choices are `norm_first=False`, `tie=True`
+    and `tie_source=True`: one matrix in three places (section 3.4; Press and Wolf 2017).
+
+    Raises:
+        ValueError: `tie_source` with vocabularies of different sizes.
     """
+    if tie_source and source_vocab_size != target_vocab_size:
+        raise ValueError(f"tie_source needs one vocabulary, not two of {source_vocab_size} and {target_vocab_size}")
     shared = num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, norm_first, positions, bias, max_steps
     encoder = TransformerEncoder(source_vocab_size, *shared)
-    return EncoderDecoder(encoder, TransformerDecoder(target_vocab_size, *shared, tie))
+    decoder = TransformerDecoder(target_vocab_size, *shared, tie)
+    if tie_source:
+        encoder.embedding.weight = decoder.embedding.weight
+    return EncoderDecoder(encoder, decoder)

@@ -32,6 +32,7 @@ class Progress:
         losses, tokens: of each update of the epoch that is running, as `train_epoch` collects them.
         seconds: how long the updates of the running epoch have taken.
         best: the weights of the best finished epoch.
+        ends: the weights at the ends of the last epochs, if `fit` averages them: one fewer than it averages.
     """
 
     epoch: int = 0
@@ -40,6 +41,7 @@ class Progress:
     seconds: float = 0.0
     history: History = field(default_factory=History)
     best: dict[str, Tensor] | None = None
+    ends: list[dict[str, Tensor]] = field(default_factory=list)
 
 
 class Stopped(Exception):
@@ -49,8 +51,9 @@ class Stopped(Exception):
 class Checkpoints:
     """A folder of checkpoints, and how often `fit` writes one: before the first update, after each epoch, and between.
 
-    A checkpoint is one file, written in one step: weights, best weights, the moments of Adam, the states of the random
-    generators, epoch and update, the history, and the options of `fit`. To go on, call `fit` with the same arguments.
+    A checkpoint is one file, written in one step: weights, best weights, weights to average, the moments of Adam, the
+    states of the random generators, epoch and update, the history, and the options of `fit`. To go on, call `fit` with
+    the same arguments.
 
     Args:
         folder: for nothing else.
@@ -129,6 +132,8 @@ class Checkpoints:
         losses = history.pop("batch_losses")  # the only list that may be long
         tensors = {f"weight {name}": tensor for name, tensor in weights_of(model).items()}
         tensors |= {f"best {name}": tensor.clone() for name, tensor in (progress.best or {}).items()}
+        for number, end in enumerate(progress.ends):
+            tensors |= {f"end{number} {name}": tensor for name, tensor in end.items()}
         tensors |= {**_moments(optimizer), **chance, "batch losses": torch.tensor(losses, dtype=torch.float64)}
         if progress.losses:
             tensors["losses"] = torch.stack(progress.losses)
@@ -169,12 +174,13 @@ class Checkpoints:
         device = next(model.parameters()).device
         _restore_chance(stored.tensors, device, processes)
         history = History(batch_losses=stored.tensors["batch losses"].tolist(), **state["history"])
-        best = {name: tensor.to(device) for name, tensor in parts.get("best", {}).items()} or None
+        best = _on(device, parts.get("best", {})) or None
+        ends = [_on(device, parts[f"end{number}"]) for number in range(sum(kind.startswith("end") for kind in parts))]
         losses = list(stored.tensors["losses"].to(device)) if "losses" in stored.tensors else []
         processes.wait()  # all have read it
         for damaged in self.files[self.files.index(path) + 1 :] if processes.first else []:
             damaged.unlink(missing_ok=True)  # or the rotation would keep it, and remove this one
-        return Progress(state["epoch"], losses, state["tokens"], state["seconds"], history, best)
+        return Progress(state["epoch"], losses, state["tokens"], state["seconds"], history, best, ends)
 
     def _newest(self) -> tuple[Path, Stored | None]:
         """The last checkpoint that can be read. A damaged one is named, and the one before it is taken."""
@@ -222,6 +228,10 @@ def _restore_chance(stored: Mapping[str, Tensor], device: torch.device, processe
         torch.cuda.set_rng_state(stored[f"{CUDA} {rank}"], device)
     if not known:
         processes.own_chance()
+
+
+def _on(device: torch.device, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.to(device) for name, tensor in tensors.items()}
 
 
 def _by_kind(tensors: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:

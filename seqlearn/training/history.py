@@ -23,6 +23,11 @@ class History:
         return len(self.valid_losses)
 
     @property
+    def epochs_since_best(self) -> int:
+        """How many epochs have brought no better validation loss since the best one; 0 before the first epoch ends."""
+        return self.epochs - 1 - self.best_epoch if self.epochs else 0
+
+    @property
     def best_epoch(self) -> int:
         """The epoch (from 0) with the lowest validation loss, whose weights the model has after `fit`.
 

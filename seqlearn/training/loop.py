@@ -18,6 +18,7 @@ from tqdm.auto import tqdm
 
 from ..data.batches import Batch, Batches
 from ..devices import best_device
+from .averaging import copied, mean_of, using_weights
 from .checkpoints import Checkpoints, Progress, Stopped
 from .curriculum import Curriculum
 from .history import History
@@ -74,6 +75,8 @@ def fit(
     label_smoothing: float = 0.0,
     accumulate: int = 1,
     precision: str | None = None,
+    patience: int | None = None,
+    average: int = 1,
     after_epoch: Sequence[Callable[[nn.Module, History], None]] = (),
     checkpoints: Checkpoints | None = None,
     progress: bool = True,
@@ -95,8 +98,13 @@ def fit(
         accumulate: batches per update. The gradient equals that of one large batch.
         precision: "bf16": training multiplies in bfloat16 (CPU and CUDA), which is faster for large models on chips
             with bfloat16 units. Weights and validation stay in float32.
-        after_epoch: functions of `(model, history)`, called after each epoch: a plot, a sample translation. Of several
-            processes, the first calls them.
+        patience: end after this many epochs in a row without a better validation loss. The learning rate changes as if
+            all `epochs` would come.
+        average: validate, and keep when best, the mean of the weights at the ends of the last `average` epochs (of all
+            epochs, as long as there are fewer). Training goes on with its own weights. Vaswani et al. (2017), section
+            6.1, average the last checkpoints.
+        after_epoch: functions of `(model, history)`, called after each epoch: a plot, a sample translation. The model
+            has the weights that were validated. Of several processes, the first calls them.
         checkpoints: where to write checkpoints. If there are some, training goes on from the last one, and ends with
             the same weights and the same history (but for the seconds) as a training that was never stopped.
         progress: show a progress bar.
@@ -111,11 +119,14 @@ def fit(
     device = best_device()
     processes = join()
     _check_precision(precision, device)
+    if average < 1 or (patience is not None and patience < 1):
+        raise ValueError(f"average and patience are at least 1, not {average} and {patience}")
     model.to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=lr, fused=device.type in FUSED)
     run, options = Progress(), {}
     if checkpoints is not None or processes.count > 1:
         options = {**recipe.fixed(), "epochs": epochs, "train": train.fingerprint(), "valid": valid.fingerprint()}
+        options |= {"patience": patience, "average": average}
         processes.start_alike(model, str(options))
     if checkpoints is not None:
         run = checkpoints.restore(model, optimizer, options, processes) or run
@@ -135,15 +146,18 @@ def fit(
     bar = _progress_bar(epochs * updates, progress and processes.first, run.epoch * updates + len(run.losses))
     try:
         keep(run.epoch * updates + len(run.losses))
-        while run.epoch < epochs:
+        while run.epoch < epochs and (patience is None or history.epochs_since_best < patience):
             train_epoch(model, optimizer, train, recipe, processes, run, epochs, bar, keep)
-            valid_loss = mean_loss(model, valid, device, processes)
-            if not math.isfinite(valid_loss):
-                raise ValueError(_not_finite("validation", valid_loss, run.epoch))
-            _finish_epoch(run, model, valid_loss)
+            mean = _end_epoch(run, model, average)
+            with using_weights(model, mean):
+                valid_loss = mean_loss(model, valid, device, processes)
+                if not math.isfinite(valid_loss):
+                    raise ValueError(_not_finite("validation", valid_loss, run.epoch))
+                _finish_epoch(run, model, valid_loss)
             keep(run.epoch * updates, may_stop=False)  # first: a crash in a slow hook shall not lose the epoch
-            for function in after_epoch if processes.first else ():
-                function(model, history)
+            with using_weights(model, mean):
+                for function in after_epoch if processes.first else ():
+                    function(model, history)
             if processes.any(checkpoints is not None and checkpoints.stop)[0]:
                 raise Stopped
     except KeyboardInterrupt:
@@ -253,6 +267,15 @@ def _not_finite(part: str, loss: float, epoch: int, where: str = "") -> str:
         f"the {part} loss of epoch {epoch + 1} is {loss}{where}: try a lower learning rate, or look for NaN or "
         "infinity in the weights that training started from"
     )
+
+
+def _end_epoch(run: Progress, model: nn.Module, average: int) -> dict[str, Tensor] | None:
+    """The mean of the weights at the ends of the last epochs, this one included. None: nothing to average."""
+    if average == 1:
+        return None
+    ends = [*run.ends, copied(model)]
+    run.ends = ends[1 - average :]
+    return mean_of(ends)
 
 
 def _finish_epoch(run: Progress, model: nn.Module, valid_loss: float) -> None:

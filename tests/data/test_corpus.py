@@ -77,6 +77,14 @@ def test_a_limited_corpus_is_split_like_the_whole(small, seed):
         assert set(part) <= set(of_whole)
 
 
+def test_without_leaves_out_the_same_sentences_however_they_are_spelt(small):
+    held_out = [Pair(pair.source.upper().replace(".", "  ."), "x") for pair in small.pairs[10:20]]
+    rest = small.without(held_out)
+    gone = {pair.source for pair in small.pairs[10:20]}
+    assert list(rest) == [pair for pair in small if pair.source not in gone] and len(rest) <= len(small) - 10
+    assert list(small.without([])) == list(small) and len(small.without(small)) == 0
+
+
 def test_limited_is_seeded(small):
     assert small.limited(100, seed=1).pairs == small.limited(100, seed=1).pairs != small.limited(100, seed=2).pairs
 

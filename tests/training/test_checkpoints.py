@@ -73,6 +73,25 @@ def test_a_training_that_dies_goes_on_to_the_same_end(whole, tmp_path, dies_afte
     assert len(checkpoints.files) == 2, "older checkpoints are removed"
 
 
+@pytest.mark.parametrize("dies_after", [1, 6, 9])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_training_with_averaged_weights_goes_on_to_the_same_end(tmp_path, kind, dies_after):
+    expected = train(kind=kind, average=3)
+    with pytest.raises(Killed):
+        train(Checkpoints(tmp_path, every_updates=2), kind, dies_after=dies_after, average=3)
+    same(train(Checkpoints(tmp_path), kind, seed=8, average=3), expected)
+    with pytest.raises(ValueError, match="another value of average"):
+        train(Checkpoints(tmp_path), kind)
+
+
+def test_a_training_that_has_run_out_of_patience_does_not_go_on(tmp_path):
+    losses = iter([3.0, 2.0, 2.0, 2.5])
+    with mock.patch.object(loop, "mean_loss", lambda *args: next(losses)):
+        expected = train(Checkpoints(tmp_path), epochs=9, patience=2)
+    assert expected[1].valid_losses == [3.0, 2.0, 2.0, 2.5]
+    same(train(Checkpoints(tmp_path), seed=8, epochs=9, patience=2, dies_after=0), expected)
+
+
 def test_after_its_end_a_training_is_only_loaded(whole, tmp_path):
     expected, kind = whole
     train(Checkpoints(tmp_path), kind)

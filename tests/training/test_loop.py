@@ -111,6 +111,23 @@ def test_the_best_epoch_is_what_remains():
         assert torch.equal(tensor, states[history.best_epoch][name])
 
 
+@pytest.mark.parametrize(
+    ("losses", "patience", "ends"),
+    [
+        ([3.0, 2.0, 2.5, 2.0], 2, 4),
+        ([3.0, 3.5, 2.0, 2.5, 1.0, 1.5, 1.5], 2, 7),
+        ([3.0, 3.0, 3.0], 1, 2),
+        ([3.0, 4.0, 4.0, 4.0], None, 4),
+    ],
+)
+def test_patience_ends_training_when_nothing_gets_better(monkeypatch, losses, patience, ends):
+    coming = iter(losses)
+    monkeypatch.setattr(loop, "mean_loss", lambda *args: next(coming))
+    epochs = len(losses) if patience is None else 9
+    history = fit(make(), batches(), batches(), epochs=epochs, lr=0.01, patience=patience, progress=False)
+    assert history.valid_losses == losses[:ends] and not history.interrupted
+
+
 def test_ctrl_c_keeps_the_best_weights():
     def interrupt(model, history):
         if history.epochs == 2:
