@@ -23,7 +23,7 @@ from ..training.history import History
 from ..training.schedules import SCHEDULES, make_schedule
 from ..translator import Translator
 from .corpora import corpus_and_split, describe, with_checksums
-from .devices import Device, use
+from .devices import Device, Threads, use, where
 from .errors import sentence_for_errors
 from .output import CHECKPOINTS, CURVE, LOG, claimed
 from .signals import NAMES, stopping
@@ -36,7 +36,8 @@ PANELS = {  # the other headings, and the options under each
     "Tokens": "tokens vocab_size max_length min_freq",
     "Training": "epochs lr schedule warmup label_smoothing batch_size accumulate precision seed",
 }
-FREE = {"out", "resume", "device", "checkpoint_minutes", "checkpoint_updates"}  # may change when training goes on
+# These may change when training goes on.
+FREE = {"out", "resume", "device", "threads", "checkpoint_minutes", "checkpoint_updates"}
 
 
 def train_command() -> Callable[..., None]:
@@ -263,6 +264,7 @@ def train(
         int | None, typer.Option(min=1, help="Updates between two checkpoints.", show_default="by time alone")
     ] = None,
     device: Device = "",
+    threads: Threads = None,
     **settings: Any,  # of the model: their types are those of its factory
 ) -> None:
     """Carry out the command."""
@@ -272,7 +274,7 @@ def train(
         corpus=corpus, source=source, target=target, data=data, languages=languages, skip_malformed=skip_malformed,
         reverse=reverse, pairs=pairs, limit=limit, held_out=held_out, seed=seed,
     )  # fmt: skip
-    use(device)
+    use(device, threads)
     if tokens not in TOKENS:
         raise ValueError(f"--tokens is one of {', '.join(TOKENS)}, not {tokens!r}")
     spec = spec_of(model)
@@ -300,7 +302,7 @@ def train(
             raise ValueError(f"--min-freq {min_freq} leaves no word in a vocabulary: give a smaller number")
         counts = ", ".join(f"{len(part):,} {name}" for name, part in zip(split._fields, split, strict=True))
         sizes = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
-        typer.echo(f"{chosen.name}: pairs {counts}; {sizes}; on {translator.device}")
+        typer.echo(f"{chosen.name}: pairs {counts}; {sizes}; on {where(translator)}")
         translator.config |= {"data": description, **options, **rate}
         history = _fit(translator, split, out, checkpoints, {**options, "schedule": factor})
         translator.config["epochs"] = history.epochs
