@@ -92,15 +92,16 @@ def test_training_search_and_evaluation_use_it(monkeypatch):
 
 
 def test_training_that_fails_gives_the_number_back(monkeypatch):
-    """The fixture looks."""
+    """Also while the error, and with it the frame of `fit`, is still there."""
     monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
     translator = Translator.untrained("bahdanau", SPLIT, ("en", "fr"), embed_size=4, num_hiddens=4)
 
     def hook(model: nn.Module, history: History):
         raise KeyError
 
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError) as failure:
         translator.fit(SPLIT, epochs=1, lr=0.01, progress=False, after_epoch=[hook])
+    assert torch.get_num_threads() == 3 and failure.tb is not None
 
 
 @pytest.mark.parametrize(("more", "said"), [([], "on cpu, 1 thread"), (["--threads", "2"], "on cpu, 2 threads")])

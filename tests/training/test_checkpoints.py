@@ -107,7 +107,7 @@ def test_who_asks_it_to_stop_after_the_last_update_of_an_epoch_is_heard_after_th
 
     with pytest.raises(Stopped):
         train(checkpoints, after_epoch=[ask])
-    assert seen == [1, 2]
+    assert seen == [1, 2] and checkpoints.files[-1].stem == f"checkpoint-{2 * UPDATES:010}", "not one update more"
     same(train(Checkpoints(tmp_path)), train())
 
 
