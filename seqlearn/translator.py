@@ -26,6 +26,7 @@ from .nn.masking import causal_mask
 from .nn.recording import attention_layers
 from .pairs import Link, Pair
 from .saving import read_translator, write_translator
+from .threads import fitting_threads
 from .training.history import History
 from .training.loop import fit, mean_loss
 
@@ -246,22 +247,23 @@ class Translator:
         ids = [self.source.encode(sentence) for sentence in sentences]
         pad_id, vocab = self.source.vocab.pad, self.target.vocab
         forbidden = (vocab.pad, vocab.bos)
-        if beam == 1 and n_best is None:
-            return in_batches(
-                lambda source, lens: greedy_search(
+        with fitting_threads(self.model):
+            if beam == 1 and n_best is None:
+                return in_batches(
+                    lambda source, lens: greedy_search(
+                        self.model, source.to(self.device), lens,
+                        bos=vocab.bos, eos=vocab.eos, forbidden=forbidden, max_length=max_length,
+                    ),
+                    ids, pad_id, batch_size, progress,
+                )  # fmt: skip
+            best = in_batches(
+                lambda source, lens: beam_search(
                     self.model, source.to(self.device), lens,
                     bos=vocab.bos, eos=vocab.eos, forbidden=forbidden, max_length=max_length,
+                    width=beam, n_best=1 if n_best is None else n_best, length_penalty=length_penalty or gnmt(),
                 ),
                 ids, pad_id, batch_size, progress,
             )  # fmt: skip
-        best = in_batches(
-            lambda source, lens: beam_search(
-                self.model, source.to(self.device), lens,
-                bos=vocab.bos, eos=vocab.eos, forbidden=forbidden, max_length=max_length,
-                width=beam, n_best=1 if n_best is None else n_best, length_penalty=length_penalty or gnmt(),
-            ),
-            ids, pad_id, batch_size, progress,
-        )  # fmt: skip
         if not all(best):
             raise ValueError("The model gives NaN or infinity: the search has found no translation.")
         return best if n_best is not None else [hypotheses[0] for hypotheses in best]
@@ -418,7 +420,8 @@ class Translator:
         if translations is None:
             translations = self.translate([pair.source for pair in pairs], batch_size)
         references = [normalize(pair.target, self.target.tokenizer.language) for pair in pairs]
-        loss = mean_loss(self.model, Batches(pairs, self.source, self.target, batch_size), self.device)
+        with fitting_threads(self.model):
+            loss = mean_loss(self.model, Batches(pairs, self.source, self.target, batch_size), self.device)
         tokens = [self.target.tokenizer.tokenize(text) for text in references]
         exact = [self.target.tokenizer.tokenize(text) for text in translations]
         compared = references if lowercase else [pair.target for pair in pairs]

@@ -335,7 +335,9 @@ def test_scores_are_those_of_the_translator(folder, translator, beam):
     if beam == 1:
         assert translator.evaluate(test) == expected
     printed = run(app, ["evaluate", str(folder), "--beam", str(beam)]).stdout
-    assert printed.startswith(f"pairs.tsv: {len(test)} held-out pairs" + ("; beam 3" if beam == 3 else "") + "\n")
+    assert printed.startswith(
+        f"pairs.tsv: {len(test)} held-out pairs" + ("; beam 3" if beam == 3 else "") + "; on cpu, 1 thread\n"
+    )
     assert str(expected.bleu.signature) in printed and str(expected.chrf.signature) in printed
 
 
@@ -462,4 +464,4 @@ def test_help_is_grouped(command, headings):
     panels = dict(re.findall(r"^╭─ (.+?) ─+╮\n(.*?)^╰", output, re.M | re.S))
     assert {*headings, "Options"} == panels.keys() - {"Arguments"}
     assert all("--" in panel for name, panel in panels.items() if name != "Arguments")
-    assert set(re.findall(r"^│ [* ]*(--[a-z-]+)", panels["Options"], re.M)) <= {"--device", "--help"}
+    assert set(re.findall(r"^│ [* ]*(--[a-z-]+)", panels["Options"], re.M)) <= {"--device", "--threads", "--help"}

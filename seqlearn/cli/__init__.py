@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,8 @@ from .errors import DEBUG, sentence_for_errors
 from .use import evaluate, gallery, translate, view
 
 __all__ = ["app"]
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # a thread that waits sleeps; read when PyTorch is imported
 
 ABOUT = "Train a translator, translate with it, score it, look inside."
 TRAIN = "Train a translator and write it to a folder. The test part of the corpus is kept for `seqlearn evaluate`."

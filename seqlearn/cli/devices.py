@@ -1,23 +1,45 @@
-"""The option --device, which all commands have."""
+"""The options --device and --threads, which all commands have that compute."""
 
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from ..translator import Translator
 
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 or mps.", show_default="the best there is")]
 
 
-def use(device: str) -> None:
-    """Use this device from now on; an empty name leaves the choice to `seqlearn.devices.best_device`.
+Threads = Annotated[
+    int | None,
+    typer.Option(min=1, max=1024, help="Threads on the CPU.", show_default="1 for a small model, else all cores"),
+]
+
+
+def use(device: str, threads: int | None = None) -> None:
+    """Use this device and this many threads from now on.
+
+    An empty name leaves the choice to `seqlearn.devices.best_device`, None leaves it to `seqlearn.threads.threads_for`.
 
     Raises:
         ValueError: this machine has no such device.
     """
     from ..devices import best_device
 
+    if threads is not None:
+        os.environ["SEQLEARN_THREADS"] = str(threads)
     if device:
         os.environ["SEQLEARN_DEVICE"] = device
     best_device()  # an unknown name raises here, before any work
+
+
+def where(translator: Translator) -> str:
+    """The device that a translator computes on; if this is the CPU, with the number of threads."""
+    from ..threads import threads_for
+
+    threads = threads_for(translator.model)
+    on_cpu = translator.device.type == "cpu"
+    return f"{translator.device}, {threads} thread{'s' * (threads > 1)}" if on_cpu else str(translator.device)

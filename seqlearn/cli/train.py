@@ -25,7 +25,7 @@ from ..training.processes import join
 from ..training.schedules import SCHEDULES, make_schedule
 from ..translator import Translator
 from .corpora import corpus_and_split, describe, with_checksums
-from .devices import Device, use
+from .devices import Device, Threads, use, where
 from .errors import sentence_for_errors
 from .output import CHECKPOINTS, CURVE, LOG, claimed, silence
 from .signals import NAMES, stopping
@@ -39,7 +39,8 @@ PANELS = {  # the other headings, and the options under each
     "Tokens": "tokens vocab_size shared_vocab max_length min_freq",
     "Training": "epochs patience average lr schedule warmup label_smoothing batch_size accumulate precision seed",
 }
-FREE = {"out", "resume", "device", "checkpoint_minutes", "checkpoint_updates"}  # may change when training goes on
+# These may change when training goes on.
+FREE = {"out", "resume", "device", "threads", "checkpoint_minutes", "checkpoint_updates"}
 
 
 def train_command() -> Callable[..., None]:
@@ -319,6 +320,7 @@ def train(
         int | None, typer.Option(min=1, help="Updates between two checkpoints.", show_default="by time alone")
     ] = None,
     device: Device = "",
+    threads: Threads = None,
     **settings: Any,  # of the model: their types are those of its factory
 ) -> None:
     """Carry out the command. Of several processes the first one alone writes and speaks."""
@@ -329,7 +331,7 @@ def train(
         reverse=reverse, pairs=pairs, limit=limit, held_out=held_out, seed=seed,
         valid=(valid, valid_source, valid_target), test=(test, test_source, test_target),
     )  # fmt: skip
-    use(device)
+    use(device, threads)
     if tokens not in TOKENS:
         raise ValueError(f"--tokens is one of {', '.join(TOKENS)}, not {tokens!r}")
     spec = spec_of(model)
@@ -366,7 +368,7 @@ def train(
         sizes = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
         sizes = f"{len(translator.source.vocab):,} tokens for both sides" if shared_vocab else sizes
         several = f" in {processes.count} processes" if processes.count > 1 else ""
-        typer.echo(f"{chosen.name}: pairs {counts}; {sizes}; on {translator.device}{several}")
+        typer.echo(f"{chosen.name}: pairs {counts}; {sizes}; on {where(translator)}{several}")
         translator.config |= {"data": description, **options, **rate}
         history = _fit(translator, split, out, checkpoints, {**options, "schedule": factor})
         if not processes.first:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .devices import Device, use
+from .devices import Device, Threads, use, where
 from .errors import sentence_for_errors
 from .search import MAX_SOURCE, BatchSize, Beam, MaxLength, MaxSource, Penalty, search_options
 
@@ -72,6 +72,7 @@ def translate(
         ),
     ] = False,
     device: Device = "",
+    threads: Threads = None,
 ) -> None:
     """Translate a sentence, or line by line.
 
@@ -89,7 +90,7 @@ def translate(
         source, typed = lines.lines_of(file), file is None and sys.stdin.isatty()
     else:
         source, typed = lines.one_line(text), False
-    translator = _load(folder, device)
+    translator = _load(folder, device, threads)
     if alignments:
         translator.check_attention()
     columns = lines.Columns(n_best, scores, alignments, show_tokens)
@@ -135,6 +136,7 @@ def evaluate(
         bool, typer.Option("--json", help="Print the scores as one JSON object.", rich_help_panel=OUTPUT)
     ] = False,
     device: Device = "",
+    threads: Threads = None,
 ) -> None:
     """Score a translator on the test part of its corpus, which training never saw, or on files of yours.
 
@@ -146,11 +148,11 @@ def evaluate(
 
     scoring.check_files(source, target, tsv, hypotheses)
     options = search_options(beam, length_penalty, max_length)
-    translator = _load(folder, device)
+    translator = _load(folder, device, threads)
     chosen = scoring.to_score(translator, folder, source, target, tsv)
     scoring.check_lengths(translator, chosen, max_source)
-    said = f"{chosen.name}: {len(chosen.pairs):,} {chosen.what}"
-    typer.echo(said + (f"; beam {beam}" if beam > 1 else ""), err=json)
+    said = f"{chosen.name}: {len(chosen.pairs):,} {chosen.what}" + (f"; beam {beam}" if beam > 1 else "")
+    typer.echo(f"{said}; on {where(translator)}", err=json)
     translations = translator.translate([pair.source for pair in chosen.pairs], batch_size, **options)
     if hypotheses:
         scoring.write_lines(hypotheses, translations)
@@ -188,8 +190,8 @@ def gallery(out: Out = Path("gallery.html")) -> None:
     typer.echo(f"written to {out}")
 
 
-def _load(folder: Path, device: str) -> Translator:
+def _load(folder: Path, device: str, threads: int | None = None) -> Translator:
     from ..translator import Translator
 
-    use(device)
+    use(device, threads)
     return Translator.load(folder)

@@ -8,6 +8,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 
@@ -18,6 +19,7 @@ from tqdm.auto import tqdm
 
 from ..data.batches import Batch, Batches
 from ..devices import best_device
+from ..threads import fitting_threads
 from .averaging import copied, mean_of, using_weights
 from .checkpoints import Checkpoints, Progress, Stopped
 from .curriculum import Curriculum
@@ -83,9 +85,9 @@ def fit(
 ) -> History:
     """Train with Adam, and leave the model with the weights of its best epoch on the validation data.
 
-    The model is moved to `best_device()`. Ctrl-C (or the stop button of a notebook) ends training early and keeps the
-    best weights so far. Under torchrun or `accelerate launch`, all processes train the model together; see
-    `seqlearn.training.processes`.
+    The model is moved to `best_device()`. On the CPU, `threads_for(model)` threads compute. Ctrl-C (or the stop button
+    of a notebook) ends training early and keeps the best weights so far. Under torchrun or `accelerate launch`, all
+    processes train the model together; see `seqlearn.training.processes`.
 
     Args:
         train, valid: batches. `valid` is used only to choose the best epoch.
@@ -143,6 +145,8 @@ def fit(
         if stop and may_stop:
             raise Stopped
 
+    threads = ExitStack()
+    threads.enter_context(fitting_threads(model))
     bar = _progress_bar(epochs * updates, progress and processes.first, run.epoch * updates + len(run.losses))
     try:
         keep(run.epoch * updates + len(run.losses))
@@ -164,6 +168,7 @@ def fit(
         history.interrupted = True
     finally:  # after an error, too: what the model had learned before is not lost
         bar.close()
+        threads.close()
         if run.best is not None:
             model.load_state_dict(run.best)
     return history

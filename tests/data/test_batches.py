@@ -175,3 +175,23 @@ def test_where_the_next_target_length_begins_the_sources_are_alike():
     batches = Batches(pairs, language, language, 6)  # 9 sources for each target: borders fall within batches
     spreads = [int(batch.source_lens.max() - batch.source_lens.min()) for batch in batches]
     assert max(spreads) <= 5, spreads
+
+
+def test_the_fingerprint_is_that_of_ids_and_order():
+    """Whatever a training depends on changes it, and nothing else does."""
+    _, pairs, source, target = make(30)
+
+    def fingerprint(pairs=pairs, languages=(source, target), batch_size=8, seed=0, **options):
+        return Batches(pairs, *languages, batch_size, seed, **options).fingerprint()
+
+    other_source = [Pair(pairs[1].source, pairs[0].target), *pairs[1:]]
+    other_target = [Pair(pairs[0].source, pairs[1].target), *pairs[1:]]
+    moved = [pairs[1], pairs[0], *pairs[2:]]
+    kinds = [{"batching": name} for name in BATCHINGS if name != "bucketed"]
+    changes = [
+        {}, {"pairs": other_source}, {"pairs": other_target}, {"pairs": moved}, {"pairs": pairs[:-1]},
+        {"batch_size": 7}, {"seed": 1}, *kinds, {"batching": "fixed", "steps": 9}, {"max_length": 4},
+    ]  # fmt: skip
+    prints = [fingerprint(**change) for change in changes]
+    assert len(set(prints)) == len(changes)
+    assert fingerprint() == prints[0] == fingerprint(max_length=100)

@@ -117,6 +117,35 @@ def test_who_asks_it_to_stop_gets_a_checkpoint(whole, tmp_path):
     same(train(Checkpoints(tmp_path), kind), expected)
 
 
+def test_who_asks_it_to_stop_after_the_last_update_of_an_epoch_is_heard_after_the_hooks(tmp_path):
+    checkpoints, seen = Checkpoints(tmp_path), []
+
+    def ask(model, history):
+        seen.append(history.epochs)
+        checkpoints.stop = history.epochs == 2
+
+    with pytest.raises(Stopped):
+        train(checkpoints, after_epoch=[ask])
+    assert seen == [1, 2] and checkpoints.files[-1].stem == f"checkpoint-{2 * UPDATES:010}", "not one update more"
+    same(train(Checkpoints(tmp_path)), train())
+
+
+def test_the_best_epoch_may_be_one_before_the_death(tmp_path, monkeypatch):
+    """The validation losses are 1, 2 and 3, so the weights of epoch 1 are the best."""
+    losses, first = iter([1.0, 2.0, 3.0]), {}
+    monkeypatch.setattr(loop, "mean_loss", lambda *args: next(losses))
+
+    def keep(model, history):
+        for name, weight in model.state_dict().items():
+            first.setdefault(name, weight.clone())
+
+    with pytest.raises(Killed):
+        train(Checkpoints(tmp_path), after_epoch=[keep], dies_after=2 * UPDATES)
+    weights, history, _ = train(Checkpoints(tmp_path))
+    assert history.valid_losses == [1.0, 2.0, 3.0]
+    assert first and all(torch.equal(weights[name], first[name]) for name in first)
+
+
 def test_a_curriculum_goes_on_too(tmp_path):
     def lessons():
         return Curriculum(PAIRS, LANGUAGE, LANGUAGE, [Stage(1, longest=2), Stage(2)], batch_size=7)
@@ -187,8 +216,21 @@ def test_what_a_kill_left_half_written_is_removed(tmp_path):
     assert not half.exists() and (tmp_path / "notes.new").exists()
 
 
-def test_after_some_minutes_a_checkpoint_is_written(tmp_path, monkeypatch):
-    """Each update takes a minute by this clock, and each checkpoint half a minute, which does not count."""
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"every_minutes": 2.5}, [0, 3, 6, 7, 10, 13, 14]),
+        ({"every_updates": 2}, [0, 2, 4, 6, 7, 8, 10, 12, 14, 14]),
+        ({}, [0, 7, 14]),
+    ],
+)
+def test_a_checkpoint_is_written_after_some_minutes_or_updates_and_each_epoch_of_7(
+    tmp_path, monkeypatch, options, expected
+):
+    """Each update takes a minute by this clock, and each checkpoint half a minute, which does not count.
+
+    After update 14 one is written before the validation, and one after it.
+    """
     now, written, update, write = [0.0], [], loop.update, Checkpoints.write
 
     def slow_update(*args):
@@ -203,8 +245,8 @@ def test_after_some_minutes_a_checkpoint_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     monkeypatch.setattr(loop, "update", slow_update)
     monkeypatch.setattr(Checkpoints, "write", slow_write)
-    train(Checkpoints(tmp_path, every_minutes=2.5), epochs=2, accumulate=1)
-    assert written == [0, 3, 6, 7, 10, 13, 14], "after every third update, and at the end of an epoch of 7"
+    train(Checkpoints(tmp_path, **options), epochs=2, accumulate=1)
+    assert written == expected
 
 
 def test_a_loss_that_is_no_number_is_met_at_its_update_and_the_checkpoint_is_whole(tmp_path):

@@ -97,3 +97,10 @@ def test_bad_stages_are_said():
         curriculum([Stage(1, 0), Stage(1)])
     with pytest.raises(ValueError, match="has 4 epochs; there is no epoch 5"):
         curriculum().epoch(4)
+
+
+def test_the_fingerprint_is_that_of_stages_batches_and_order():
+    swapped, longer = [STAGES[0], STAGES[2], STAGES[1]], [STAGES[0], Stage(3, 3, 0.5), STAGES[2]]
+    changes = [{}, {"stages": swapped}, {"stages": longer}, {"stages": STAGES[:2]}, {"seed": 1}, {"size": 9}]
+    prints = [curriculum(**change).fingerprint() for change in changes]
+    assert len(set(prints)) == len(changes) and curriculum().fingerprint() == prints[0]

@@ -1,10 +1,15 @@
 """Weights to a file and back."""
 
+import os
+
 import pytest
 import torch
 from torch import nn
 
+from seqlearn.training import storage
 from seqlearn.training.storage import load_weights, save_weights
+
+posix = pytest.mark.skipif(os.name == "nt", reason="files of Unix")
 
 
 def test_round_trip(tmp_path):
@@ -47,6 +52,42 @@ def test_a_crash_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
         save_weights(nn.Linear(3, 2), tmp_path / "model.safetensors")
     assert (tmp_path / "model.safetensors").read_bytes() == before
     assert len(list(tmp_path.iterdir())) == 1, "something half-written was left behind"
+
+
+@posix
+def test_who_reads_the_old_file_goes_on_reading_it(tmp_path):
+    """The new file takes its name, and writes nothing into it."""
+    path = tmp_path / "model.safetensors"
+    save_weights(nn.Linear(3, 2), path)
+    before = path.read_bytes()
+    with path.open("rb") as reader:
+        save_weights(nn.Linear(3, 2), path)
+        assert reader.read() == before != path.read_bytes()
+
+
+def test_two_writers_have_a_file_each(tmp_path, monkeypatch):
+    written, save = [], storage.save_file
+    monkeypatch.setattr(storage, "save_file", lambda tensors, file, texts: written.append(file) or save(tensors, file))
+    for _ in range(2):
+        save_weights(nn.Linear(3, 2), tmp_path / "model.safetensors")
+    assert len(set(written)) == 2
+
+
+@posix
+def test_the_content_is_on_the_disk_before_the_name_is(tmp_path, monkeypatch):
+    """And the name before `write_file` ends: a machine that loses its power has one of both files."""
+    done, sync, replace = [], os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda file: done.append(os.fstat(file).st_ino) or sync(file))
+    monkeypatch.setattr(os, "replace", lambda *names: done.append("renamed") or replace(*names))
+    save_weights(nn.Linear(3, 2), tmp_path / "model.safetensors")
+    assert done == [(tmp_path / "model.safetensors").stat().st_ino, "renamed", tmp_path.stat().st_ino]
+
+
+@posix
+def test_others_may_read_it_as_they_may_read_any_new_file(tmp_path):
+    save_weights(nn.Linear(3, 2), tmp_path / "model.safetensors")
+    (tmp_path / "other").touch()
+    assert (tmp_path / "model.safetensors").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
 def test_damaged_missing_and_foreign_files_are_named(tmp_path):
