@@ -141,18 +141,26 @@ class Translator:
         return cls.new(name, source, target, **settings)
 
     def fit(
-        self, split: Split, *, batch_size: int = 64, seed: int = 0, max_length: int | None = 256, **options
+        self,
+        split: Split,
+        *,
+        batch_size: int = 64,
+        seed: int = 0,
+        max_length: int | None = 256,
+        cache: str | Path | None = None,
+        **options,
     ) -> History:
         """Train on `split.train`, and choose the best epoch by `split.valid`. `split.test` is not used.
 
         Args:
             max_length: pairs with more tokens on either side are left out, with a warning that counts them: one long
                 pair makes its whole batch wide. None: keep all pairs.
+            cache: a folder for the ids of a corpus that does not fit in memory, see `Batches`.
             options: of `seqlearn.training.loop.fit`; `epochs` and `lr` among them.
         """
         languages = self.source, self.target
-        train = Batches(split.train, *languages, batch_size, seed, max_length=max_length)
-        valid = Batches(split.valid, *languages, batch_size, max_length=max_length)
+        train = Batches(split.train, *languages, batch_size, seed, max_length=max_length, cache=cache)
+        valid = Batches(split.valid, *languages, batch_size, max_length=max_length, cache=cache)
         if left_out := train.left_out + valid.left_out:
             total = len(split.train) + len(split.valid)
             warnings.warn(

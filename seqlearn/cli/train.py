@@ -14,7 +14,9 @@ from typing import Annotated, Any, get_args
 import typer
 from tqdm import tqdm
 
+from ..data.cache import LARGE, cached
 from ..data.corpus import Split
+from ..data.download import cache_folder
 from ..data.text import SPECIALS, TOKENS
 from ..models import MODELS, ModelSpec, Setting, Value, spec_of
 from ..training.checkpoints import Checkpoints, Stopped
@@ -30,12 +32,19 @@ from .signals import NAMES, stopping
 MODEL_OPTIONS = "Options of the models"  # the heading in the help
 PANELS = {  # the other headings, and the options under each
     "Output": "out resume checkpoint_minutes checkpoint_updates",
-    "Data": "corpus source target languages data skip_malformed reverse pairs limit held_out",
+    "Data": "corpus source target languages data skip_malformed reverse pairs limit held_out cache",
     MODEL_OPTIONS: "model",
     "Tokens": "tokens vocab_size max_length min_freq",
     "Training": "epochs lr schedule warmup label_smoothing batch_size accumulate precision seed",
 }
-FREE = {"out", "resume", "device", "checkpoint_minutes", "checkpoint_updates"}  # may change when training goes on
+FREE = {
+    "out",
+    "resume",
+    "device",
+    "cache",
+    "checkpoint_minutes",
+    "checkpoint_updates",
+}  # may change when training goes on
 
 
 def train_command() -> Callable[..., None]:
@@ -230,6 +239,13 @@ def train(
     held_out: Annotated[
         float, typer.Option(help="The share of source sentences for each of valid and test.", show_default="1/30")
     ] = 1 / 30,
+    cache: Annotated[
+        str,
+        typer.Option(
+            help="A folder for the ids of a large corpus, which is not held in memory.",
+            show_default=f"from {LARGE:,} pairs on, $SEQLEARN_CACHE or the system's cache folder",
+        ),
+    ] = "",
     model: Annotated[
         str, typer.Option(help="; ".join(f"{name}: {spec.help}" for name, spec in MODELS.items()) + ".")
     ] = "bahdanau",
@@ -300,13 +316,28 @@ def train(
         sizes = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
         typer.echo(f"{chosen.name}: pairs {counts}; {sizes}; on {translator.device}")
         translator.config |= {"data": description, **options, **rate}
-        history = _fit(translator, split, out, checkpoints, {**options, "schedule": factor})
+        ids = _written_ids(translator, split, cache, max_length)
+        history = _fit(translator, split, out, checkpoints, {**options, "schedule": factor, "cache": ids})
         translator.config["epochs"] = history.epochs
         translator.save(out)
         _keep_records(None, history, out)  # once more: a crash may have come before those of the last epoch
         shutil.rmtree(out / CHECKPOINTS)
     speed = sum(history.tokens) / max(sum(history.seconds), 1e-9)
     typer.echo(f"{speed:,.0f} tokens/s; best epoch {history.best_epoch + 1}; written to {out}")
+
+
+def _written_ids(translator: Translator, split: Split, cache: str, max_length: int) -> Path | None:
+    """The folder of the cache, with the ids of this training in it; None: the ids fit in memory.
+
+    They are written here, where Ctrl-C still ends the program at once: training would first finish its update.
+    """
+    if not cache and len(split.train) < LARGE:
+        return None
+    folder = Path(cache) if cache else cache_folder() / "ids"
+    typer.echo(f"the ids are in {folder}, not in memory")
+    for pairs in (split.train, split.valid):
+        cached(folder, pairs, translator.source, translator.target, max_length)
+    return folder
 
 
 def _fit(translator: Translator, split: Split, out: Path, checkpoints: Checkpoints, options: Options) -> History:
