@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ KINDS = ("cross", "encoder", "causal")  # of attention between tokens
 FORMAT = 2
 MOST_WEIGHTS = 1 << 22  # of one head in a batch: 16 MB
 MODEL = "model.safetensors"  # the file in the folder of a translator
+BPE_LINES = 1_000_000  # that pieces are learned from: the memory grows with the different words, 0.5 KB each
 
 
 @dataclass(frozen=True)
@@ -132,11 +134,15 @@ class Translator:
             name, settings: see `new`.
             languages: codes of both sides, such as ("en", "fr").
             min_freq: rarer words become <unk> (tokens "word").
-            tokens: "word" or "bpe".
+            tokens: "word" or "bpe". Pieces are learned from a million lines at most: of a larger corpus from every
+                second, third, ... line. A character that is in none of them becomes <unk>.
             vocab_size: the most tokens of each side (tokens "bpe").
         """
-        source = Language.learn(languages[0], (pair.source for pair in split.train), min_freq, tokens, vocab_size)
-        target = Language.learn(languages[1], (pair.target for pair in split.train), min_freq, tokens, vocab_size)
+        train = split.train
+        step = math.ceil(len(train) / BPE_LINES) if tokens == "bpe" and len(train) else 1
+        chosen = range(0, len(train), step)
+        source = Language.learn(languages[0], (train[index].source for index in chosen), min_freq, tokens, vocab_size)
+        target = Language.learn(languages[1], (train[index].target for index in chosen), min_freq, tokens, vocab_size)
         torch.manual_seed(seed)
         return cls.new(name, source, target, **settings)
 

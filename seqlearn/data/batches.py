@@ -114,6 +114,7 @@ class Batches:
             self.sources, self.targets = Sentences(), Sentences()
             self.left_out = encode(pairs, source, target, max_length, self.sources, self.targets)
         else:
+            pairs = pairs if isinstance(pairs, Sequence) else list(pairs)  # they are read twice
             self.sources, self.targets, self.left_out = cached(cache, pairs, source, target, max_length)
         self._widths: tuple[int | None, int | None] = (None, None)  # of source and target; None: the longest in a batch
         if batching == "fixed":
