@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from .training.loop import fit, mean_loss
 
 KINDS = ("cross", "encoder", "causal")  # of attention between tokens
 MOST_WEIGHTS = 1 << 22  # of one head in a batch: 16 MB
+BPE_LINES = 1_000_000  # that pieces are learned from: the memory grows with the different words, 0.5 KB each
 
 
 @dataclass(frozen=True)
@@ -132,11 +134,15 @@ class Translator:
             name, settings: see `new`.
             languages: codes of both sides, such as ("en", "fr").
             min_freq: rarer words become <unk> (tokens "word").
-            tokens: "word" or "bpe".
+            tokens: "word" or "bpe". Pieces are learned from a million lines at most: of a larger corpus from every
+                second, third, ... line. A character that is in none of them becomes <unk>.
             vocab_size: the most tokens of each side, or of both together (tokens "bpe").
             shared_vocab: one vocabulary for both sides (tokens "bpe").
         """
-        sources, targets = (pair.source for pair in split.train), (pair.target for pair in split.train)
+        train = split.train
+        step = math.ceil(len(train) / BPE_LINES) if tokens == "bpe" and len(train) else 1
+        chosen = range(0, len(train), step)
+        sources, targets = (train[index].source for index in chosen), (train[index].target for index in chosen)
         if shared_vocab:
             if tokens != "bpe":
                 raise ValueError(f'a shared vocabulary is one of tokens "bpe", not {tokens!r}')
@@ -148,18 +154,26 @@ class Translator:
         return cls.new(name, source, target, **settings)
 
     def fit(
-        self, split: Split, *, batch_size: int = 64, seed: int = 0, max_length: int | None = 256, **options
+        self,
+        split: Split,
+        *,
+        batch_size: int = 64,
+        seed: int = 0,
+        max_length: int | None = 256,
+        cache: str | Path | None = None,
+        **options,
     ) -> History:
         """Train on `split.train`, and choose the best epoch by `split.valid`. `split.test` is not used.
 
         Args:
             max_length: pairs with more tokens on either side are left out, with a warning that counts them: one long
                 pair makes its whole batch wide. None: keep all pairs.
+            cache: a folder for the ids of a corpus that does not fit in memory, see `Batches`.
             options: of `seqlearn.training.loop.fit`; `epochs` and `lr` among them.
         """
         languages = self.source, self.target
-        train = Batches(split.train, *languages, batch_size, seed, max_length=max_length)
-        valid = Batches(split.valid, *languages, batch_size, max_length=max_length)
+        train = Batches(split.train, *languages, batch_size, seed, max_length=max_length, cache=cache)
+        valid = Batches(split.valid, *languages, batch_size, max_length=max_length, cache=cache)
         if left_out := train.left_out + valid.left_out:
             total = len(split.train) + len(split.valid)
             warnings.warn(

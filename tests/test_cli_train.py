@@ -361,3 +361,29 @@ def test_an_option_without_effect_is_refused(pairs, tmp_path, more, message):
     result = run(*options(pairs, tmp_path / "model", *more))
     assert result.exit_code == 1 and message in " ".join(result.stderr.split()), result.output
     assert not (tmp_path / "model").exists()
+
+
+def test_the_cache_changes_no_weight_and_may_be_another_one_on_resume(pairs, whole, tmp_path, monkeypatch):
+    cache, other, out = tmp_path / "cache", tmp_path / "other", tmp_path / "model"
+    dies(monkeypatch, 20, RuntimeError("the power is off"))
+    assert run(*options(pairs, out, "--cache", cache)).exit_code == 1
+    monkeypatch.undo()
+    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    assert len([path for path in cache.iterdir() if path.is_dir()]) == 2  # train and valid
+    result = run("train", "--resume", out, "--cache", other)
+    assert result.exit_code == 0 and f"the ids are in {other}, not in memory" in result.output
+    assert_same(out, whole)
+
+
+def test_a_large_corpus_is_cached_without_being_asked(pairs, whole, tmp_path, monkeypatch):
+    monkeypatch.setenv("SEQLEARN_CACHE", str(tmp_path / "here"))
+    monkeypatch.setattr("seqlearn.cli.train.LARGE", 40)
+    monkeypatch.setattr("seqlearn.data.batches.encode", None)  # nothing may be encoded into memory
+    out = tmp_path / "model"
+    assert run(*options(pairs, out)).exit_code == 0 and len(list((tmp_path / "here" / "ids").glob("*/about.json"))) == 2
+    assert_same(out, whole)
+    monkeypatch.undo()
+    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    monkeypatch.setattr("seqlearn.cli.train.LARGE", 61)
+    monkeypatch.setenv("SEQLEARN_CACHE", str(tmp_path / "elsewhere"))
+    assert run(*options(pairs, tmp_path / "other")).exit_code == 0 and not (tmp_path / "elsewhere").exists()

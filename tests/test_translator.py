@@ -10,6 +10,7 @@ import safetensors.torch
 import torch
 
 from seqlearn.data.corpus import Split, builtin
+from seqlearn.data.text import Language
 from seqlearn.nn.recording import record_attention
 from seqlearn.pairs import Pair
 from seqlearn.saving import MODEL
@@ -319,3 +320,15 @@ def test_a_file_replaced_during_a_load_is_not_mixed(translator, tmp_path, monkey
     assert "who" not in loaded.config and (loaded.model.decoder.dense.weight != 0).any()
     monkeypatch.undo()
     assert Translator.load(tmp_path, "cpu").config["who"] == "other"
+
+
+def test_pieces_of_a_large_corpus_are_learned_from_lines_of_all_its_parts(monkeypatch):
+    pairs = builtin(100).pairs
+    split = Split(pairs, [], [])
+    monkeypatch.setattr("seqlearn.translator.BPE_LINES", 40)
+    source = Translator.untrained("bahdanau", split, ("en", "fr"), tokens="bpe", vocab_size=60).source
+    some = Language.learn("en", [pair.source for pair in pairs[::3]], tokens="bpe", size=60)  # 34 lines
+    every = Language.learn("en", [pair.source for pair in pairs], tokens="bpe", size=60)
+    assert source.to_json() == some.to_json() != every.to_json()
+    words = Translator.untrained("bahdanau", split, ("en", "fr")).source
+    assert words.to_json() == Language.learn("en", [pair.source for pair in pairs]).to_json()

@@ -15,7 +15,9 @@ from typing import Annotated, Any, get_args
 import typer
 from tqdm import tqdm
 
+from ..data.cache import LARGE, cached
 from ..data.corpus import Split
+from ..data.download import cache_folder
 from ..data.text import SPECIALS, TOKENS
 from ..models import MODELS, ModelSpec, Setting, Value, spec_of
 from ..saving import MODEL
@@ -33,14 +35,14 @@ from .signals import NAMES, stopping
 MODEL_OPTIONS = "Options of the models"  # the heading in the help
 PANELS = {  # the other headings, and the options under each
     "Output": "out resume checkpoint_minutes checkpoint_updates",
-    "Data": "corpus source target languages data skip_malformed reverse pairs limit",
+    "Data": "corpus source target languages data skip_malformed reverse pairs limit cache",
     "Held-out data": "held_out valid valid_source valid_target test test_source test_target",
     MODEL_OPTIONS: "model",
     "Tokens": "tokens vocab_size shared_vocab max_length min_freq",
     "Training": "epochs patience average lr schedule warmup label_smoothing batch_size accumulate precision seed",
 }
 # These may change when training goes on.
-FREE = {"out", "resume", "device", "threads", "checkpoint_minutes", "checkpoint_updates"}
+FREE = {"out", "resume", "device", "threads", "cache", "checkpoint_minutes", "checkpoint_updates"}
 
 
 def train_command() -> Callable[..., None]:
@@ -266,6 +268,13 @@ def train(
         str, typer.Option(help="Instead of --test: a file with one source sentence a line (with --test-target).")
     ] = "",
     test_target: Annotated[str, typer.Option(help="A file with one target sentence a line (with --test-source).")] = "",
+    cache: Annotated[
+        str,
+        typer.Option(
+            help="A folder for the ids of a large corpus, which is not held in memory.",
+            show_default=f"from {LARGE:,} pairs on, $SEQLEARN_CACHE or the system's cache folder",
+        ),
+    ] = "",
     model: Annotated[
         str, typer.Option(help="; ".join(f"{name}: {spec.help}" for name, spec in MODELS.items()) + ".")
     ] = "bahdanau",
@@ -370,7 +379,8 @@ def train(
         several = f" in {processes.count} processes" if processes.count > 1 else ""
         typer.echo(f"{chosen.name}: pairs {counts}; {sizes}; on {where(translator)}{several}")
         translator.config |= {"data": description, **options, **rate}
-        history = _fit(translator, split, out, checkpoints, {**options, "schedule": factor})
+        ids = _written_ids(translator, split, cache, max_length)
+        history = _fit(translator, split, out, checkpoints, {**options, "schedule": factor, "cache": ids})
         if not processes.first:
             return
         translator.config["epochs"] = history.epochs
@@ -382,6 +392,20 @@ def train(
         typer.echo(f"ended early, after epoch {history.epochs} of {epochs}: {said}")
     speed = sum(history.tokens) / max(sum(history.seconds), 1e-9)
     typer.echo(f"{speed:,.0f} tokens/s; best epoch {history.best_epoch + 1}; written to {out}")
+
+
+def _written_ids(translator: Translator, split: Split, cache: str, max_length: int) -> Path | None:
+    """The folder of the cache, with the ids of this training in it; None: the ids fit in memory.
+
+    They are written here, where Ctrl-C still ends the program at once: training would first finish its update.
+    """
+    if not cache and len(split.train) < LARGE:
+        return None
+    folder = Path(cache) if cache else cache_folder() / "ids"
+    typer.echo(f"the ids are in {folder}, not in memory")
+    for pairs in (split.train, split.valid):
+        cached(folder, pairs, translator.source, translator.target, max_length)
+    return folder
 
 
 def _fit(translator: Translator, split: Split, out: Path, checkpoints: Checkpoints, options: Options) -> History:

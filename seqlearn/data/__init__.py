@@ -6,6 +6,8 @@
 | `text` | tokenizers, vocabularies, and `Language`, which turns text into ids and ids into text |
 | `spelling` | `normalize`: one spelling for texts that look the same |
 | `batches` | padding, and `Batches`: pairs of sentences as tensors |
+| `sentences` | the ids of many sentences, end to end |
+| `cache` | the ids of a large corpus in files, which processes share |
 | `files` | text files as sequences that are read line by line |
 | `download` | fetches the Tatoeba corpus |
 

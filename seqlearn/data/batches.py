@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import random
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, overload
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -14,6 +15,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ..pairs import Pair
+from .cache import cached
+from .sentences import Sentences, encode
 from .text import Language
 
 
@@ -52,49 +55,15 @@ class Batch(NamedTuple):
         return Batch(self.source.to(device), self.source_lens, self.target.to(device), self.target_lens)
 
 
-class Sentences(Sequence[Sequence[int]]):
-    """The ids of many sentences, end to end in one array: four bytes for an id, and eight for a sentence."""
-
-    def __init__(self, sentences: Iterable[Sequence[int]] = ()):
-        self._ids = array("i")
-        self._ends = array("q", [0])
-        for sentence in sentences:
-            self.append(sentence)
-
-    def append(self, ids: Sequence[int]) -> None:
-        """Add a sentence."""
-        self._ids.extend(ids)
-        self._ends.append(len(self._ids))
-
-    def __len__(self) -> int:
-        return len(self._ends) - 1
-
-    @overload
-    def __getitem__(self, index: int) -> Sequence[int]: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Sequence[int]]: ...
-    def __getitem__(self, index: int | slice) -> Sequence[int] | list[Sequence[int]]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(len(self)))]
-        number = range(len(self))[index]  # counts a negative index from the end, and checks the bounds
-        return self._ids[self._ends[number] : self._ends[number + 1]]
-
-    @property
-    def ids(self) -> np.ndarray:
-        """The ids of all sentences, end to end."""
-        return np.frombuffer(self._ids, dtype=np.int32)
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """The number of ids of each sentence."""
-        return np.diff(np.frombuffer(self._ends, dtype=np.int64))
-
-
 BATCHINGS = ("fixed", "dynamic", "bucketed")
 
 
 class Batches:
     """Pairs in batches. Their order is a pure function of (seed, epoch).
+
+    Up to a million pairs (`SECTION`) are shuffled all together. A larger corpus is shuffled in sections of at most a
+    million pairs, so that the memory for the order does not grow with the corpus. A section is made of blocks of 16,384
+    neighbouring pairs, drawn at random from the whole corpus in each epoch; its pairs are shuffled all together.
 
     Args:
         pairs: the sentences.
@@ -106,12 +75,18 @@ class Batches:
         steps: the width of "fixed" batches. Longer sentences are cut and lose their <eos>. Default: the longest.
         max_length: leave out pairs that have more tokens on a side (not counting <bos> and <eos>). `left_out` says how
             many were left out.
+        cache: a folder. The ids are written to files there, unless an earlier call has done so, and are read from the
+            files when they are needed (see `seqlearn.data.cache`). Default: memory holds the ids. The batches are the
+            same.
 
     Raises:
         ValueError: an option is out of range, or there are no pairs.
+        OSError: the cache cannot be written.
     """
 
     POOL = 100  # batches that are sorted by length together: a larger pool has less padding, a smaller one mixes better
+    BLOCK = 1 << 14  # neighbouring pairs that share a section; rounded down to a multiple of the batch size
+    SECTION = 1 << 20  # pairs that are shuffled together, or a block more
 
     def __init__(
         self,
@@ -124,6 +99,7 @@ class Batches:
         batching: str = "bucketed",
         steps: int | None = None,
         max_length: int | None = None,
+        cache: str | Path | None = None,
     ):
         if batching not in BATCHINGS:
             raise ValueError(f"batching is one of {', '.join(BATCHINGS)}, not {batching!r}")
@@ -134,24 +110,16 @@ class Batches:
         self.batching = batching
         self.pad = target.vocab.pad
         self.source_pad = source.vocab.pad
-        self.sources, self.targets = Sentences(), Sentences()
-        self.left_out = 0
-        bos = target.vocab.bos
-        for pair in pairs:
-            ids = source.encode(pair.source), target.encode(pair.target)
-            if max_length is not None and max(map(len, ids)) > max_length + 1:
-                self.left_out += 1
-                continue
-            self.sources.append(ids[0])
-            self.targets.append([bos, *ids[1]])
-        if not self.sources:
-            left_out = f": all {self.left_out} are longer than {max_length} tokens" if self.left_out else ""
-            raise ValueError(f"no pairs to make batches of{left_out}")
-        self._lengths = np.stack([self.sources.lengths, self.targets.lengths])  # 2 (source, target), pairs
+        if cache is None:
+            self.sources, self.targets = Sentences(), Sentences()
+            self.left_out = encode(pairs, source, target, max_length, self.sources, self.targets)
+        else:
+            pairs = pairs if isinstance(pairs, Sequence) else list(pairs)  # they are read twice
+            self.sources, self.targets, self.left_out = cached(cache, pairs, source, target, max_length)
         self._widths: tuple[int | None, int | None] = (None, None)  # of source and target; None: the longest in a batch
         if batching == "fixed":
-            longest_source, longest_target = self._lengths.max(1).tolist()
-            self._widths = (longest_source, longest_target) if steps is None else (steps, steps)
+            longest = int(self.sources.lengths.max()), int(self.targets.lengths.max())
+            self._widths = longest if steps is None else (steps, steps)
 
     def __len__(self) -> int:
         return -(-len(self.sources) // self.batch_size)
@@ -162,20 +130,19 @@ class Batches:
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """All pairs once, in the order of this epoch; without the first `start` batches."""
-        return map(self._batch, self._plan(number)[start:])
+        return map(self._batch, self._plan(number, start))
 
     def fingerprint(self) -> str:
         """The same for batches with the same ids in the same order, and else another one."""
         digest = hashlib.sha256(f"{self.batch_size} {self.seed} {self.batching} {self._widths}".encode())
-        for sentences in (self.sources, self.targets):
-            digest.update(sentences.lengths.tobytes() + sentences.ids.tobytes())
+        digest.update(f"{self.sources.checksum()} {self.targets.checksum()}".encode())
         return digest.hexdigest()
 
     def padding(self, epoch: int = 0) -> float:
         """The share of padding among all positions of an epoch's batches, sources and targets together."""
         tokens = positions = 0
         for group in self._plan(epoch):
-            for lengths, fixed in zip(self._lengths[:, group], self._widths, strict=True):
+            for lengths, fixed in zip(self._lengths(group), self._widths, strict=True):
                 width = int(lengths.max()) if fixed is None else fixed
                 tokens += int(lengths.clip(max=width).sum())
                 positions += width * len(group)
@@ -186,15 +153,37 @@ class Batches:
         """The number of pairs that "fixed" batches cut on at least one side."""
         if self.batching != "fixed":
             return 0
-        return int((self._lengths > np.array(self._widths)[:, None]).any(0).sum())
+        lengths = np.stack([self.sources.lengths, self.targets.lengths])  # 2, pairs
+        return int((lengths > np.array(self._widths)[:, None]).any(0).sum())
 
-    def _plan(self, epoch: int) -> list[np.ndarray]:
-        """The pairs of each batch, by their numbers.
+    def _plan(self, epoch: int, start: int = 0) -> Iterator[np.ndarray]:
+        """The pairs of each batch, by their numbers; without the first `start` batches."""
+        for pairs, rng in self._sections(epoch):
+            batches = math.ceil(len(pairs) / self.batch_size)
+            if start < batches:
+                yield from self._section_plan(pairs, rng)[start:]
+                for sentences in (self.sources, self.targets):
+                    sentences.forget()
+            start = max(0, start - batches)
+
+    def _sections(self, epoch: int) -> Iterator[tuple[np.ndarray, random.Random]]:
+        """The pairs of each section, by their numbers, and the random numbers that shuffle the section."""
+        count, size = len(self.sources), self.batch_size * max(1, self.BLOCK // self.batch_size)
+        rng = random.Random(f"{self.seed} {epoch}")
+        if count <= self.SECTION:
+            yield np.arange(count), rng
+            return
+        blocks = _shuffled(math.ceil(count / size), rng)
+        for number, section in enumerate(np.array_split(blocks, math.ceil(count / self.SECTION))):
+            pairs = (section[:, None] * size + np.arange(size)).ravel()
+            yield pairs[pairs < count], random.Random(f"{self.seed} {epoch} {number}")
+
+    def _section_plan(self, pairs: np.ndarray, rng: random.Random) -> list[np.ndarray]:
+        """The batches of a section.
 
         Bucketed: shuffle the pairs, sort each pool of them by length, cut the pools into batches, shuffle the batches.
         """
-        rng = random.Random(f"{self.seed} {epoch}")
-        order = _shuffled(len(self.sources), rng)
+        order = pairs[_shuffled(len(pairs), rng)]
         if self.batching != "bucketed":
             return self._groups(order)
         pool = self.POOL * self.batch_size
@@ -206,18 +195,21 @@ class Batches:
     def _groups(self, order: np.ndarray) -> list[np.ndarray]:
         return [order[start : start + self.batch_size] for start in range(0, len(order), self.batch_size)]
 
+    def _lengths(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The lengths of sources and targets."""
+        return self.sources.lengths_of(pairs), self.targets.lengths_of(pairs)
+
     def _by_length(self, pairs: np.ndarray) -> np.ndarray:
         """Sort by target length, then by source length.
 
         Source lengths rise and fall in turn, so that neighbours stay similar where the target length changes.
         """
-        source, target = self._lengths[:, pairs]
+        source, target = self._lengths(pairs)
         return pairs[np.lexsort((np.where(target % 2, -source, source), target))]
 
     def _batch(self, group: np.ndarray) -> Batch:
-        pairs, (source_width, target_width) = group.tolist(), self._widths
-        source, source_lens = pad([self.sources[pair] for pair in pairs], self.source_pad, source_width)
-        target, target_lens = pad([self.targets[pair] for pair in pairs], self.pad, target_width)
+        source, source_lens = self.sources.padded(group, self.source_pad, self._widths[0])
+        target, target_lens = self.targets.padded(group, self.pad, self._widths[1])
         return Batch(source, source_lens, target, target_lens)
 
 

@@ -30,8 +30,8 @@ class Split(NamedTuple):
 class Corpus:
     """Pairs of sentences, and the languages ("en", "fr", ...) of their two sides.
 
-    The pairs of a file stay in the file; each is read when somebody asks for it. A corpus of a million lines takes 8 MB
-    of memory, and another 16 MB when it is split (`benchmarks/memory.py`).
+    The pairs of a file stay in the file; each is read when somebody asks for it. A corpus of a million lines takes 4 MB
+    of memory when it is split (`benchmarks/memory.py`).
     """
 
     name: str
@@ -61,7 +61,7 @@ class Corpus:
         if count >= len(self.pairs):
             return self
         drawn = heapq.nsmallest(count, zip(self._draws(f"limit {seed}"), itertools.count()))
-        return replace(self, pairs=self._choose(array("q", sorted(index for _, index in drawn))))
+        return replace(self, pairs=self._choose(array("I", sorted(index for _, index in drawn))))
 
     def without(self, held_out: Iterable[Pair]) -> Corpus:
         """The corpus without the pairs whose source sentence is the source of one of these pairs, too.
@@ -87,13 +87,13 @@ class Corpus:
         """
         if min(valid, test) < 0 or valid + test >= 1:
             raise ValueError(f"valid and test are shares that leave something to train on, not {valid} and {test}")
-        to_train, to_valid, to_test = array("q"), array("q"), array("q")
+        to_train, to_valid, to_test = array("I"), array("I"), array("I")
         for index, draw in enumerate(self._draws(f"split {seed}")):
             part = to_test if draw < test else to_valid if draw < test + valid else to_train
             part.append(index)
         return Split(self._choose(to_train), self._choose(to_valid), self._choose(to_test))
 
-    def _choose(self, indices: Sequence[int]) -> Sequence[Pair]:
+    def _choose(self, indices: array) -> Sequence[Pair]:
         if isinstance(self.pairs, list):
             return [self.pairs[index] for index in indices]
         return ChosenPairs(self.pairs, indices)

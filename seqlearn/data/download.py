@@ -20,7 +20,7 @@ def fra_eng_file(folder: str | Path | None = None) -> Path:
         ConnectionError: the download fails, or delivers something else.
     """
     if folder is None:
-        return local_fra_eng_file() or _download(_cache())
+        return local_fra_eng_file() or _download(cache_folder())
     for path in (Path(folder) / MEMBER, Path(folder) / "fra.txt"):
         if path.is_file():
             return path
@@ -30,16 +30,18 @@ def fra_eng_file(folder: str | Path | None = None) -> Path:
 def local_fra_eng_file() -> Path | None:
     """The file with the pairs in the folder `SEQLEARN_DATA` or in the cache; None if it is in neither."""
     named = os.environ.get("SEQLEARN_DATA")
-    for folder in [*([Path(named)] if named else []), _cache()]:
+    for folder in [*([Path(named)] if named else []), cache_folder()]:
         if (folder / MEMBER).is_file():
             return folder / MEMBER
     return None
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Where files are kept that can be made again: the folder `SEQLEARN_CACHE`, or one in the system's cache folder."""
     from platformdirs import user_cache_path
 
-    return user_cache_path("seqlearn")
+    named = os.environ.get("SEQLEARN_CACHE")
+    return Path(named) if named else user_cache_path("seqlearn")
 
 
 def hub_entry() -> tuple[str, str]:

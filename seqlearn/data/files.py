@@ -1,8 +1,9 @@
-"""Text files as sequences of lines and of pairs. Memory holds only where each line begins; the text stays on disk."""
+"""Text files as sequences of lines and of pairs. The text stays on disk; memory holds an index of the lines."""
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import os
 import tempfile
@@ -10,6 +11,7 @@ import warnings
 import zlib
 from abc import ABC, abstractmethod
 from array import array
+from bisect import bisect_right
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -19,6 +21,7 @@ from typing import overload
 from ..pairs import Pair
 from .spelling import BLANK
 
+BLOCK = 1 << 14  # bytes of neighbouring lines that are read together: the index has an entry for each block
 LONGEST = 1 << 24  # bytes in a line: a file with a longer line is no text file, and would fill the memory
 GZIP, UTF16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")  # the first two bytes of such files
 
@@ -48,8 +51,10 @@ def open_bytes(path: Path) -> io.BufferedIOBase:
 class Lines(Sequence[str]):
     """The lines of a UTF-8 file, plain or gzip. A line ends with a line feed; carriage returns before it are dropped.
 
-    The whole file is read and checked once, when the object is made. Later each line is read from the disk when it is
-    asked for.
+    The whole file is read and checked once, when the object is made. Later a line is read from the disk when somebody
+    asks for it, together with its neighbours. Memory holds one block of lines, and where each block begins.
+
+    `checksum` is the SHA-256 of the text.
 
     Raises:
         ValueError: the path is a folder; the file is empty, not UTF-8 or a damaged gzip file; or the file has changed
@@ -61,8 +66,11 @@ class Lines(Sequence[str]):
         self.path = Path(path)
         self._file = open_bytes(self.path)
         self._stamp = _size_and_time(self._file.fileno())
-        self._starts = array("q", [0])  # the byte at which each line begins; the last entry is the end of the file
+        self._count = 0  # of lines
+        self._firsts, self._starts = array("q"), array("q")  # of each block: its first line, the byte where it begins
+        self._end = 0  # the byte after the last line
         self._mark = 0  # bytes of the byte-order mark before the first line
+        self._block, self._lines = -1, [b""]  # the block that was read last, and its lines
         try:
             self._check()
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -71,16 +79,23 @@ class Lines(Sequence[str]):
     def _check(self) -> None:
         """Read the whole file and note where lines begin. Copy a gzip file or a pipe, unpacked, to a temporary file."""
         plain = self.path.is_file() and not isinstance(self._file, gzip.GzipFile)  # a pipe cannot be read twice
+        digest = hashlib.sha256()
         with ExitStack() as on_error:
             copy = None if plain else on_error.enter_context(tempfile.TemporaryFile())
             while raw := self._file.readline(LONGEST + 1):
                 self._check_line(raw)
-                self._starts.append(self._starts[-1] + len(raw))
+                if not self._starts or self._end - self._starts[-1] >= BLOCK:
+                    self._firsts.append(self._count)
+                    self._starts.append(self._end or self._mark)
+                self._count += 1
+                self._end += len(raw)
+                digest.update(raw)
                 if copy:
                     copy.write(raw)
-            if self._starts[-1] == self._mark:
+            if self._end == self._mark:
                 raise ValueError(f"{self.path} is empty")
             on_error.pop_all()  # no error: the copy stays open as long as this object lives
+        self.checksum = digest.hexdigest()
         if copy:
             copy.flush()
             self._file.close()
@@ -88,7 +103,7 @@ class Lines(Sequence[str]):
 
     def _check_line(self, raw: bytes) -> None:
         """Raise a ValueError if the next line is not text. In the first line, note a byte-order mark."""
-        number = len(self._starts)
+        number = self._count + 1
         if len(raw) > LONGEST:
             raise ValueError(f"{self.path}, line {number}: longer than {LONGEST:,} bytes; is this a text file?")
         if number == 1:
@@ -103,7 +118,7 @@ class Lines(Sequence[str]):
             raise ValueError(f"{self.path}, line {number}: not UTF-8 ({error.reason})") from None
 
     def __len__(self) -> int:
-        return len(self._starts) - 1
+        return self._count
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -115,10 +130,13 @@ class Lines(Sequence[str]):
         number = range(len(self))[index]  # counts a negative index from the end, and checks the bounds
         if _size_and_time(self._file.fileno()) != self._stamp:
             raise ValueError(f"{self.path} was changed after it was opened: open it again")
-        start = self._starts[number] or self._mark
-        self._file.seek(start)
-        raw = self._file.read(self._starts[number + 1] - start)
-        return raw.decode("utf-8").removesuffix("\n").rstrip("\r")
+        block = bisect_right(self._firsts, number) - 1
+        if block != self._block:
+            start = self._starts[block]
+            end = self._starts[block + 1] if block + 1 < len(self._starts) else self._end
+            self._file.seek(start)
+            self._block, self._lines = block, self._file.read(end - start).split(b"\n")
+        return self._lines[number - self._firsts[block]].decode("utf-8").rstrip("\r")
 
     def __del__(self):
         if hasattr(self, "_file"):
@@ -150,6 +168,10 @@ class PairView(Sequence[Pair], ABC):
     def make(self, index: int) -> Pair:
         """The pair at an index from 0 to the length."""
 
+    @abstractmethod
+    def checksum(self) -> str:
+        """The same for the same pairs in the same order: a checksum of the files' contents, and of the choice."""
+
 
 class FilePairs(PairView):
     """Pairs of a file, one for each line. `fault` says what is wrong with a malformed line."""
@@ -180,6 +202,10 @@ class TSVPairs(FilePairs):
         source, target, *_ = [*self.lines[index].split("\t"), ""]
         return Pair(source, target)
 
+    def checksum(self) -> str:
+        """The checksum of the file, and how the file is read."""
+        return f"tsv {self.lines.checksum}"
+
     def fault(self, index: int) -> str:
         """What is wrong with line `index + 1`; an empty string if nothing is."""
         line = self.lines[index]
@@ -206,6 +232,10 @@ class ParallelPairs(FilePairs):
         """The pair on line `index + 1` of both files."""
         return Pair(self.sources[index], self.targets[index])
 
+    def checksum(self) -> str:
+        """The checksums of the two files."""
+        return f"parallel {self.sources.checksum} {self.targets.checksum}"
+
     def fault(self, index: int) -> str:
         """What is wrong with line `index + 1` of either file; an empty string if nothing is."""
         return _fault("source", self.sources[index]) or _fault("target", self.targets[index])
@@ -229,7 +259,7 @@ def _fault(side: str, text: str) -> str:
 class ChosenPairs(PairView):
     """Some pairs of a sequence, chosen by their indices."""
 
-    def __init__(self, pairs: Sequence[Pair], indices: Sequence[int]):
+    def __init__(self, pairs: Sequence[Pair], indices: array):
         self.pairs, self.indices = pairs, indices
 
     def __len__(self) -> int:
@@ -238,6 +268,10 @@ class ChosenPairs(PairView):
     def make(self, index: int) -> Pair:
         """The pair at an index among those chosen."""
         return self.pairs[self.indices[index]]
+
+    def checksum(self) -> str:
+        """The checksum of all pairs, and of the choice."""
+        return f"{hashlib.sha256(self.indices).hexdigest()} of ({checksum_of(self.pairs)})"
 
 
 class ReversedPairs(PairView):
@@ -253,6 +287,20 @@ class ReversedPairs(PairView):
         """The pair at an index, reversed."""
         return self.pairs[index].reversed()
 
+    def checksum(self) -> str:
+        """The checksum of the pairs, with a word for their direction."""
+        return f"reversed ({checksum_of(self.pairs)})"
+
+
+def checksum_of(pairs: Sequence[Pair]) -> str:
+    """The same for the same sentences in the same order: of pairs in files without reading them again."""
+    if isinstance(pairs, PairView):
+        return pairs.checksum()
+    digest = hashlib.sha256()
+    for pair in pairs:
+        digest.update(repr((pair.source, pair.target)).encode())
+    return f"list {digest.hexdigest()}"
+
 
 def checked(pairs: FilePairs, skip_malformed: bool) -> PairView:
     """The well-formed pairs of a file.
@@ -264,7 +312,7 @@ def checked(pairs: FilePairs, skip_malformed: bool) -> PairView:
         ValueError: there are malformed lines (and may not be skipped), or all lines are malformed. The message names
             the file and the first malformed line, and counts all of them.
     """
-    bad = array("q", (index for index in range(len(pairs)) if pairs.fault(index)))
+    bad = array("I", (index for index in range(len(pairs)) if pairs.fault(index)))
     if not bad:
         return pairs
     numbers = ", ".join(str(index + 1) for index in bad[:5]) + (", ..." if len(bad) > 5 else "")
@@ -274,4 +322,4 @@ def checked(pairs: FilePairs, skip_malformed: bool) -> PairView:
         raise ValueError(f"{first}; {counted}")
     warnings.warn(f"{first}; {counted}; left out, {len(pairs) - len(bad):,} pairs remain", stacklevel=3)
     left_out = set(bad)
-    return ChosenPairs(pairs, array("q", (index for index in range(len(pairs)) if index not in left_out)))
+    return ChosenPairs(pairs, array("I", (index for index in range(len(pairs)) if index not in left_out)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain, islice
+from pathlib import Path
 from typing import NamedTuple
 
 from ..data.batches import Batch, Batches
@@ -41,7 +42,7 @@ class Curriculum:
         fit(model, lessons, valid, epochs=lessons.epochs, lr=3e-3, schedule=lessons.rate)
 
     Args:
-        pairs, source, target, batch_size, seed: as for `Batches`.
+        pairs, source, target, batch_size, seed, cache: as for `Batches`.
         stages: from the first to the last.
     """
 
@@ -53,16 +54,19 @@ class Curriculum:
         stages: Sequence[Stage],
         batch_size: int = 64,
         seed: int = 0,
+        *,
+        cache: str | Path | None = None,
     ):
         if not stages or any(stage.epochs < 1 or stage.rate <= 0 for stage in stages):
             raise ValueError(f"a curriculum has stages of at least one epoch, at a rate above 0, not {list(stages)}")
-        everything = Batches(pairs, source, target, batch_size, seed)
+
+        def batches(longest: int | None) -> Batches:
+            return Batches(pairs, source, target, batch_size, seed, max_length=longest, cache=cache)
+
+        everything = batches(None)
         self.stages = tuple(stages)
         self.pad = everything.pad
-        self.batches = [
-            everything if longest is None else Batches(pairs, source, target, batch_size, seed, max_length=longest)
-            for _, longest, _ in stages
-        ]  # one for each stage
+        self.batches = [everything if stage.longest is None else batches(stage.longest) for stage in stages]
         self._updates = len(everything)
 
     @property

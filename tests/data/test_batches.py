@@ -133,6 +133,7 @@ def test_pairs_that_are_too_long_are_left_out_and_counted():
         make(70, max_length=1)
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=5), max_size=8))
 def test_sentences_hold_what_they_are_given(rows):
     sentences = Sentences(rows)

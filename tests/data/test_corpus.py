@@ -5,12 +5,15 @@ import hashlib
 import http.server
 import io
 import re
+import tempfile
 import threading
 import tracemalloc
 import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from seqlearn.data import download, files
 from seqlearn.data.corpus import Corpus, builtin, distinct_sources, fra_eng, from_files, from_tsv, local_fra_eng
@@ -356,3 +359,20 @@ def test_the_real_corpus(data_folder, as_a_user):
     parts = Corpus("some", ("en", "fr"), corpus.pairs[::8]).split()
     train, held_out = distinct_sources(parts.train, "en"), distinct_sources([*parts.valid, *parts.test], "en")
     assert not train & held_out
+
+
+@settings(deadline=None)
+@given(st.lists(st.text("aé\u2028 \r", max_size=6), min_size=1, max_size=30), st.booleans(), st.booleans(), st.data())
+def test_lines_are_found_in_blocks_of_any_size(rows, mark, ended, data):
+    text = "\n".join(rows) + "\n" * (ended or not rows[-1])
+    expected = [row.rstrip("\r") for row in (text[:-1] if text.endswith("\n") else text).split("\n")]
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = Path(folder) / "a.txt"
+        path.write_bytes(b"\xef\xbb\xbf" * mark + text.encode())
+        patch.setattr(files, "BLOCK", data.draw(st.integers(1, 20)))
+        lines = files.Lines(path)
+        assert list(lines) == expected and len(lines) == len(expected)
+        for number in data.draw(st.lists(st.integers(0, len(expected) - 1))):  # in any order
+            assert lines[number] == expected[number]
+        assert lines.checksum == hashlib.sha256(path.read_bytes()).hexdigest()
+        del lines
