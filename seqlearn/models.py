@@ -131,11 +131,12 @@ def _words(names: Mapping[str, object] | tuple[str, ...]) -> dict[str, Value]:
     return {name: name for name in names}
 
 
+MOST_LAYERS = 100
 DROPOUT = Setting("dropout", "share of activations dropped in training", least=0, most=0.99)
 RECURRENT = (
     Setting("embed_size", "size of a token's vector", least=1),
     Setting("num_hiddens", "size of each direction of the encoder, and of the decoder", "hidden", least=1),
-    Setting("num_layers", "layers on each side", "layers", least=1),
+    Setting("num_layers", "layers on each side", "layers", least=1, most=MOST_LAYERS),
     DROPOUT,
 )
 
@@ -168,7 +169,7 @@ register(
             Setting("num_hiddens", "size of a token's vector, in all blocks", "width", least=1),
             Setting("ffn_num_hiddens", "size inside the feed-forward networks", "ffn", least=1),
             Setting("num_heads", "heads of each attention", "heads", least=1),
-            Setting("num_layers", "blocks on each side", "layers", least=1),
+            Setting("num_layers", "blocks on each side", "layers", least=1, most=MOST_LAYERS),
             DROPOUT,
             Setting("norm_first", "layer norm before or after each sublayer", "norm", {"pre": True, "post": False}),
             Setting("positions", "how the model knows the order of tokens", choices=_words(POSITIONS)),

@@ -19,7 +19,7 @@ from .data.batches import Batches, pad
 from .data.corpus import Split
 from .data.text import BOS, EOS, Language, normalize
 from .decoding import Hypothesis, LengthPenalty, beam_search, gnmt, greedy_search, in_batches
-from .devices import best_device
+from .devices import best_device, memory_of_machine
 from .forced_decoding import forced_decoding
 from .metrics import TextScore, alignment_error_rate, argmax_links, bleu, chrf, perplexity
 from .models import Value, spec_of
@@ -34,6 +34,7 @@ from .training.storage import fill, read_file, weights_of, write_file
 KINDS = ("cross", "encoder", "causal")  # of attention between tokens
 FORMAT = 2
 MOST_WEIGHTS = 1 << 22  # of one head in a batch: 16 MB
+LARGE = 4096  # a model with a larger size is measured before it is built, which takes a second
 MODEL = "model.safetensors"  # the file in the folder of a translator
 
 
@@ -107,11 +108,16 @@ class Translator:
         Args:
             name: of its model, one of `seqlearn.models.MODELS`.
             settings: of the model, see `seqlearn.models`; default: those of its factory.
+
+        Raises:
+            ValueError: there is no such model or setting, or its weights do not fit into the memory of this machine.
         """
         spec = spec_of(name)
         settings = spec.complete(settings)
-        model = spec.build(len(source.vocab), len(target.vocab), **settings)
-        return cls(model, source, target, {"model": name, "sizes": settings})
+        build = partial(spec.build, len(source.vocab), len(target.vocab), **settings)
+        if max(value for value in [0, *settings.values()] if isinstance(value, int)) > LARGE:
+            _check_memory(build)
+        return cls(build(), source, target, {"model": name, "sizes": settings})
 
     @classmethod
     def untrained(
@@ -515,13 +521,31 @@ def _check_size(
     layers, stored = settings.get("num_layers", 0), sum(tensor.numel() for tensor in weights.values())
     if isinstance(layers, int) and layers > len(weights):
         raise ValueError(f"num_layers is {layers}, and only {len(weights)} weights are stored")
-    try:
-        with torch.device("meta"):  # tensors with a shape and no content
-            described = sum(weight.numel() for weight in build().parameters())
-    except RuntimeError as error:  # the number of bytes is beyond 64 bits, or a size is negative
-        raise ValueError(f"it describes a model that cannot be built ({error})") from None
-    if described > 2 * stored:
+    if (described := _count_weights(build)) > 2 * stored:
         raise ValueError(f"it describes a model of {described:,} numbers, and {stored:,} are stored")
+
+
+def _check_memory(build: Callable[[], EncoderDecoder]) -> None:
+    """Refuse a model whose weights are larger than the memory: the system might end the process without a word."""
+    needed, memory = 4 * _count_weights(build), memory_of_machine()
+    if memory is not None and needed > memory:
+        raise ValueError(
+            f"the weights of this model take {needed / 1e9:,.0f} GB, and this machine has {memory / 1e9:,.0f} GB: give "
+            "smaller sizes"
+        )
+
+
+def _count_weights(build: Callable[[], EncoderDecoder]) -> int:
+    """How many numbers the weights of a model are, found without taking memory or drawing random numbers.
+
+    Raises:
+        ValueError: the model cannot be built.
+    """
+    try:
+        with torch.random.fork_rng(devices=[]), torch.device("meta"):  # tensors with a shape and no content
+            return sum(weight.numel() for weight in build().parameters())
+    except RuntimeError as error:  # the number of bytes is beyond 64 bits, or a size is negative
+        raise ValueError(f"a model of these sizes cannot be built ({error})") from None
 
 
 def _tokens(language: Language, text: str) -> list[str]:

@@ -301,7 +301,7 @@ def test_a_damaged_translator_is_said(trained, tmp_path, name, content):
         ({"sizes": {"score": "cosine"}}, "there is no score 'cosine'"),
         ({"sizes": None}, "is damaged"),
         ({"model": "mamba"}, "there is no model 'mamba'"),
-        ({"sizes": {"num_hiddens": 10**9}}, "describes a model that cannot be built"),
+        ({"sizes": {"num_hiddens": 10**9}}, "a model of these sizes cannot be built"),
         ({"sizes": {"num_hiddens": 10**6}}, "describes a model of [0-9,]{10,} numbers, and [0-9,]+ are stored"),
         ({"sizes": {"num_layers": 10**6}}, "num_layers is 1000000, and only [0-9]+ weights are stored"),
     ],

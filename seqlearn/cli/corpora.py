@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from pathlib import Path
 from typing import NotRequired, TypedDict
@@ -69,7 +70,7 @@ def describe(
 
 
 def _absolute(path: str) -> str:
-    return path and str(Path(path).resolve())
+    return path and os.path.abspath(path)  # links stay: `resolve` gives a pipe (/dev/fd/63) a name that nobody can open
 
 
 def with_checksums(description: Description) -> Description:
@@ -88,9 +89,11 @@ def corpus_and_split(description: Description) -> tuple[Corpus, Split]:
     corpus = _corpus(description)
     split = corpus.split(description["held_out"], description["held_out"], description["seed"])
     if not all(split):
+        sources = len(corpora.distinct_sources(corpus.pairs, corpus.languages[0]))
         raise ValueError(
-            f"{len(corpus)} pairs leave {len(split.train)} to train on, {len(split.valid)} to choose with and "
-            f"{len(split.test)} to score: give more pairs, or a larger --held-out"
+            f"{len(corpus):,} pairs with {sources:,} distinct source sentences, each in one part only, leave "
+            f"{len(split.train):,} to train on, {len(split.valid):,} to choose with and {len(split.test):,} to score: "
+            "give more pairs with other source sentences, or a larger --held-out"
         )
     return corpus, split
 

@@ -44,17 +44,17 @@ def sentence(error: Exception) -> str:
     FileNotFoundError are OSErrors.) Any other error comes with its type, and the hint to --debug.
     """
     if isinstance(error, ValueError | OSError):
-        return _one_line(str(error))
+        return printable(str(error))
     if isinstance(error, MemoryError):
         return "there is not enough memory"
     first, *others = [line for line in str(error).splitlines() if line.strip()] or [""]
     said = " ... ".join([first, *others[-1:]])  # between them, PyTorch may list the frames of C++
     said = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    return f"{_one_line(said)} (`seqlearn --debug ...` shows where)"
+    return f"{printable(said)} (`seqlearn --debug ...` shows where)"
 
 
-def _one_line(text: str) -> str:
-    """The text without line breaks. Escape codes, which a file name may hold, do not reach the terminal."""
+def printable(text: str) -> str:
+    """The text on one line. Escape codes, which a file name or a corpus may hold, do not reach the terminal."""
     line = " ".join(text.split())
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in line)
 
@@ -69,4 +69,4 @@ def _end(said: str, status: int) -> NoReturn:
 def _show_warning(message: Warning | str, category: type[Warning], *args: object, **kwargs: object) -> None:
     """Show a warning of ours as one sentence. Warnings of libraries are not shown: a user cannot act on them."""
     if category is UserWarning:
-        typer.secho(f"seqlearn: {message}", fg="yellow", err=True)
+        typer.secho(f"seqlearn: {printable(str(message))}", fg="yellow", err=True)

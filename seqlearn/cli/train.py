@@ -23,7 +23,7 @@ from ..training.schedules import SCHEDULES, make_schedule
 from ..translator import MODEL, Translator
 from .corpora import corpus_and_split, describe, with_checksums
 from .devices import Device, use
-from .errors import sentence_for_errors
+from .errors import printable, sentence_for_errors
 from .output import CHECKPOINTS, CURVE, LOG, claimed
 from .signals import NAMES, stopping
 
@@ -255,7 +255,9 @@ def train(
     precision: Annotated[
         str | None, typer.Option(help="bf16, where the device has it.", show_default="float32")
     ] = None,
-    seed: Annotated[int, typer.Option(help="The seed of split, weights and order of batches.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**63 - 1, help="The seed of split, weights and order of batches.")
+    ] = 0,
     checkpoint_minutes: Annotated[float, typer.Option(help="Minutes between two checkpoints.")] = 10.0,
     checkpoint_updates: Annotated[
         int | None, typer.Option(min=1, help="Updates between two checkpoints.", show_default="by time alone")
@@ -298,7 +300,7 @@ def train(
             raise ValueError(f"--min-freq {min_freq} leaves no word in a vocabulary: give a smaller number")
         counts = ", ".join(f"{len(part):,} {name}" for name, part in zip(split._fields, split, strict=True))
         sizes = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
-        typer.echo(f"{chosen.name}: pairs {counts}; {sizes}; on {translator.device}")
+        typer.echo(f"{printable(chosen.name)}: pairs {counts}; {sizes}; on {translator.device}")
         translator.config |= {"data": description, **options, **rate}
         history = _fit(translator, split, out, checkpoints, {**options, "schedule": factor})
         translator.config["epochs"] = history.epochs
@@ -306,7 +308,7 @@ def train(
         _keep_records(None, history, out)  # once more: a crash may have come before those of the last epoch
         shutil.rmtree(out / CHECKPOINTS)
     speed = sum(history.tokens) / max(sum(history.seconds), 1e-9)
-    typer.echo(f"{speed:,.0f} tokens/s; best epoch {history.best_epoch + 1}; written to {out}")
+    typer.echo(f"{speed:,.0f} tokens/s; best epoch {history.best_epoch + 1}; written to {printable(str(out))}")
 
 
 def _fit(translator: Translator, split: Split, out: Path, checkpoints: Checkpoints, options: Options) -> History:
@@ -333,10 +335,8 @@ def _fit(translator: Translator, split: Split, out: Path, checkpoints: Checkpoin
         try:
             return translator.fit(split, **options, after_epoch=hooks, checkpoints=checkpoints)
         except Stopped:
-            typer.secho(
-                f"stopped by {NAMES[signals[0].name]}; {best}. Go on with: seqlearn train --resume {out}",
-                fg="yellow", err=True,
-            )  # fmt: skip
+            said = f"stopped by {NAMES[signals[0].name]}; {best}. Go on with: seqlearn train --resume {out}"
+            typer.secho(printable(said), fg="yellow", err=True)
             raise typer.Exit(128 + signals[0]) from None
         except (ValueError, RuntimeError) as error:  # NaN, or out of memory
             raise type(error)(f"{error}; {best}") from error
@@ -375,7 +375,7 @@ def _keep_records(model: object, history: History, out: Path) -> None:
 
 def _report(model: object, history: History, translator: Translator, sources: Sequence[str]) -> None:
     for source, translation in zip(sources, translator.translate(sources), strict=True):
-        tqdm.write(f"  {source}  ->  {translation}")
+        tqdm.write(f"  {printable(source)}  ->  {printable(translation)}")
     tqdm.write(  # a line above the progress bar, not in the middle of it
         f"epoch {history.epochs}: loss {history.train_losses[-1]:.3f}, "
         f"validation {history.valid_losses[-1]:.3f}, {history.seconds[-1]:.0f} s"

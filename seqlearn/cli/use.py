@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .devices import Device, use
-from .errors import sentence_for_errors
+from .errors import printable, sentence_for_errors
 from .search import MAX_SOURCE, BatchSize, Beam, MaxLength, MaxSource, Penalty, search_options
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def evaluate(
     chosen = scoring.to_score(translator, folder, source, target, tsv)
     scoring.check_lengths(translator, chosen, max_source)
     said = f"{chosen.name}: {len(chosen.pairs):,} {chosen.what}"
-    typer.echo(said + (f"; beam {beam}" if beam > 1 else ""), err=json)
+    typer.echo(printable(said) + (f"; beam {beam}" if beam > 1 else ""), err=json)
     translations = translator.translate([pair.source for pair in chosen.pairs], batch_size, **options)
     if hypotheses:
         scoring.write_lines(hypotheses, translations)
@@ -176,7 +176,7 @@ def view(folder: Folder, text: Text, out: Out, device: Device = "") -> None:
         AttentionView(*maps).to_html(out)
     else:
         heatmap(maps[0], title=f"{text}\n{translation}").savefig(out, dpi=200)
-    typer.echo(f"written to {out}")
+    typer.echo(printable(f"written to {out}"))
 
 
 @sentence_for_errors
@@ -185,7 +185,7 @@ def gallery(out: Out = Path("gallery.html")) -> None:
     from ..views import gallery
 
     gallery.gallery(gallery.all_views(), out)
-    typer.echo(f"written to {out}")
+    typer.echo(printable(f"written to {out}"))
 
 
 def _load(folder: Path, device: str) -> Translator:

@@ -21,6 +21,7 @@ from ..devices import best_device
 from .checkpoints import Checkpoints, Progress, Stopped
 from .curriculum import Curriculum
 from .history import History
+from .interrupts import uninterrupted
 from .losses import batch_loss, mean_loss
 from .schedules import Schedule, constant, linear_decay
 
@@ -43,6 +44,10 @@ class Recipe:
     precision: str | None
 
     def __post_init__(self):
+        if not self.lr >= 0:
+            raise ValueError(f"lr is at least 0, not {self.lr}")
+        if not self.clip > 0:
+            raise ValueError(f"clip is above 0, not {self.clip}: a negative norm would turn the gradient around")
         if self.accumulate < 1:
             raise ValueError(f"accumulate is at least 1, not {self.accumulate}")
         if not 0 <= self.label_smoothing < 1:
@@ -134,7 +139,8 @@ def fit(
             valid_loss = mean_loss(model, valid, device)
             if not math.isfinite(valid_loss):
                 raise ValueError(_not_finite("validation", valid_loss, run.epoch))
-            _finish_epoch(run, model, valid_loss)
+            with uninterrupted():
+                _finish_epoch(run, model, valid_loss)
             keep(run.epoch * updates, may_stop=False)  # first: a crash in a slow hook shall not lose the epoch
             for function in after_epoch:
                 function(model, history)
@@ -145,7 +151,8 @@ def fit(
     finally:  # after an error, too: what the model had learned before is not lost
         bar.close()
         if run.best is not None:
-            model.load_state_dict(run.best)
+            with uninterrupted():  # a second Ctrl-C would leave some weights of each epoch
+                model.load_state_dict(run.best)
     return history
 
 
