@@ -13,6 +13,7 @@ module. A program of your own may call `register` itself, before it makes or loa
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -53,6 +54,20 @@ class Setting:
     def flag(self) -> str:
         """The name on the command line: `--embed-size`."""
         return "--" + self.name.replace("_", "-")
+
+    def check(self, value: Value, default: Value) -> None:
+        """Refuse a value of another type than the default, and a number out of bounds.
+
+        Raises:
+            ValueError: it is one.
+        """
+        types = (int, float) if isinstance(default, float) else (type(default),)
+        if type(value) not in types:
+            raise ValueError(f"{self.argument} is {types[0].__name__}, not {value!r}")
+        least = -math.inf if self.least is None else self.least
+        most = math.inf if self.most is None else self.most
+        if not isinstance(value, str) and not least <= value <= most:
+            raise ValueError(f"{self.argument} is from {least:g} to {most:g}, not {value}")
 
 
 @dataclass(frozen=True)
@@ -95,11 +110,14 @@ class ModelSpec:
         """All settings: the given ones, and the defaults of the others.
 
         Raises:
-            ValueError: the model has no such setting.
+            ValueError: the model has no such setting, or a value of another kind.
         """
         if unknown := [name for name in given if name not in self.defaults]:
             raise ValueError(f"{self.name} has no setting {unknown[0]!r}; it has {', '.join(self.defaults)}")
-        return self.defaults | dict(given)
+        complete, defaults = self.defaults | dict(given), self.defaults
+        for setting in self.settings:
+            setting.check(complete[setting.argument], defaults[setting.argument])
+        return complete
 
 
 MODELS: dict[str, ModelSpec] = {}

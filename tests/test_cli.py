@@ -296,14 +296,18 @@ def test_a_damaged_translator_is_said(trained, tmp_path, name, content):
     ("change", "message"),
     [
         ({"sizes": {"wings": 2}}, "bahdanau has no setting 'wings'"),
-        ({"sizes": {"num_hiddens": "eight"}}, "is damaged"),
-        ({"sizes": {"num_hiddens": -8}}, "greater than zero"),
+        ({"sizes": {"num_hiddens": "eight"}}, "num_hiddens is int, not 'eight'"),
+        ({"sizes": {"num_hiddens": True}}, "num_hiddens is int, not True"),
+        ({"sizes": {"num_hiddens": -8}}, "num_hiddens is from 1 to inf, not -8"),
+        ({"sizes": {"num_hiddens": 0}}, "num_hiddens is from 1 to inf, not 0"),
+        ({"sizes": {"dropout": float("nan")}}, "dropout is from 0 to 0.99, not nan"),
         ({"sizes": {"score": "cosine"}}, "there is no score 'cosine'"),
         ({"sizes": None}, "is damaged"),
         ({"model": "mamba"}, "there is no model 'mamba'"),
         ({"sizes": {"num_hiddens": 10**9}}, "a model of these sizes cannot be built"),
         ({"sizes": {"num_hiddens": 10**6}}, "describes a model of [0-9,]{10,} numbers, and [0-9,]+ are stored"),
-        ({"sizes": {"num_layers": 10**6}}, "num_layers is 1000000, and only [0-9]+ weights are stored"),
+        ({"sizes": {"num_layers": 10**6}}, "num_layers is from 1 to 100, not 1000000"),
+        ({"sizes": {"num_layers": 90}}, "num_layers is 90, and only [0-9]+ weights are stored"),
     ],
 )
 def test_a_configuration_that_does_not_fit_is_said_with_its_file(trained, tmp_path, change, message):
