@@ -90,7 +90,7 @@ def main() -> int:
     names = arguments.names or list(GROUPS)
     whole = sum(GROUPS[name].share for name in names)
     counts = [round(arguments.count * GROUPS[name].share / whole) for name in names]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(len(names)) as pool:
         found = list(
             pool.map(lambda each: watch(*each, arguments.seed, arguments.seconds), zip(names, counts, strict=True))
         )

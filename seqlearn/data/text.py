@@ -304,6 +304,8 @@ class Language:
         """
         try:
             stored = json.loads(text)
+            if stored["tokens"] not in TOKENS or not isinstance(stored["language"], str):
+                raise ValueError(f"its tokens are {stored['tokens']!r}, and its language is {stored['language']!r}")
             bpe = stored["tokens"] == BPETokenizer.kind
             tokenizer = BPETokenizer.from_state(stored) if bpe else WordTokenizer(stored["language"])
             tokens = stored["vocab"]

@@ -242,6 +242,14 @@ def archive_of(*names: str, content: str = "Go.\tVa !\n") -> bytes:
     return file.getvalue()
 
 
+@pytest.mark.parametrize("code", ["utf-16", "utf-32", "utf-32-be"])
+def test_the_encoding_of_a_file_is_named(tmp_path, code):
+    mark = "\ufeff" if code.endswith("be") else ""
+    (tmp_path / "a.tsv").write_bytes(f"{mark}one\tun\n".encode(code))
+    with pytest.raises(ValueError, match=rf"a\.tsv, line 1: not UTF-8, but {code[:6].upper()}; save the file as UTF-8"):
+        from_tsv(tmp_path / "a.tsv")
+
+
 FRA = hashlib.sha256(b"Go.\tVa !\n").hexdigest()  # of the member that `archive_of` writes
 
 
