@@ -38,3 +38,11 @@ def available_devices() -> list[str]:
     """The names of this machine's devices, as `SEQLEARN_DEVICE` takes them: cpu, then cuda:0, cuda:1, ... or mps."""
     cards = [f"cuda:{index}" for index in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
     return ["cpu", *cards, *(["mps"] if torch.mps.is_available() else [])]
+
+
+def memory_of_machine() -> int | None:
+    """The bytes of memory that this machine has; None if its system does not say (Windows)."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None

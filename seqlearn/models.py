@@ -13,9 +13,13 @@ module. A program of your own may call `register` itself, before it makes or loa
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import torch
+
+from .devices import memory_of_machine
 from .nn.attention import SCORES
 from .nn.contract import EncoderDecoder
 from .nn.seq2seq import RNNS, bahdanau, seq2seq
@@ -53,6 +57,20 @@ class Setting:
     def flag(self) -> str:
         """The name on the command line: `--embed-size`."""
         return "--" + self.name.replace("_", "-")
+
+    def check(self, value: Value, default: Value) -> None:
+        """Refuse a value of another type than the default, and a number out of bounds.
+
+        Raises:
+            ValueError: it is one.
+        """
+        types = (int, float) if isinstance(default, float) else (type(default),)
+        if type(value) not in types:
+            raise ValueError(f"{self.argument} is {types[0].__name__}, not {value!r}")
+        least = -math.inf if self.least is None else self.least
+        most = math.inf if self.most is None else self.most
+        if not isinstance(value, str) and not least <= value <= most:
+            raise ValueError(f"{self.argument} is from {least:g} to {most:g}, not {value}")
 
 
 @dataclass(frozen=True)
@@ -95,11 +113,14 @@ class ModelSpec:
         """All settings: the given ones, and the defaults of the others.
 
         Raises:
-            ValueError: the model has no such setting.
+            ValueError: the model has no such setting, or a value of another kind.
         """
         if unknown := [name for name in given if name not in self.defaults]:
             raise ValueError(f"{self.name} has no setting {unknown[0]!r}; it has {', '.join(self.defaults)}")
-        return self.defaults | dict(given)
+        complete, defaults = self.defaults | dict(given), self.defaults
+        for setting in self.settings:
+            setting.check(complete[setting.argument], defaults[setting.argument])
+        return complete
 
 
 MODELS: dict[str, ModelSpec] = {}
@@ -131,11 +152,12 @@ def _words(names: Mapping[str, object] | tuple[str, ...]) -> dict[str, Value]:
     return {name: name for name in names}
 
 
+MOST_LAYERS = 100
 DROPOUT = Setting("dropout", "share of activations dropped in training", least=0, most=0.99)
 RECURRENT = (
     Setting("embed_size", "size of a token's vector", least=1),
     Setting("num_hiddens", "size of each direction of the encoder, and of the decoder", "hidden", least=1),
-    Setting("num_layers", "layers on each side", "layers", least=1),
+    Setting("num_layers", "layers on each side", "layers", least=1, most=MOST_LAYERS),
     DROPOUT,
 )
 
@@ -168,7 +190,7 @@ register(
             Setting("num_hiddens", "size of a token's vector, in all blocks", "width", least=1),
             Setting("ffn_num_hiddens", "size inside the feed-forward networks", "ffn", least=1),
             Setting("num_heads", "heads of each attention", "heads", least=1),
-            Setting("num_layers", "blocks on each side", "layers", least=1),
+            Setting("num_layers", "blocks on each side", "layers", least=1, most=MOST_LAYERS),
             DROPOUT,
             Setting("norm_first", "layer norm before or after each sublayer", "norm", {"pre": True, "post": False}),
             Setting("positions", "how the model knows the order of tokens", choices=_words(POSITIONS)),
@@ -182,3 +204,30 @@ register(
         warmup=0.1,
     )
 )
+
+
+def check_memory(build: Callable[[], EncoderDecoder]) -> None:
+    """Refuse a model whose weights are larger than the memory: the system might end the process without a word.
+
+    Raises:
+        ValueError: the weights are larger, or the model cannot be built.
+    """
+    needed, memory = 4 * count_weights(build), memory_of_machine()
+    if memory is not None and needed > memory:
+        raise ValueError(
+            f"the weights of this model take {needed / 1e9:,.0f} GB, and this machine has {memory / 1e9:,.0f} GB: give "
+            "smaller sizes"
+        )
+
+
+def count_weights(build: Callable[[], EncoderDecoder]) -> int:
+    """How many numbers the weights of a model are, found without taking memory or drawing random numbers.
+
+    Raises:
+        ValueError: the model cannot be built.
+    """
+    try:
+        with torch.random.fork_rng(devices=[]), torch.device("meta"):  # tensors with a shape and no content
+            return sum(weight.numel() for weight in build().parameters())
+    except RuntimeError as error:  # the number of bytes is beyond 64 bits, or a size is negative
+        raise ValueError(f"a model of these sizes cannot be built ({error})") from None

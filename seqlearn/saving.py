@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from .data.text import Language
-from .models import Value, spec_of
+from .models import Value, count_weights, spec_of
 from .nn.contract import EncoderDecoder
 from .training.storage import fill, read_file, weights_of, write_file
 
@@ -97,10 +96,5 @@ def _check_size(
     layers, stored = settings.get("num_layers", 0), sum(tensor.numel() for tensor in weights.values())
     if isinstance(layers, int) and layers > len(weights):
         raise ValueError(f"num_layers is {layers}, and only {len(weights)} weights are stored")
-    try:
-        with torch.device("meta"):  # tensors with a shape and no content
-            described = sum(weight.numel() for weight in build().parameters())
-    except RuntimeError as error:  # the number of bytes is beyond 64 bits, or a size is negative
-        raise ValueError(f"it describes a model that cannot be built ({error})") from None
-    if described > 2 * stored:
+    if (described := count_weights(build)) > 2 * stored:
         raise ValueError(f"it describes a model of {described:,} numbers, and {stored:,} are stored")

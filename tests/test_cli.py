@@ -1,6 +1,7 @@
 """The command line, from training to a picture."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -213,7 +214,11 @@ def test_what_is_not_asked_for_is_written_down_too(trained, tmp_path, monkeypatc
     assert asked["label_smoothing"] == 0.0 and asked["accumulate"] == 1 and asked["precision"] is None
 
 
-@pytest.mark.parametrize("option", [("--layers", "0"), ("--dropout", "-0.1"), ("--dropout", "1")], ids=" ".join)
+@pytest.mark.parametrize(
+    "option",
+    [("--layers", "0"), ("--layers", "101"), ("--dropout", "-0.1"), ("--dropout", "1"), ("--seed", "9" * 20)],
+    ids=" ".join,
+)
 def test_a_number_out_of_bounds_is_refused(trained, tmp_path, option):
     pairs = ["--corpus", str(trained[0].parent / "pairs.tsv"), "--epochs", "1", "--held-out", "0.1"]
     result = run(app, ["train", *pairs, "--out", str(tmp_path / "m"), *option], env={"COLUMNS": "200"})
@@ -282,7 +287,9 @@ def test_half_a_character_and_many_unknown_words(trained, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["config", "source", "model"])
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 1', '{"format": 1}', '{"tokens": "bpe"}', "\0"])
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"format": 1', '{"format": 1}', '{"tokens": "bpe"}', "\0", "[" * 200_000], ids=repr
+)
 def test_a_damaged_translator_is_said(trained, tmp_path, name, content):
     if name == "model":
         (tmp_path / "model").mkdir()
@@ -298,14 +305,18 @@ def test_a_damaged_translator_is_said(trained, tmp_path, name, content):
     ("change", "message"),
     [
         ({"sizes": {"wings": 2}}, "bahdanau has no setting 'wings'"),
-        ({"sizes": {"num_hiddens": "eight"}}, "is damaged"),
-        ({"sizes": {"num_hiddens": -8}}, "greater than zero"),
+        ({"sizes": {"num_hiddens": "eight"}}, "num_hiddens is int, not 'eight'"),
+        ({"sizes": {"num_hiddens": True}}, "num_hiddens is int, not True"),
+        ({"sizes": {"num_hiddens": -8}}, "num_hiddens is from 1 to inf, not -8"),
+        ({"sizes": {"num_hiddens": 0}}, "num_hiddens is from 1 to inf, not 0"),
+        ({"sizes": {"dropout": float("nan")}}, "dropout is from 0 to 0.99, not nan"),
         ({"sizes": {"score": "cosine"}}, "there is no score 'cosine'"),
         ({"sizes": None}, "is damaged"),
         ({"model": "mamba"}, "there is no model 'mamba'"),
-        ({"sizes": {"num_hiddens": 10**9}}, "describes a model that cannot be built"),
+        ({"sizes": {"num_hiddens": 10**9}}, "a model of these sizes cannot be built"),
         ({"sizes": {"num_hiddens": 10**6}}, "describes a model of [0-9,]{10,} numbers, and [0-9,]+ are stored"),
-        ({"sizes": {"num_layers": 10**6}}, "num_layers is 1000000, and only [0-9]+ weights are stored"),
+        ({"sizes": {"num_layers": 10**6}}, "num_layers is from 1 to 100, not 1000000"),
+        ({"sizes": {"num_layers": 90}}, "num_layers is 90, and only [0-9]+ weights are stored"),
     ],
 )
 def test_a_configuration_that_does_not_fit_is_said_with_its_file(trained, tmp_path, change, message):
@@ -322,7 +333,19 @@ def test_a_device_that_is_not_there_is_no_fault_of_the_folder(trained, monkeypat
     assert "configuration" not in str(raised.value)
 
 
-@pytest.mark.parametrize("data", [None, [], {}, {"corpus": "builtin"}])
+WHOLE = {
+    "corpus": "builtin", "source": "", "target": "", "data": "", "languages": ["en", "fr"], "skip_malformed": False,
+    "reverse": False, "pairs": 300, "limit": None, "held_out": 0.1, "seed": 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None, [], {}, {"corpus": "builtin"}, WHOLE | {"languages": ["en"]}, WHOLE | {"languages": None},
+        WHOLE | {"held_out": "many"}, WHOLE | {"sha256": ["x"]}, WHOLE | {"limit": "x"}, WHOLE | {"pairs": "x"},
+    ],
+)  # fmt: skip
 def test_a_corpus_that_is_not_described_is_said_with_the_file(trained, tmp_path, data):
     with_config(trained[0], tmp_path / "model", {"data": data})
     assert run(app, ["translate", str(tmp_path / "model"), "red"]).exit_code == 0
@@ -379,6 +402,13 @@ def test_malformed_and_long_lines_are_left_out_on_request_and_counted(tmp_path):
         (["train", "--model", "transformer", "--norm", "none", "--out", "x"], "--norm is one of pre, post, not 'none'"),
         (["train", "--model", "transformer", "--heads", "3", "--pairs", "900", "--out", "x"], "128"),
         (["train", "--model", "transformer", "--positions", "gps", "--pairs", "900", "--out", "x"], "gps"),
+        (["train", "--hidden", "1000000", "--pairs", "900", "--out", "x"], "the weights of this model take 80,0"),
+        (["train", "--hidden", "1000000000000", "--pairs", "900", "--out", "x"], "of these sizes cannot be built"),
+        (
+            ["train", "--tokens", "bpe", "--vocab-size", "5000000000", "--pairs", "900", "--out", "x"],
+            "a vocabulary has at most 1,000,000 tokens, not 5,000,000,000",
+        ),
+        (["train", "--device", "meta", "--out", "x"], "'meta' names no device of this machine"),
         (["train", "--schedule", "noam", "--out", "x"], "noam"),
         (["train", "--schedule", "inverse-sqrt", "--out", "x"], "warm-up is a share of training between 0 and 1"),
         (["train", "--warmup", "4000", "--out", "x"], "not 4000"),
@@ -401,6 +431,41 @@ def test_bad_input_is_one_sentence(arguments, message, tmp_path, monkeypatch):
     assert result.exit_code == 1 and message in result.stderr
     assert result.stderr.startswith("seqlearn: ") and "Traceback" not in result.output
     assert list(tmp_path.iterdir()) == [], "something was written all the same"
+
+
+def test_one_sentence_again_and_again_gets_the_right_advice(tmp_path):
+    (tmp_path / "same.tsv").write_text("hello\tbonjour\n" * 500, encoding="utf-8")
+    result = run(app, ["train", "--corpus", str(tmp_path / "same.tsv"), "--out", str(tmp_path / "model"), *SMALL])
+    assert result.exit_code == 1 and "500 pairs with 1 distinct source sentences" in result.stderr
+    assert "other source sentences" in result.stderr and not (tmp_path / "model").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and pipes of Unix")
+def test_a_link_to_itself_is_said_and_a_pipe_is_read(tmp_path, trained):
+    (tmp_path / "loop").symlink_to("loop")
+    command = ["train", "--out", str(tmp_path / "model"), *SMALL, "--epochs", "1", "--corpus"]
+    result = run(app, [*command, str(tmp_path / "loop")])
+    assert result.exit_code == 1 and result.stderr == f"seqlearn: there is no file {tmp_path / 'loop'}\n"
+    reader, writer = os.pipe()  # as bash writes it: --corpus <(zcat pairs.tsv.gz)
+    os.write(writer, (trained[0].parent / "pairs.tsv").read_bytes())
+    os.close(writer)
+    assert run(app, [*command, f"/dev/fd/{reader}"]).exit_code == 0
+    os.close(reader)
+
+
+def test_no_escape_code_of_a_file_reaches_the_terminal(tmp_path, capfd):
+    """Neither in its name nor in its lines; our own colours do."""
+    evil, name = "\x1b]0;evil\x07", tmp_path / "\x1b]0;evil\x07.tsv"
+    lines = [f"{line} {evil}\t{line} !\n" for line in LINES]
+    name.write_text("".join([*lines, "no tab\n"]), encoding="utf-8")
+    command = ["train", "--corpus", str(name), "--out", str(tmp_path / "model"), *SMALL, "--epochs", "1"]
+    for more in ([], ["--skip-malformed"]):
+        result = run(app, [*command, *more], color=True)
+        assert result.exit_code == (0 if more else 1), result.output
+        said = result.output + "".join(capfd.readouterr())
+        assert "evil" in said and "\x07" not in said and "\x1b]" not in said
+    result = run(app, ["evaluate", str(tmp_path / "model"), "--tsv", str(name)], color=True)
+    assert result.exit_code == 1 and "\x07" not in result.output
 
 
 def test_a_folder_that_cannot_be_made_is_found_before_training(tmp_path, monkeypatch):

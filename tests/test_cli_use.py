@@ -222,6 +222,7 @@ def test_links_of_a_translation_that_was_cut_off(folder):
 
 def test_what_breaks_a_line_is_no_part_of_a_column():
     assert lines.on_one_line("a\tb\nc\rd\u2028e f") == "a b c d e f"
+    assert lines.on_one_line("\x1b[31mred\x9b0m\x7f \u200dé") == " [31mred 0m  \u200dé"
 
 
 def test_unknown_words_are_counted(folder):

@@ -111,7 +111,7 @@ def test_conda_and_binder_get_the_same():
 
 def test_what_the_package_imports_is_declared():
     declared = {IMPORTED_AS.get(need.name, need.name) for need in DECLARED[: len(PROJECT["dependencies"])]}
-    brought = {"IPython", "matplotlib_inline", "traitlets"}  # by jupyterlab, ipywidgets and anywidget
+    brought = {"IPython", "matplotlib_inline", "traitlets", "urllib3"}  # by jupyterlab, ipywidgets, anywidget, requests
     imported = set()
     for path in (ROOT / "seqlearn").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

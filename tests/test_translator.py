@@ -9,6 +9,8 @@ import pytest
 import safetensors.torch
 import torch
 
+from seqlearn import models
+from seqlearn import translator as rooms
 from seqlearn.data.corpus import Split, builtin
 from seqlearn.data.text import Language
 from seqlearn.nn.recording import record_attention
@@ -239,6 +241,41 @@ def test_a_model_of_nan_is_neither_saved_nor_loaded(translator, tmp_path):
     safetensors.torch.save_file(weights_of(broken.model), tmp_path / MODEL, texts)
     with pytest.raises(ValueError, match=r"decoder\.dense\.weight holds NaN or infinity"):
         Translator.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("part", "old", "new"),
+    [
+        ("config", '"positions": "sinusoidal"', '"positions": "rotary"'),
+        ("config", '"num_heads": 2', '"num_heads": 4'),
+        ("source", '"blue",\n"red"', '"red",\n"blue"'),
+    ],
+)
+def test_a_file_whose_texts_were_edited_is_damaged(transformer, tmp_path, part, old, new):
+    """The weights would fit, and translate something else."""
+    transformer.save(tmp_path)
+    stored = read_file(tmp_path / MODEL)
+    assert old in stored.texts[part], stored.texts[part]
+    edited = stored.texts | {part: stored.texts[part].replace(old, new)}
+    kept = storage.checksum(stored.tensors, stored.texts)
+    safetensors.torch.save_file(stored.tensors, tmp_path / MODEL, edited | {storage.CHECKSUM: kept})
+    with pytest.raises(ValueError, match="does not have the checksum that was stored with it"):
+        Translator.load(tmp_path)
+
+
+def test_a_model_that_is_measured_first_gets_the_same_weights(translator, monkeypatch):
+    made = []
+    for large in (10**9, 1):
+        monkeypatch.setattr(rooms, "LARGE", large)
+        torch.manual_seed(3)
+        made.append(Translator.new("transformer", translator.source, translator.target).model)
+    for one, other in zip(*(model.parameters() for model in made), strict=True):
+        assert torch.equal(one, other)
+    monkeypatch.setattr(models, "memory_of_machine", lambda: 10**6)
+    with pytest.raises(ValueError, match="the weights of this model take 0 GB, and this machine has 0 GB"):
+        Translator.new("transformer", translator.source, translator.target)
+    monkeypatch.setattr(models, "memory_of_machine", lambda: None)  # Windows does not say
+    Translator.new("transformer", translator.source, translator.target)
 
 
 @pytest.mark.parametrize("dtype", [torch.int8, torch.bool, torch.complex64])

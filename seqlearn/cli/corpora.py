@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import warnings
 from collections.abc import Sequence
@@ -89,7 +90,7 @@ def _own_files(part: str, tsv: str, source: str, target: str) -> list[str]:
 
 
 def _absolute(path: str) -> str:
-    return path and str(Path(path).resolve())
+    return path and os.path.abspath(path)  # links stay: `resolve` gives a pipe (/dev/fd/63) a name that nobody can open
 
 
 def with_checksums(description: Description) -> Description:
@@ -122,9 +123,11 @@ def corpus_and_split(description: Description) -> tuple[Corpus, Split]:
     own_parts = {part: own.pairs for part, own in (("valid", valid), ("test", test)) if own is not None}
     split = drawn._replace(**own_parts)
     if not all(split):
+        sources = len(corpora.distinct_sources(corpus.pairs, corpus.languages[0]))
         raise ValueError(
-            f"{len(corpus)} pairs leave {len(split.train)} to train on, {len(split.valid)} to choose with and "
-            f"{len(split.test)} to score: give more pairs, or a larger --held-out"
+            f"{len(corpus):,} pairs with {sources:,} distinct source sentences, each in one part only, leave "
+            f"{len(split.train):,} to train on, {len(split.valid):,} to choose with and {len(split.test):,} to score: "
+            "give more pairs with other source sentences, or a larger --held-out"
         )
     return corpus, split
 

@@ -45,7 +45,7 @@ def sentence(error: Exception) -> str:
     FileNotFoundError are OSErrors.) Any other error comes with its type, and the hint to --debug. The notes that were
     added to the error follow.
     """
-    said = _one_line("; ".join([_said(error), *getattr(error, "__notes__", [])]))
+    said = printable("; ".join([_said(error), *getattr(error, "__notes__", [])]))
     known = isinstance(error, ValueError | OSError | MemoryError)
     return said if known else f"{said} (`seqlearn --debug ...` shows where)"
 
@@ -60,8 +60,8 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
-def _one_line(text: str) -> str:
-    """The text without line breaks. Escape codes, which a file name may hold, do not reach the terminal."""
+def printable(text: str) -> str:
+    """The text on one line. Escape codes, which a file name or a corpus may hold, do not reach the terminal."""
     line = " ".join(text.split())
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in line)
 
@@ -76,4 +76,4 @@ def _end(said: str, status: int) -> NoReturn:
 def _show_warning(message: Warning | str, category: type[Warning], *args: object, **kwargs: object) -> None:
     """Show a warning of ours as one sentence. Warnings of libraries are not shown: a user cannot act on them."""
     if category is UserWarning:
-        typer.secho(f"seqlearn: {message}", fg="yellow", err=True)
+        typer.secho(f"seqlearn: {printable(str(message))}", fg="yellow", err=True)

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING
 import typer
 
 from ..data.files import LONGEST, open_bytes
+from .errors import printable
 from .search import SearchOptions, check_characters, check_tokens
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 10  # how many unknown words are named at most
 BATCHES = 64  # in a chunk: a batch holds sentences of similar length, so a chunk is far larger than a batch
-_BREAKS = str.maketrans(dict.fromkeys("\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029", " "))  # would end a column or a line
+# What would end a column or a line, and all else that controls a terminal: a space stands for each.
+_BREAKS = str.maketrans(dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029], " "))
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class UnknownWords:
         if self.words:
             names = ", ".join(list(self.words)[:MOST_WORDS]) + (", ..." if len(self.words) > MOST_WORDS else "")
             where = f" (in {self.lines:,} of {lines:,} lines)" if lines > 1 else ""
-            typer.secho(f"not in the vocabulary, read as <unk>: {names}{where}", fg="yellow", err=True)
+            typer.secho(f"not in the vocabulary, read as <unk>: {printable(names)}{where}", fg="yellow", err=True)
 
 
 def one_line(text: str) -> Iterator[Line]:
@@ -239,5 +241,5 @@ def _cells(
 
 
 def on_one_line(text: str) -> str:
-    """The text, with a space for each character that would end its line or its column."""
+    """The text, with a space for each character that would end its line or its column, or control a terminal."""
     return text.translate(_BREAKS)

@@ -89,6 +89,8 @@ def _held_out(config: dict, folder: Path) -> ToScore:
 def _description(config: dict, folder: Path) -> Description:
     """The description in the configuration. The course's own models only say `corpus: builtin`, split as by default."""
     if "data" in config:
+        if len(config["data"]["languages"]) != 2:
+            raise TypeError("languages are two codes")
         return config["data"]
     if config.get("corpus") != "builtin":
         raise ValueError(f"{folder} does not say what it was trained on: {ADVICE}")

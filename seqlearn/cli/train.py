@@ -28,7 +28,7 @@ from ..training.schedules import SCHEDULES, make_schedule
 from ..translator import Translator
 from .corpora import corpus_and_split, describe, with_checksums
 from .devices import Device, Threads, use, where
-from .errors import sentence_for_errors
+from .errors import printable, sentence_for_errors
 from .output import CHECKPOINTS, CURVE, LOG, claimed, silence
 from .signals import NAMES, stopping
 
@@ -323,7 +323,9 @@ def train(
     precision: Annotated[
         str | None, typer.Option(help="bf16, where the device has it.", show_default="float32")
     ] = None,
-    seed: Annotated[int, typer.Option(help="The seed of split, weights and order of batches.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**63 - 1, help="The seed of split, weights and order of batches.")
+    ] = 0,
     checkpoint_minutes: Annotated[float, typer.Option(help="Minutes between two checkpoints.")] = 10.0,
     checkpoint_updates: Annotated[
         int | None, typer.Option(min=1, help="Updates between two checkpoints.", show_default="by time alone")
@@ -377,7 +379,7 @@ def train(
         sizes = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
         sizes = f"{len(translator.source.vocab):,} tokens for both sides" if shared_vocab else sizes
         several = f" in {processes.count} processes" if processes.count > 1 else ""
-        typer.echo(f"{chosen.name}: pairs {counts}; {sizes}; on {where(translator)}{several}")
+        typer.echo(f"{printable(chosen.name)}: pairs {counts}; {sizes}; on {where(translator)}{several}")
         translator.config |= {"data": description, **options, **rate}
         ids = _written_ids(translator, split, cache, max_length)
         history = _fit(translator, split, out, checkpoints, {**options, "schedule": factor, "cache": ids})
@@ -391,7 +393,7 @@ def train(
         said = f"no better validation loss since epoch {history.best_epoch + 1}"
         typer.echo(f"ended early, after epoch {history.epochs} of {epochs}: {said}")
     speed = sum(history.tokens) / max(sum(history.seconds), 1e-9)
-    typer.echo(f"{speed:,.0f} tokens/s; best epoch {history.best_epoch + 1}; written to {out}")
+    typer.echo(f"{speed:,.0f} tokens/s; best epoch {history.best_epoch + 1}; written to {printable(str(out))}")
 
 
 def _written_ids(translator: Translator, split: Split, cache: str, max_length: int) -> Path | None:
@@ -436,7 +438,7 @@ def _fit(translator: Translator, split: Split, out: Path, checkpoints: Checkpoin
             first = signals[0] if signals else signal.SIGTERM  # which may have come to another process alone
             said = f"stopped by {NAMES[first.name]}; {best}. Go on with: seqlearn train --resume {out}"
             if join().first:
-                typer.secho(said, fg="yellow", err=True)
+                typer.secho(printable(said), fg="yellow", err=True)
             raise typer.Exit(128 + first) from None
         except Exception as error:  # NaN, out of memory, a disk that is full, another process that ended
             error.add_note(best)
@@ -476,7 +478,7 @@ def _keep_records(model: object, history: History, out: Path) -> None:
 
 def _report(model: object, history: History, translator: Translator, sources: Sequence[str]) -> None:
     for source, translation in zip(sources, translator.translate(sources), strict=True):
-        tqdm.write(f"  {source}  ->  {translation}")
+        tqdm.write(f"  {printable(source)}  ->  {printable(translation)}")
     tqdm.write(  # a line above the progress bar, not in the middle of it
         f"epoch {history.epochs}: loss {history.train_losses[-1]:.3f}, "
         f"validation {history.valid_losses[-1]:.3f}, {history.seconds[-1]:.0f} s"

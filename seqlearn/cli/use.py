@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .devices import Device, Threads, use, where
-from .errors import sentence_for_errors
+from .errors import printable, sentence_for_errors
 from .search import MAX_SOURCE, BatchSize, Beam, MaxLength, MaxSource, Penalty, search_options
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def evaluate(
     translator = _load(folder, device, threads)
     chosen = scoring.to_score(translator, folder, source, target, tsv)
     scoring.check_lengths(translator, chosen, max_source)
-    said = f"{chosen.name}: {len(chosen.pairs):,} {chosen.what}" + (f"; beam {beam}" if beam > 1 else "")
+    said = f"{printable(chosen.name)}: {len(chosen.pairs):,} {chosen.what}" + (f"; beam {beam}" if beam > 1 else "")
     typer.echo(f"{said}; on {where(translator)}", err=json)
     translations = translator.translate([pair.source for pair in chosen.pairs], batch_size, **options)
     if hypotheses:
@@ -178,7 +178,7 @@ def view(folder: Folder, text: Text, out: Out, device: Device = "") -> None:
         AttentionView(*maps).to_html(out)
     else:
         heatmap(maps[0], title=f"{text}\n{translation}").savefig(out, dpi=200)
-    typer.echo(f"written to {out}")
+    typer.echo(printable(f"written to {out}"))
 
 
 @sentence_for_errors
@@ -187,7 +187,7 @@ def gallery(out: Out = Path("gallery.html")) -> None:
     from ..views import gallery
 
     gallery.gallery(gallery.all_views(), out)
-    typer.echo(f"written to {out}")
+    typer.echo(printable(f"written to {out}"))
 
 
 def _load(folder: Path, device: str, threads: int | None = None) -> Translator:

@@ -1,4 +1,8 @@
-"""Finds the fra-eng corpus on this machine, or downloads it into a cache. A refused download leaves nothing behind."""
+"""Finds the fra-eng corpus on this machine, or downloads it into a cache.
+
+A refused download leaves nothing behind, and what a killed download left is removed by the next one. The file in the
+cache is compared with its checksum whenever it is used.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,15 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
+import warnings
 import zipfile
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 MEMBER = "fra-eng/fra.txt"
+SHA256 = "0bb85dbaa1c896844649094d7eaf2e34bee34e84fe362b26ce7e8f2e12aae104"  # of this member
+SCRATCH = "download-"  # how the name of a folder begins that a download works in
+LARGEST, LONGEST = 50_000_000, 1800.0  # bytes and seconds of a download; the archive has 6.7 million bytes
 
 
 def fra_eng_file(folder: str | Path | None = None) -> Path:
@@ -28,12 +37,26 @@ def fra_eng_file(folder: str | Path | None = None) -> Path:
 
 
 def local_fra_eng_file() -> Path | None:
-    """The file with the pairs in the folder `SEQLEARN_DATA` or in the cache; None if it is in neither."""
+    """The file with the pairs in the folder `SEQLEARN_DATA` or in the cache; None if it is in neither.
+
+    A file in the cache that is not the one that was downloaded does not count, and a warning says so.
+    """
     named = os.environ.get("SEQLEARN_DATA")
-    for folder in [*([Path(named)] if named else []), cache_folder()]:
-        if (folder / MEMBER).is_file():
-            return folder / MEMBER
-    return None
+    if named and (Path(named) / MEMBER).is_file():
+        return Path(named) / MEMBER
+    found, cached = _checked(cache_folder()), cache_folder() / MEMBER
+    if found is None and cached.is_file():
+        warnings.warn(f"{cached} is damaged, and is not used", stacklevel=2)
+    return found
+
+
+def _checked(cache: Path) -> Path | None:
+    """The file in the cache, if it is whole."""
+    cached = cache / MEMBER
+    if not cached.is_file():
+        return None
+    with cached.open("rb") as file:
+        return cached if hashlib.file_digest(file, "sha256").hexdigest() == SHA256 else None
 
 
 def cache_folder() -> Path:
@@ -53,9 +76,16 @@ def hub_entry() -> tuple[str, str]:
 
 def _download(cache: Path) -> Path:
     """Fetch d2l's archive, check it, unpack its one file, and move the file into the cache in a single step."""
+    from filelock import FileLock
+
     url, sha1 = hub_entry()
     cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+    with FileLock(cache / ".lock"), tempfile.TemporaryDirectory(prefix=SCRATCH, dir=cache) as scratch:
+        if found := _checked(cache):  # by a download that this one has waited for
+            return found
+        for remains in cache.glob(f"{SCRATCH}*"):
+            if remains != Path(scratch):
+                shutil.rmtree(remains, ignore_errors=True)
         archive, unpacked = Path(scratch) / "fra-eng.zip", Path(scratch) / "fra.txt"
         digest = _fetch(url, archive)
         if digest != sha1:
@@ -88,19 +118,27 @@ def _fetch(url: str, path: Path) -> str:
     """Download to a file, with a progress bar. Returns the sha1."""
     import requests
     from tqdm import tqdm
+    from urllib3.exceptions import HTTPError  # what requests itself is made of
 
-    digest = hashlib.sha1()
+    digest, received, end = hashlib.sha1(), 0, time.monotonic() + LONGEST
     try:
         with requests.get(url, stream=True, timeout=30) as answer, path.open("wb") as file:
             answer.raise_for_status()
             size = int(answer.headers.get("content-length", 0)) or None
             with tqdm(total=size, unit="B", unit_scale=True, desc="fra-eng.zip", leave=False) as bar:
-                for block in answer.iter_content(1 << 16):
+                # `read1` returns what has come, so that the time is looked at even if one byte comes a minute.
+                while block := answer.raw.read1(1 << 16, decode_content=True):
                     file.write(block)
                     digest.update(block)
                     bar.update(len(block))
-    except requests.RequestException as error:
-        status = getattr(error.response, "status_code", None)
+                    received += len(block)
+                    if received > LARGEST or time.monotonic() > end:
+                        raise ConnectionError(
+                            f"{url} had sent {received:,} bytes after {LONGEST + time.monotonic() - end:,.0f} seconds, "
+                            f"and {LARGEST:,} bytes and {LONGEST:,.0f} seconds are the most: not used"
+                        )
+    except (requests.RequestException, HTTPError) as error:
+        status = getattr(getattr(error, "response", None), "status_code", None)
         raise ConnectionError(
             f"fra-eng could not be downloaded from {url} ({type(error).__name__}{f' {status}' if status else ''}). "
             "The built-in corpus needs no network (--corpus builtin); or set SEQLEARN_DATA to a folder that holds "

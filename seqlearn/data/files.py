@@ -12,7 +12,7 @@ import zlib
 from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -109,8 +109,9 @@ class Lines(Sequence[str]):
         if number == 1:
             if raw.startswith(GZIP) and not self.path.is_file():
                 raise ValueError(f"{self.path} is gzip through a pipe: unpack it first")
-            if raw.startswith(UTF16):
-                raise ValueError(f"{self.path}, line 1: not UTF-8, but UTF-16; save the file as UTF-8")
+            if raw.startswith((*UTF16, BOM_UTF32_BE)):
+                name = "UTF-32" if raw.startswith((BOM_UTF32_LE, BOM_UTF32_BE)) else "UTF-16"
+                raise ValueError(f"{self.path}, line 1: not UTF-8, but {name}; save the file as UTF-8")
             self._mark = len(BOM_UTF8) if raw.startswith(BOM_UTF8) else 0
         try:
             raw.decode("utf-8")

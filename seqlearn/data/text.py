@@ -32,6 +32,9 @@ __all__ = [
 PAD, BOS, EOS, UNK = "<pad>", "<bos>", "<eos>", "<unk>"
 SPECIALS = (PAD, BOS, EOS, UNK)
 TOKENS = ("word", "bpe")  # the kinds of tokens that `Language.learn` knows
+MOST_TOKENS = 1_000_000  # of a vocabulary: `tokenizers` aborts the process where memory for all of them cannot be had
+# BPE learns from a longer word in pieces, because one merge in a word takes quadratic time.
+_LONG_WORD = regex.compile(r"(\S{1000})(?=\S)")
 
 # A word starts with a letter; digits and accents may follow (mp3). A number may end in letters (19th, 12-year).
 _WORD = r"\p{L}[\p{L}\p{M}\p{N}\u200c\u200d]*"
@@ -139,7 +142,7 @@ class BPETokenizer:
             size: the most tokens that the vocabulary may have, special tokens included.
 
         Raises:
-            ValueError: the size is too small even for the single characters.
+            ValueError: the size is too small even for the single characters, or larger than `MOST_TOKENS`.
         """
         return cls(_learn_pieces((normalize(line, language) for line in lines), size), language)
 
@@ -179,6 +182,8 @@ class BPETokenizer:
 
 def _learn_pieces(texts: Iterable[str], size: int) -> tokenizers.Tokenizer:
     """Learn the pieces of normalized texts. See `BPETokenizer.learn`."""
+    if size > MOST_TOKENS:
+        raise ValueError(f"a vocabulary has at most {MOST_TOKENS:,} tokens, not {size:,}")
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
     backend = Tokenizer(models.BPE(unk_token=UNK))
@@ -191,7 +196,7 @@ def _learn_pieces(texts: Iterable[str], size: int) -> tokenizers.Tokenizer:
         initial_alphabet=["▁"],
         show_progress=False,
     )
-    backend.train_from_iterator(texts, trainer)
+    backend.train_from_iterator((_LONG_WORD.sub(r"\1 ", text) for text in texts), trainer)
     characters = backend.get_vocab_size() - 1  # without <unk>
     if characters + len(SPECIALS) > size:
         raise ValueError(
@@ -272,7 +277,7 @@ class Language:
             size: for "bpe": the most tokens that the vocabulary may have.
 
         Raises:
-            ValueError: `tokens` is neither, or `size` is too small.
+            ValueError: `tokens` is neither, or `size` is too small or too large.
         """
         if tokens == "bpe":
             pieces = BPETokenizer.learn(lines, size, language)
@@ -330,6 +335,8 @@ class Language:
         """
         try:
             stored = json.loads(text)
+            if stored["tokens"] not in TOKENS or not isinstance(stored["language"], str):
+                raise ValueError(f"its tokens are {stored['tokens']!r}, and its language is {stored['language']!r}")
             bpe = stored["tokens"] == BPETokenizer.kind
             tokenizer = BPETokenizer.from_state(stored) if bpe else WordTokenizer(stored["language"])
             tokens = stored["vocab"]

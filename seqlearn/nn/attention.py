@@ -237,6 +237,10 @@ def dot_product_attend(
     """softmax(scale q . k) v. The weights exist as a tensor only while `layer.record` is set.
 
     With `causal`, the queries have the last positions of the keys, and no query may attend to a later key.
+
+    The arithmetic includes the keys and values under the mask, so these have to be finite. (NaN or infinity there may
+    make a context NaN, never another number. The layers of this package give padding finite features. To put zeros in
+    its place would cost between 6 % and 130 % of the kernel's time.)
     """
     if mask is not None:
         scores = queries.new_empty(()).expand(*queries.shape[:-1], keys.shape[-2])  # only the shape is used

@@ -24,6 +24,7 @@ from .averaging import copied, mean_of, using_weights
 from .checkpoints import Checkpoints, Progress, Stopped
 from .curriculum import Curriculum
 from .history import History
+from .interrupts import uninterrupted
 from .losses import batch_loss, mean_loss
 from .processes import Processes, join
 from .schedules import Schedule, constant, linear_decay
@@ -45,6 +46,10 @@ class Recipe:
     precision: str | None
 
     def __post_init__(self):
+        if not self.lr >= 0:
+            raise ValueError(f"lr is at least 0, not {self.lr}")
+        if not self.clip > 0:
+            raise ValueError(f"clip is above 0, not {self.clip}: a negative norm would turn the gradient around")
         if self.accumulate < 1:
             raise ValueError(f"accumulate is at least 1, not {self.accumulate}")
         if not 0 <= self.label_smoothing < 1:
@@ -157,7 +162,8 @@ def fit(
                 valid_loss = mean_loss(model, valid, device, processes)
                 if not math.isfinite(valid_loss):
                     raise ValueError(_not_finite("validation", valid_loss, run.epoch))
-                _finish_epoch(run, model, valid_loss)
+                with uninterrupted():
+                    _finish_epoch(run, model, valid_loss)
             keep(run.epoch * updates, may_stop=False)  # first: a crash in a slow hook shall not lose the epoch
             with using_weights(model, mean):
                 for function in after_epoch if processes.first else ():
@@ -170,7 +176,8 @@ def fit(
         bar.close()
         threads.close()
         if run.best is not None:
-            model.load_state_dict(run.best)
+            with uninterrupted():  # a second Ctrl-C would leave some weights of each epoch
+                model.load_state_dict(run.best)
     return history
 
 

@@ -1,6 +1,33 @@
 """The guard itself: a page that goes online, or fails, is found."""
 
 import pytest
+from views.samples import PLAIN, SAMPLES
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "<script>document.title = 'run'</script>",
+        '<script type="module">document.title = "run"</script>',
+        "<details open ontoggle=\"document.title = 'run'\"></details>",
+        "<base href='https://example.org/'>",
+        "<form action='https://example.org/'><button>send</button></form>",
+    ],
+)
+def test_a_page_of_ours_runs_no_other_script(page, tmp_path, added):
+    """Its policy names the hashes of its own scripts, and allows neither another base nor forms."""
+    view = SAMPLES["SoftmaxView"](PLAIN)
+    text = view.to_html().replace("</main>", f"</main>{added}")
+    (tmp_path / "page.html").write_text(text, "utf-8")
+    page.goto((tmp_path / "page.html").as_uri())
+    page.locator(".seqlearn .says").first.wait_for()  # our own script has run
+    if "form" in added:
+        page.get_by_role("button", name="send").click()
+    page.wait_for_timeout(200)
+    assert page.title() != "run" and page.evaluate("document.baseURI").startswith("file:")
+    assert page.url.startswith("file:")
+    assert page.wrong and all("Content Security Policy" in line for line in page.wrong), page.wrong
+    page.wrong.clear()
 
 
 @pytest.mark.parametrize(

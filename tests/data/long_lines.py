@@ -44,6 +44,10 @@ def guard() -> None:
 def main(kind: str) -> None:
     """Read all the lines."""
     if kind == "bpe":
+        for line in ("x" * 1_000_000, "abcdefgh" * 125_000):
+            print(f"learns from {line[:8]} ..., {len(line):,} characters", flush=True)
+            guard()
+            Language.learn("", [line], tokens="bpe", size=300)
         read = Language.learn("", LINES, tokens="bpe", size=300).encode
     else:
         read = WordTokenizer("" if kind == "general" else kind).tokenize

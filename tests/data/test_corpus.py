@@ -253,11 +253,23 @@ def archive_of(*names: str, content: str = "Go.\tVa !\n") -> bytes:
     return file.getvalue()
 
 
+@pytest.mark.parametrize("code", ["utf-16", "utf-32", "utf-32-be"])
+def test_the_encoding_of_a_file_is_named(tmp_path, code):
+    mark = "\ufeff" if code.endswith("be") else ""
+    (tmp_path / "a.tsv").write_bytes(f"{mark}one\tun\n".encode(code))
+    with pytest.raises(ValueError, match=rf"a\.tsv, line 1: not UTF-8, but {code[:6].upper()}; save the file as UTF-8"):
+        from_tsv(tmp_path / "a.tsv")
+
+
+FRA = hashlib.sha256(b"Go.\tVa !\n").hexdigest()  # of the member that `archive_of` writes
+
+
 class Hub:
     """A server on this machine in place of d2l's hub. A test changes what it answers."""
 
     def __init__(self):
         self.answer(archive_of("fra-eng/fra.txt"))
+        self.piece, self.pause, self.going = 1 << 30, 0.0, threading.Event()  # bytes, seconds between, set at the end
         hub = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -266,7 +278,9 @@ class Hub:
                 self.send_response(hub.status)
                 self.send_header("Content-Length", str(len(hub.body)))
                 self.end_headers()
-                self.wfile.write(hub.body[: hub.cut])
+                for start in range(0, len(hub.body[: hub.cut]), hub.piece):
+                    if not hub.going.wait(hub.pause):
+                        self.wfile.write(hub.body[: hub.cut][start : start + hub.piece])
 
             def log_message(self, *args):
                 pass
@@ -287,21 +301,63 @@ def hub(tmp_path, monkeypatch):
     hub = Hub()
     monkeypatch.delenv("SEQLEARN_DATA", raising=False)
     monkeypatch.setattr(download, "hub_entry", lambda: (hub.url, hub.sha1))
+    monkeypatch.setattr(download, "SHA256", FRA)
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / "cache")
     yield hub
+    hub.going.set()
     hub.server.shutdown()
     hub.server.server_close()
 
 
 def everything(folder: Path) -> list[str]:
-    """The files below a folder."""
-    return [path.name for path in folder.rglob("*") if path.is_file()]
+    """The files below a folder, but for the lock."""
+    return [path.name for path in folder.rglob("*") if path.is_file() and path.name != ".lock"]
 
 
 def test_download_and_then_the_cache(hub, tmp_path):
     assert local_fra_eng() is None and hub.requests == 0
     assert len(fra_eng()) == 1 and everything(tmp_path) == ["fra.txt"] and hub.requests == 1
     assert len(fra_eng()) == 1 and len(local_fra_eng()) == 1 and hub.requests == 1
+
+
+def test_a_damaged_file_in_the_cache_is_said_and_fetched_again(hub, tmp_path):
+    fra_eng()
+    (cached,) = tmp_path.rglob("fra.txt")
+    cached.write_text("Go.\tVa ?\n", encoding="utf-8")
+    with pytest.warns(UserWarning, match=r"fra\.txt is damaged, and is not used"):
+        assert local_fra_eng() is None
+    with pytest.warns(UserWarning, match="is damaged"):
+        assert fra_eng().pairs[0].target == "Va !"
+    assert hub.requests == 2 and local_fra_eng() is not None
+
+
+def test_what_a_killed_download_left_is_removed_by_the_next(hub, tmp_path):
+    remains = tmp_path / "cache" / "download-abc" / "fra-eng.zip"
+    remains.parent.mkdir(parents=True)
+    remains.write_bytes(b"half")
+    assert local_fra_eng() is None
+    assert len(fra_eng()) == 1 and everything(tmp_path) == ["fra.txt"] and not remains.parent.exists()
+
+
+def test_downloads_at_once_are_one_download(hub, tmp_path):
+    hub.piece, hub.pause, found = 60, 0.05, []
+    threads = [threading.Thread(target=lambda: found.append(len(fra_eng()))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [1, 1, 1] and hub.requests == 1 and everything(tmp_path) == ["fra.txt"]
+
+
+@pytest.mark.parametrize(("limit", "value"), [("LARGEST", 100), ("LONGEST", 0.1)])
+def test_a_download_without_end_is_ended(hub, tmp_path, monkeypatch, limit, value):
+    """One byte at a time, and far more bytes than the limit: no block of them is waited for."""
+    hub.answer(archive_of("fra-eng/fra.txt", content="Go.\tVa !\n" * 10_000))
+    hub.piece, hub.pause = 1, 0.02
+    monkeypatch.setattr(download, limit, value)
+    with pytest.raises(ConnectionError, match=r"had sent [0-9]{1,3} bytes after .* are the most: not used"):
+        fra_eng()
+    assert everything(tmp_path) == []
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,7 @@ import random
 import subprocess
 import sys
 import unicodedata
-import warnings
 import zipfile
-import zlib
 from collections import Counter
 from pathlib import Path
 
@@ -20,59 +18,39 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from fuzzing.files import (
+    ENDS,
+    GOOD,
+    MALFORMED,
+    NOT_UTF8,
+    Refused,
+    check,
+    expected_lines,
+    expected_pairs,
+    expected_parallel,
+    fit,
+    outcome,
+)
+from fuzzing.texts import (
+    ANY,
+    DENSE,
+    HOSTILE_LINES,
+    LANGUAGES,
+    PARTS,
+    ids_give_the_text_back,
+    normalized_text_is_clean,
+    tokens_stay,
+)
 from seqlearn.cli import app
 from seqlearn.data import files
 from seqlearn.data.batches import BATCHINGS, Batches, pad
 from seqlearn.data.corpus import from_files, from_tsv
-from seqlearn.data.text import SPECIALS, UNK, Language, WordTokenizer, normalize
+from seqlearn.data.text import SPECIALS, Language, WordTokenizer, normalize
 from seqlearn.pairs import Pair
 
-LANGUAGES = ("en", "fr", "")
 robust = settings(deadline=None, derandomize=True, max_examples=300)
 
 # ---------------------------------------------------------------- files: what is in them
-
-GOOD = [
-    b"Go.\tVa !",
-    b"Hi.\tSalut\xe2\x80\xaf!\tCC-BY somebody",
-    "the cat\u2028sat\tle chat\x85assis\x0b".encode(),
-    ("e" + "\u0301\u0323" * 3000 + "\té").encode(),
-    "\u202eright to left\u202c\t\u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627".encode(),
-    "a\u200bb\u200cc\u200dd\ufeff\t👩\u200d👩\u200d👧\u200d👦 🏳\ufe0f\u200d🌈".encode(),
-    b"<pad>\t<unk> <eos>\t",
-    " \u00a0x\t\x1cy\x1d".encode(),
-    b'"\t"',
-    b"'=cmd|' /C calc'!A0\t$(rm -rf /) `id`",
-    "\U0010ffff\t\ufffe".encode(),
-]
-MALFORMED = [
-    b"only one column",
-    b"a\tb\tc\td",
-    b"a\tb\tc\td\te",
-    b"\t" * 1000,
-    b"",
-    b" ",
-    b"\tb",
-    b"a\t",
-    b"a\t\tthird",
-    "\u00a0\u2028\tb".encode(),
-    b"a\t \x0b\x0c",
-    b"nul\0\tb",
-    b"a\tb\tnul in the third\0",
-    b"a\tb\rc\td\re\tf",
-    b"\ra\tb",
-    b"\r",
-]
-NOT_UTF8 = [
-    b"caf\xe9\tcaf\xe9",
-    b"\xed\xa0\x80\tlone surrogate",
-    b"a\t\xed\xa0\xbd\xed\xb8\x80",
-    b"\xc0\xaf\toverlong",
-    b"a\t\xf4\x90\x80\x80",
-    b"half a character\t\xe2\x80",
-    b"\x89PNG",
-]
-ENDS = [b"\n", b"\r\n"]
 
 
 def text_files(rng):
@@ -132,83 +110,6 @@ def all_files():
 # ---------------------------------------------------------------- files: what must come of them
 
 
-class Refused(Exception):
-    """What the message has to hold, as far as that is certain."""
-
-
-def expected_lines(name, raw):
-    """The lines of a file, by a reading of its bytes that shares nothing with the package's."""
-    if raw[:2] == b"\x1f\x8b" or name.endswith(".gz"):
-        try:
-            raw = gzip.decompress(raw)
-        except (OSError, EOFError, zlib.error):
-            raise Refused("") from None  # or its beginning is refused for another reason
-    if raw in (b"", b"\xef\xbb\xbf"):
-        raise Refused("is empty")
-    lines = raw.split(b"\n")
-    if lines[-1] == b"":
-        lines.pop()
-    decoded = []
-    for number, line in enumerate(lines, 1):
-        try:
-            text = line.decode()
-        except UnicodeDecodeError:
-            raise Refused(f"line {number}: not UTF-8") from None
-        while text.endswith("\r"):
-            text = text[:-1]
-        decoded.append(text[1:] if number == 1 and text[:1] == "\ufeff" else text)
-    return decoded
-
-
-def fit(text):
-    return not (text == "" or text.isspace() or "\0" in text or "\r" in text)
-
-
-def expected_pairs(lines):
-    """The well-formed pairs of a file's lines, and the numbers of the malformed lines."""
-    pairs, bad = [], []
-    for number, line in enumerate(lines, 1):
-        columns = line.split("\t")
-        if len(columns) in (2, 3) and fit(columns[0]) and fit(columns[1]) and fit(line):
-            pairs.append((columns[0], columns[1]))
-        else:
-            bad.append(number)
-    return pairs, bad
-
-
-def counted(bad):
-    return ["only malformed line"] if len(bad) == 1 else [f"{len(bad):,} malformed lines in all"]
-
-
-def outcome(read, *paths, **options):
-    """(pairs or None, what was said): the error or the warnings. Any error but ValueError is a traceback."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            corpus = read(*paths, **options)
-        except ValueError as error:
-            assert not isinstance(error, UnicodeError), f"a bare {error!r}"
-            return None, [str(error)]
-    return [(pair.source, pair.target) for pair in corpus.pairs], [str(found.message) for found in caught]
-
-
-def check(found, pairs, bad, names, skip):
-    """The outcome is the right one, in one short printable sentence where something is said."""
-    got, said = found
-    for message in said:
-        assert len(message) < 500 and message.isprintable(), message[:2000]
-        assert any(name in message for name in names), message
-    if isinstance(pairs, Refused):
-        assert got is None and str(pairs) in said[0], said
-    elif not bad:
-        assert got == pairs and not said
-    else:
-        assert len(said) == 1 and f"line {bad[0]}:" in said[0], said
-        assert all(part in said[0] for part in counted(bad)), said
-        assert got == (pairs if skip and pairs else None)
-        assert got is None or f"{len(pairs):,} pairs remain" in said[0], said
-
-
 def test_some_hundred_hostile_files(tmp_path):
     tried = Counter()
     for number, (name, content) in enumerate(all_files()):
@@ -239,19 +140,14 @@ def test_hostile_files_side_by_side(tmp_path):
         paths = [tmp_path / "a.en", tmp_path / "a.fr.gz"]
         paths[0].write_bytes(contents[0])
         paths[1].write_bytes(gzip.compress(contents[1], 1))
-        pairs, bad = [], []
         try:
             for content in contents:
                 expected.append(expected_lines("", content))
             if len(expected[0]) != len(expected[1]):
                 raise Refused("must be parallel")
-            for place, pair in enumerate(zip(*expected, strict=True), 1):
-                if fit(pair[0]) and fit(pair[1]):
-                    pairs.append(pair)
-                else:
-                    bad.append(place)
+            pairs, bad = expected_parallel(*expected)
         except Refused as refused:
-            pairs = refused
+            pairs, bad = refused, []
         names = [str(path) for path in paths]
         if bad:
             names = names[1:] if fit(expected[0][bad[0] - 1]) else names[:1]
@@ -276,10 +172,6 @@ def test_a_line_that_fills_the_memory_is_refused_before(tmp_path, monkeypatch):
 
 # ---------------------------------------------------------------- text
 
-ANY = st.text(st.one_of(st.characters(), st.characters(categories=["Cs", "Mn", "Cf", "Cc", "Zs"])))
-MARKS = "\"'?!.,;:()%-… «»$5sla\u0301\u200c\u200d中👩\t\u2c62\u1680\u061c"  # where the rules for spaces meet
-DENSE = st.text(st.sampled_from(MARKS))
-
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(text=ANY | DENSE)
@@ -289,12 +181,7 @@ DENSE = st.text(st.sampled_from(MARKS))
 @example("J\u030c")  # composes only in lower case
 @robust
 def test_normalized_text_is_clean_stays_so_and_its_words_lose_nothing(language, text):
-    found = normalize(text, language)
-    assert normalize(found, language) == found
-    assert found == " ".join(found.split()) and unicodedata.is_normalized("NFC", found)
-    assert not {"Cc", "Cs"} & {unicodedata.category(character) for character in found}
-    tokens = WordTokenizer(language).tokenize(text)
-    assert "".join(tokens) == found.replace(" ", "") and not set(tokens) & set(SPECIALS)
+    normalized_text_is_clean(text, language)
 
 
 def test_very_many_marks_on_a_letter_keep_their_canonical_order():
@@ -317,37 +204,22 @@ def test_every_character_there_is_but_most_ideographs(language):
     assert "".join(WordTokenizer(language).tokenize(found)) == found.replace(" ", "")
 
 
-def tokens_stay(tokenizer, text):
-    tokens = tokenizer.tokenize(text)
-    shown = tokenizer.detokenize(tokens)
-    assert tokenizer.tokenize(shown) == tokens, f"{text!r} is shown as {shown!r}"
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_tokens_shown_as_text_are_the_same_tokens_again(language):
     """All short texts of letters, digits and marks; a mark (accent) with no letter before it is no text."""
     tokenizer = WordTokenizer(language)
-    parts = ['"', " ", "a", "1", "?", ".", "'", "-", "(", ")", ",", "%", "l", "s", "…", "e\u0301", "-il", "é'"]
     for length in (1, 2, 3):
-        for chosen in itertools.product(parts, repeat=length):
+        for chosen in itertools.product(PARTS, repeat=length):
             tokens_stay(tokenizer, "".join(chosen))
     rng = random.Random(0)
     for _ in range(2000):
-        tokens_stay(tokenizer, "".join(rng.choices(parts, k=rng.randrange(4, 12))))
-
-
-LINES = [
-    "L'été, <pad> <unk>!",
-    "我很好 हिन्दी שלום مرحبا",
-    "안녕 👩\u200d👧 ok ▁ _ \ud800",
-    "e\u0302\u0323 ﷺ ǰ Σας \u0345",
-] * 2
+        tokens_stay(tokenizer, "".join(rng.choices(PARTS, k=rng.randrange(4, 12))))
 
 
 @pytest.fixture(scope="module", params=["word", "bpe"])
 def language(request, tmp_path_factory):
     """A language of hostile lines, and the same after a stay in a file."""
-    made = Language.learn("fr", LINES, tokens=request.param, size=300)
+    made = Language.learn("fr", HOSTILE_LINES, tokens=request.param, size=300)
     path = tmp_path_factory.mktemp("language") / "fr.json"
     made.save(path)
     loaded = Language.load(path)
@@ -355,19 +227,12 @@ def language(request, tmp_path_factory):
     return made, loaded
 
 
-@given(text=ANY | DENSE | st.text(st.sampled_from(sorted(set("".join(LINES))))) | st.sampled_from([*SPECIALS, "▁"]))
+@given(
+    text=ANY | DENSE | st.text(st.sampled_from(sorted(set("".join(HOSTILE_LINES))))) | st.sampled_from([*SPECIALS, "▁"])
+)
 @robust
 def test_ids_of_any_text(language, text):
-    made, loaded = language
-    ids = made.encode(text)
-    assert loaded.encode(text) == ids and ids[-1] == made.vocab.eos and made.decode(ids) == loaded.decode(ids)
-    assert not {made.vocab.pad, made.vocab.bos, made.vocab.eos} & set(ids[:-1]), "text taken for a special token"
-    if made.tokenizer.kind == "bpe":
-        clean = normalize(text, "fr")
-        known = {character for token in made.vocab.tokens[len(SPECIALS) :] for character in token} | {" "}
-        assert made.decode(ids) == "".join(each if each in known else UNK for each in clean)
-        assert "".join(made.tokenizer.tokenize(text)).replace("▁", " ").removeprefix(" ") == clean
-        assert (made.vocab.unk in ids) == bool(set(clean) - known)
+    ids_give_the_text_back(*language, text)
 
 
 @pytest.mark.parametrize("kind", ["en", "fr", "general", "bpe"])

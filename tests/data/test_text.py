@@ -1,5 +1,7 @@
 """Normalization, words and pieces of words, vocabulary."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -232,3 +234,24 @@ def test_language_round_trip_and_file(tmp_path, tokens):
     assert loaded.vocab.tokens == language.vocab.tokens and loaded.tokenizer.language == "fr"
     assert loaded.tokenizer.kind == tokens and loaded.encode("Où est l'homme ?") == ids
     assert loaded.decode(ids) == "où est l'homme ?"
+
+
+@pytest.mark.parametrize(
+    ("part", "value"), [("language", {}), ("language", None), ("tokens", "letters"), ("vocab", [1])]
+)
+def test_a_language_of_other_types_is_damaged(part, value):
+    stored = json.loads(Language.learn("fr", ["a b"]).to_json()) | {part: value}
+    with pytest.raises(ValueError, match=r"the file is damaged \(ValueError: "):
+        Language.from_json(json.dumps(stored), "the file")
+
+
+def test_a_vocabulary_has_a_largest_size():
+    with pytest.raises(ValueError, match="a vocabulary has at most 1,000,000 tokens, not 5,000,000,000"):
+        Language.learn("", ["a b"], tokens="bpe", size=5_000_000_000)
+
+
+def test_only_very_long_words_are_learned_from_in_pieces():
+    """In a word of 1,000 letters a merge may cross any place; in a longer one not that after the first 1,000."""
+    crossing = ["a" * 999 + "bc"] * 2 + ["x" * 997 + "de"] * 2
+    tokens = Language.learn("", crossing, tokens="bpe", size=400).vocab.tokens
+    assert not any("bc" in token for token in tokens) and any("de" in token for token in tokens)

@@ -165,6 +165,24 @@ def test_dot_product_with_any_heads_and_masks_equals_the_plain_way(heads, form):
 
 
 @every_score
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("bad", [1e15, math.inf, math.nan])
+@pytest.mark.parametrize("side", ["key", "value"])
+def test_what_is_under_the_mask_gives_the_same_number_or_nan(score, recorded, bad, side):
+    """Finite numbers change nothing. NaN and infinity may spoil a context, but no context is a wrong number."""
+    layer, queries, keys, values = make(score)
+    lengths = torch.tensor([2, 5])
+    expected = layer(queries, keys, values, lengths)
+    (keys if side == "key" else values)[0, 3] = bad
+    with record_attention(layer) if recorded else nullcontext():
+        found = layer(queries, keys, values, lengths)
+    torch.testing.assert_close(found[1], expected[1])
+    finite = found[0].isfinite()
+    torch.testing.assert_close(found[0][finite], expected[0][finite])
+    assert finite.all() or not math.isfinite(bad)
+
+
+@every_score
 def test_dropout_is_for_training_alone(score):
     layer, queries, keys, values = make(score, dropout=0.5)
     assert torch.equal(layer(queries, keys, values), layer(queries, keys, values))

@@ -1,5 +1,7 @@
 """The loop: real tokens only, smoothing, clipping, accumulation, precision, the best epoch, hooks, Ctrl-C."""
 
+import signal
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -137,6 +139,60 @@ def test_ctrl_c_keeps_the_best_weights():
     history = fit(model, batches(), batches(), epochs=9, lr=0.01, progress=False, after_epoch=[interrupt])
     assert history.interrupted and history.epochs == 2
     assert mean_loss(model, batches()) == pytest.approx(min(history.valid_losses))
+
+
+@pytest.mark.parametrize("epoch", [1, 2])
+def test_ctrl_c_in_validation_keeps_history_and_mode_together(monkeypatch, epoch):
+    model, calls, validate = make(), [], loop.mean_loss
+
+    def interrupted(model, *args):
+        calls.append(model.training)
+        if len(calls) == epoch:
+            model.encoder.register_forward_pre_hook(lambda *_: signal.raise_signal(signal.SIGINT))
+        return validate(model, *args)
+
+    monkeypatch.setattr(loop, "mean_loss", interrupted)
+    history = fit(model, batches(), batches(), epochs=3, lr=0.01, progress=False)
+    assert history.interrupted and model.training and len(calls) == epoch
+    lists = [history.train_losses, history.valid_losses, history.seconds, history.tokens]
+    assert [len(each) for each in lists] == [epoch - 1] * 4 and len(history.batch_losses) == 3 * (epoch - 1)
+
+
+@pytest.mark.parametrize("where", ["the copy of the best weights", "their return"])
+def test_ctrl_c_leaves_no_mixture_of_two_epochs(monkeypatch, where):
+    """A signal for each tensor of the state, while the best weights are kept, or after the last epoch put back."""
+    model, finish, load = make(), loop._finish_epoch, torch.nn.Module.load_state_dict
+
+    def signalled_finish(run, *args):
+        finish(run, *args)
+        if where.startswith("the copy") and run.epoch == 2:
+            run.history.seconds.append(0.0)  # as if the signal came between two lists
+            signal.raise_signal(signal.SIGINT)
+            run.history.seconds.pop()
+
+    def signalled_load(self, state, *args):
+        if where == "their return" and self is model:
+            half = dict(list(state.items())[:3])
+            load(self, half, strict=False)
+            signal.raise_signal(signal.SIGINT)
+        return load(self, state, *args)
+
+    monkeypatch.setattr(loop, "_finish_epoch", signalled_finish)
+    monkeypatch.setattr(torch.nn.Module, "load_state_dict", signalled_load)
+    histories = []
+    try:
+        histories.append(
+            fit(
+                model, batches(PAIRS[:8]), batches(PAIRS[40:]), epochs=8, lr=0.1, schedule=constant, progress=False,
+                after_epoch=[lambda _, history: histories.append(history)],
+            )
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        assert where == "their return"
+    history = histories[-1]
+    assert len(history.seconds) == len(history.valid_losses) == history.epochs
+    monkeypatch.undo()
+    assert mean_loss(model, batches(PAIRS[40:])) == pytest.approx(min(history.valid_losses))
 
 
 def spoil(model, history=None):
@@ -436,12 +492,15 @@ def test_losses_are_added_up_in_float32():
     [
         ({"accumulate": 0}, "accumulate is at least 1, not 0"),
         ({"label_smoothing": 1.0}, "label_smoothing is from 0 to below 1, not 1.0"),
+        ({"lr": -0.01}, "lr is at least 0, not -0.01"),
+        ({"clip": -1.0}, "clip is above 0, not -1.0"),
+        ({"clip": float("nan")}, "clip is above 0, not nan"),
         ({"precision": "fp16"}, "precision is None or \"bf16\", not 'fp16'"),
     ],
 )
 def test_bad_options_are_said(options, message):
     with pytest.raises(ValueError, match=message):
-        fit(make(), batches(), batches(), epochs=1, lr=0.01, progress=False, **options)
+        fit(make(), batches(), batches(), **{"epochs": 1, "lr": 0.01, "progress": False, **options})
 
 
 def test_a_device_without_bf16_is_said(monkeypatch):
