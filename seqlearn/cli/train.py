@@ -37,14 +37,7 @@ PANELS = {  # the other headings, and the options under each
     "Tokens": "tokens vocab_size max_length min_freq",
     "Training": "epochs lr schedule warmup label_smoothing batch_size accumulate precision seed",
 }
-FREE = {
-    "out",
-    "resume",
-    "device",
-    "cache",
-    "checkpoint_minutes",
-    "checkpoint_updates",
-}  # may change when training goes on
+FREE = {"out", "resume", "device", "cache", "checkpoint_minutes", "checkpoint_updates"}  # may change on --resume
 
 
 def train_command() -> Callable[..., None]:
