@@ -168,7 +168,7 @@ def test_two_processes_train_together_and_the_survivor_of_a_kill_says_so(pairs, 
     second.kill()
     told, said = first.communicate(timeout=60)
     assert first.returncode == 1 and second.communicate() == ("", ""), said
-    assert "on cpu in 2 processes" in told and "epoch 1: loss" in told
+    assert "on cpu, 1 thread, in 2 processes" in told and "epoch 1: loss" in told
     assert "another process of this training has ended, or does not answer; the best so far" in " ".join(said.split())
     result = run("train", "--resume", out)
     assert result.exit_code == 0, result.output

@@ -378,7 +378,7 @@ def train(
         counts = ", ".join(f"{len(part):,} {name}" for name, part in zip(split._fields, split, strict=True))
         sizes = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
         sizes = f"{len(translator.source.vocab):,} tokens for both sides" if shared_vocab else sizes
-        several = f" in {processes.count} processes" if processes.count > 1 else ""
+        several = f", in {processes.count} processes" if processes.count > 1 else ""
         typer.echo(f"{printable(chosen.name)}: pairs {counts}; {sizes}; on {where(translator)}{several}")
         translator.config |= {"data": description, **options, **rate}
         ids = _written_ids(translator, split, cache, max_length)

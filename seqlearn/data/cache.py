@@ -33,7 +33,7 @@ from .sentences import Checksum, Sentences, encode
 from .text import Language
 
 FORMAT = "1"
-ABOUT = "about.json"  # sizes and checksums of the files, and how many pairs were left out
+ABOUT = "about.json"  # type and checksum of the numbers of each side, and how many pairs were left out
 SIDES = ("sources", "targets")
 BUFFER = 10_000  # sentences that are written at once
 LARGE = 500_000  # pairs to train on: from here on `seqlearn train` uses the cache. In memory they take 100 MB
@@ -156,11 +156,9 @@ def _read(place: Path) -> tuple[Sentences, Sentences, int] | None:
         return None
     try:
         about = json.loads((place / ABOUT).read_bytes())
-        sizes = {path.name: path.stat().st_size for side in SIDES for path in _files(place / side)}
-        if sizes == about["sizes"]:
-            sources, targets = [StoredSentences(place / side, *about[side]) for side in SIDES]
-            if not (sources.damaged() or targets.damaged()):
-                return sources, targets, about["left_out"]
+        sources, targets = [StoredSentences(place / side, *about[side]) for side in SIDES]
+        if not (sources.damaged() or targets.damaged()):
+            return sources, targets, about["left_out"]
     except (OSError, ValueError, TypeError, KeyError):
         pass
     warnings.warn(f"the ids in {place} are damaged: they are written again", stacklevel=4)
@@ -182,8 +180,7 @@ def _build(place: Path, pairs: Sequence[Pair], source: Language, target: Languag
             left_out = encode(bar, source, target, max_length, *writers)
             checksums = [writer.finish() for writer in writers]
         about: dict[str, object] = dict(zip(SIDES, zip(dtypes, checksums, strict=True), strict=True))
-        sizes = {path.name: path.stat().st_size for side in SIDES for path in _files(new / side)}
-        (new / ABOUT).write_text(json.dumps({**about, "sizes": sizes, "left_out": left_out}), encoding="utf-8")
+        (new / ABOUT).write_text(json.dumps({**about, "left_out": left_out}), encoding="utf-8")
         shutil.rmtree(place, ignore_errors=True)  # if it is damaged
         os.replace(new, place)
     finally:

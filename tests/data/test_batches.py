@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -142,6 +143,16 @@ def test_sentences_hold_what_they_are_given(rows):
         assert list(sentences[-1]) == rows[-1]
     with pytest.raises(IndexError):
         sentences[len(rows)]
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=5), min_size=1, max_size=8), st.data())
+def test_sentences_are_padded_as_by_pad(rows, data):
+    numbers = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=9))
+    pad_id, steps = data.draw(st.integers(0, 9)), data.draw(st.none() | st.integers(1, 7))
+    made = Sentences(rows).padded(np.array(numbers), pad_id, steps)
+    for tensor, expected in zip(made, pad([rows[number] for number in numbers], pad_id, steps), strict=True):
+        assert torch.equal(tensor, expected) and tensor.dtype == expected.dtype
 
 
 @pytest.mark.parametrize(

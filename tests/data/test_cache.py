@@ -23,6 +23,11 @@ SOURCE = Language.learn("en", [pair.source for pair in PAIRS])
 TARGET = Language.learn("fr", [pair.target for pair in PAIRS])
 
 
+@pytest.fixture(autouse=True)
+def _written_in_many_parts(monkeypatch):
+    monkeypatch.setattr(caches, "BUFFER", 7)
+
+
 def assert_same(one, other):
     """The same batches in the same order, bit for bit."""
     for number in (0, 1):
@@ -162,7 +167,7 @@ def test_damaged_ids_are_written_again(tmp_path, name, damage):
     assert {path.name: path.read_bytes() for path in place.iterdir()} == whole
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"sizes": {}}', "null", "\udcff"])
+@pytest.mark.parametrize("text", ["[]", "{}", '{"sources": ["<u2"]}', "null", "\udcff"])
 def test_a_strange_description_is_damage(tmp_path, text):
     Batches(PAIRS, SOURCE, TARGET, cache=tmp_path)
     (written(tmp_path)[0] / "about.json").write_text(text, encoding="utf-8", errors="surrogateescape")
