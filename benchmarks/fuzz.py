@@ -37,7 +37,8 @@ def work(name: str, count: int, seed: int, seconds: float, note: Path) -> None:
         if not left:
             return
         note.write_text(repr(case), encoding="utf-8", errors="backslashreplace")
-        faulthandler.dump_traceback_later(seconds, exit=True)  # from a thread of C: it ends a loop in Rust, too
+        limit = seconds * (10 if left == count else 1)  # the first case makes what all cases share
+        faulthandler.dump_traceback_later(limit, exit=True)  # from a thread of C: it ends a loop in Rust, too
         try:
             group.check(case)
         except Exception:
@@ -79,7 +80,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="GROUP", help=", ".join(GROUPS))
     parser.add_argument("--count", type=int, default=10_000, help="how many cases, shared by the groups")
-    parser.add_argument("--seconds", type=float, default=60, help="the most that one case may take")
+    parser.add_argument("--seconds", type=float, default=60, help="the most that one case may take (60)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--work", help=argparse.SUPPRESS)
     parser.add_argument("--note", type=Path, help=argparse.SUPPRESS)

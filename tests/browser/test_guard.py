@@ -11,7 +11,7 @@ from views.samples import PLAIN, SAMPLES
         '<script type="module">document.title = "run"</script>',
         "<details open ontoggle=\"document.title = 'run'\"></details>",
         "<base href='https://example.org/'>",
-        "<form action='https://example.org/'><button>send</button></form>",
+        "<form action='https://example.org/'></form>",
     ],
 )
 def test_a_page_of_ours_runs_no_other_script(page, tmp_path, added):
@@ -22,7 +22,7 @@ def test_a_page_of_ours_runs_no_other_script(page, tmp_path, added):
     page.goto((tmp_path / "page.html").as_uri())
     page.locator(".seqlearn .says").first.wait_for()  # our own script has run
     if "form" in added:
-        page.get_by_role("button", name="send").click()
+        page.evaluate("document.querySelector('form').submit()")  # a click would wait for the page that never comes
     page.wait_for_timeout(200)
     assert page.title() != "run" and page.evaluate("document.baseURI").startswith("file:")
     assert page.url.startswith("file:")
