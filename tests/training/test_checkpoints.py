@@ -112,6 +112,15 @@ def test_who_asks_it_to_stop_after_the_last_update_of_an_epoch_is_heard_after_th
     same(train(Checkpoints(tmp_path)), train())
 
 
+def test_the_checkpoint_of_an_epoch_is_written_before_its_hooks(tmp_path):
+    def crash(model, history):
+        raise Killed
+
+    with pytest.raises(Killed):
+        train(Checkpoints(tmp_path), after_epoch=[crash])
+    assert json.loads(read_file(Checkpoints(tmp_path).files[-1]).texts["state"])["epoch"] == 1
+
+
 def test_the_best_epoch_may_be_one_before_the_death(tmp_path, monkeypatch):
     """The validation losses are 1, 2 and 3, so the weights of epoch 1 are the best."""
     losses, first = iter([1.0, 2.0, 3.0]), {}
