@@ -16,6 +16,7 @@ from safetensors.torch import save_file
 from typer.testing import CliRunner
 
 from seqlearn.cli import app
+from seqlearn.cli import train as commands
 from seqlearn.saving import MODEL
 from seqlearn.training import loop
 from seqlearn.training.storage import read_file
@@ -342,6 +343,22 @@ def test_the_folder_has_a_log_and_a_curve_and_the_screen_has_samples(pairs, tmp_
     said = f"epoch 3: loss {log[2]['train_loss']:.3f}, validation {log[2]['valid_loss']:.3f}"
     assert said in result.output and log[2]["tokens"] > 100
     assert "<svg" in (out / "loss.svg").read_text("utf-8")
+
+
+def test_a_crash_before_the_last_line_of_the_log(pairs, tmp_path, monkeypatch):
+    """All epochs are over, so training that goes on calls no hook again."""
+    out, keep = tmp_path / "model", commands._keep_records
+
+    def crash(model, history, out):
+        if history.epochs == 3:
+            raise OSError("crash")
+        keep(model, history, out)
+
+    monkeypatch.setattr(commands, "_keep_records", crash)
+    assert run(*options(pairs, out)).exit_code == 1 and len((out / "log.jsonl").read_text("utf-8").splitlines()) == 2
+    monkeypatch.setattr(commands, "_keep_records", keep)
+    assert run("train", "--resume", out).exit_code == 0
+    assert len((out / "log.jsonl").read_text("utf-8").splitlines()) == 3
 
 
 @pytest.mark.parametrize(

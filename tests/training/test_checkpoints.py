@@ -5,6 +5,7 @@ from unittest import mock
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from seqlearn.data.batches import Batches
 from seqlearn.data.text import Language
@@ -29,7 +30,7 @@ class Killed(Exception):
     """Stands for a crash."""
 
 
-def train(checkpoints=None, kind="bahdanau", seed=0, lr=0.02, data=TRAIN, dies_after=None, **options):
+def train(checkpoints=None, kind="bahdanau", seed=0, lr=0.02, data=TRAIN, valid=VALID, dies_after=None, **options):
     """A training of three epochs with dropout and scheduled sampling, which dies after this many updates."""
     torch.manual_seed(seed)
     model, calls, update = KINDS[kind](len(LANGUAGE.vocab)), [], loop.update
@@ -42,7 +43,7 @@ def train(checkpoints=None, kind="bahdanau", seed=0, lr=0.02, data=TRAIN, dies_a
 
     options = {"epochs": 3, "accumulate": 2, "teacher_forcing": lambda done: 1 - done / 2, **options}
     with mock.patch.object(loop, "update", mortal):
-        history = fit(model, data, VALID, lr=lr, checkpoints=checkpoints, progress=False, **options)
+        history = fit(model, data, valid, lr=lr, checkpoints=checkpoints, progress=False, **options)
     return model.state_dict(), history, torch.rand(3)
 
 
@@ -130,6 +131,15 @@ def test_who_asks_it_to_stop_after_the_last_update_of_an_epoch_is_heard_after_th
     same(train(Checkpoints(tmp_path)), train())
 
 
+def test_the_checkpoint_of_an_epoch_is_written_before_its_hooks(tmp_path):
+    def crash(model, history):
+        raise Killed
+
+    with pytest.raises(Killed):
+        train(Checkpoints(tmp_path), after_epoch=[crash])
+    assert json.loads(read_file(Checkpoints(tmp_path).files[-1]).texts["state"])["epoch"] == 1
+
+
 def test_the_best_epoch_may_be_one_before_the_death(tmp_path, monkeypatch):
     """The validation losses are 1, 2 and 3, so the weights of epoch 1 are the best."""
     losses, first = iter([1.0, 2.0, 3.0]), {}
@@ -164,6 +174,7 @@ CHANGES = {
     "label_smoothing": {"label_smoothing": 0.1},
     "teacher_forcing": {"teacher_forcing": constant},
     "train": {"data": Batches(PAIRS, LANGUAGE, LANGUAGE, 7, seed=1)},
+    "valid": {"valid": Batches(PAIRS[:8], LANGUAGE, LANGUAGE, 9)},
 }
 
 
@@ -188,6 +199,16 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_taken(tmp_path):
     for file in Checkpoints(tmp_path).files:
         file.write_bytes(b"")
     with pytest.warns(UserWarning), pytest.raises(ValueError, match=r"none of the checkpoints in .* can be read"):
+        train(Checkpoints(tmp_path))
+
+
+def test_a_checkpoint_without_its_checksum_is_damaged(tmp_path):
+    with pytest.raises(Killed):
+        train(Checkpoints(tmp_path, keep=1), dies_after=1)
+    (file,) = Checkpoints(tmp_path).files
+    stored = read_file(file)
+    save_file(stored.tensors, file, stored.texts)
+    with pytest.warns(UserWarning, match="it has no checksum"), pytest.raises(ValueError, match="can be read"):
         train(Checkpoints(tmp_path))
 
 
