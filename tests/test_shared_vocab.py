@@ -11,8 +11,9 @@ from seqlearn.data.corpus import Split
 from seqlearn.data.text import BPETokenizer, Language
 from seqlearn.nn.transformer import transformer
 from seqlearn.pairs import Pair
+from seqlearn.saving import MODEL
 from seqlearn.training.storage import read_file
-from seqlearn.translator import MODEL, Translator
+from seqlearn.translator import Translator
 
 FRENCH = ["Tom, où est Anna ?", "Le cinéma 1984 !", "Anna aime le chat."] * 3
 ENGLISH = ["Tom, where is Anna?", "The cinema 1984!", "Anna likes the cat."] * 3

@@ -169,9 +169,8 @@ def _without(corpus: Corpus, held_out: Corpus) -> Corpus:
 
 
 def _check_unchanged(description: Description, paths: Sequence[str], so: str) -> None:
-    checksums = description.get("sha256", {})
-    for path in paths:
-        if path in checksums and _sha256(path) != checksums[path]:
+    for path, checksum in description.get("sha256", {}).items():
+        if path in paths and _sha256(path) != checksum:
             raise ValueError(f"{path} has changed since the translator was trained, {so}")
 
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from seqlearn.data.corpus import Split
 from seqlearn.pairs import Pair
+from seqlearn.saving import MODEL
 from seqlearn.training.storage import read_file, write_file
-from seqlearn.translator import MODEL, Translator
+from seqlearn.translator import Translator
 
 from .texts import JSON
 
