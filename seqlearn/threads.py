@@ -53,3 +53,9 @@ def fitting_threads(model: nn.Module) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def where_it_runs(model: nn.Module) -> str:
+    """The device of a model; if this is the CPU, with the number of threads: "cpu, 1 thread"."""
+    device, threads = next(model.parameters()).device, threads_for(model)
+    return f"{device}, {threads} thread{'s' * (threads > 1)}" if device.type == "cpu" else str(device)

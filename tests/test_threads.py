@@ -49,8 +49,14 @@ def test_the_models_of_the_course_are_small_and_that_of_the_paper_is_not():
         translator = Translator.untrained(name, SPLIT, ("en", "fr"), **settings)
         assert threads_for(translator.model) == 1
     with torch.device("meta"):
-        large = nn.Transformer(512, 8)
+        large = nn.Transformer(512, 8, batch_first=True)
     assert sum(each.numel() for each in large.parameters()) > threads.SMALL
+
+
+def test_where_a_model_runs_is_said_with_the_threads_of_the_cpu(monkeypatch):
+    monkeypatch.setattr(threads, "SMALL", 10)
+    said = [threads.where_it_runs(model(9)), threads.where_it_runs(model(10)), threads.where_it_runs(model(9, "meta"))]
+    assert said == ["cpu, 1 thread", "cpu, 3 threads", "meta"]
 
 
 def test_who_asks_for_a_number_gets_it(monkeypatch):

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from ..translator import Translator
-
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1 or mps.", show_default="the best there is")]
-
 
 Threads = Annotated[
     int | None,
@@ -34,12 +30,3 @@ def use(device: str, threads: int | None = None) -> None:
     if device:
         os.environ["SEQLEARN_DEVICE"] = device
     best_device()  # an unknown name raises here, before any work
-
-
-def where(translator: Translator) -> str:
-    """The device that a translator computes on; if this is the CPU, with the number of threads."""
-    from ..threads import threads_for
-
-    threads = threads_for(translator.model)
-    on_cpu = translator.device.type == "cpu"
-    return f"{translator.device}, {threads} thread{'s' * (threads > 1)}" if on_cpu else str(translator.device)

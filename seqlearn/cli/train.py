@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import inspect
 import json
 import shutil
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 from tqdm import tqdm
@@ -19,37 +18,27 @@ from ..data.cache import LARGE, cached
 from ..data.corpus import Split
 from ..data.download import cache_folder
 from ..data.text import SPECIALS, TOKENS
-from ..models import MODELS, ModelSpec, Setting, Value, spec_of
+from ..models import MODELS, spec_of
 from ..saving import MODEL
+from ..threads import where_it_runs
 from ..training.checkpoints import Checkpoints, Stopped
 from ..training.history import History
 from ..training.processes import join
 from ..training.schedules import SCHEDULES, make_schedule
 from ..translator import Translator
 from .corpora import corpus_and_split, describe, with_checksums
-from .devices import Device, Threads, use, where
+from .devices import Device, Threads, use
 from .errors import printable, sentence_for_errors
+from .options import Options, chosen_settings, in_panel, model_options, rates, stored_options, without_effect
 from .output import CHECKPOINTS, CURVE, LOG, claimed, silence
 from .signals import NAMES, stopping
-
-MODEL_OPTIONS = "Options of the models"  # the heading in the help
-PANELS = {  # the other headings, and the options under each
-    "Output": "out resume checkpoint_minutes checkpoint_updates",
-    "Data": "corpus source target languages data skip_malformed reverse pairs limit cache",
-    "Held-out data": "held_out valid valid_source valid_target test test_source test_target",
-    MODEL_OPTIONS: "model",
-    "Tokens": "tokens vocab_size shared_vocab max_length min_freq",
-    "Training": "epochs patience average lr schedule warmup label_smoothing batch_size accumulate precision seed",
-}
-# These may change when training goes on.
-FREE = {"out", "resume", "device", "threads", "cache", "checkpoint_minutes", "checkpoint_updates"}
 
 
 def train_command() -> Callable[..., None]:
     """`train`, with an option for each setting of each model, and with --resume."""
     signature = inspect.signature(train, eval_str=True)
     shared = [
-        _in_panel(each) for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD
+        in_panel(each) for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD
     ]
 
     @functools.wraps(train)
@@ -57,168 +46,18 @@ def train_command() -> Callable[..., None]:
         """Check how the options go together, and train."""
         given = {name for name in options if ctx.get_parameter_source(name).name == "COMMANDLINE"}
         if options["resume"] is not None:
-            options = _stored_options(given, options)
+            options = stored_options(given, options)
         elif options["out"] is None:
             raise ValueError("where shall the translator be written? Give --out FOLDER")
-        if unused := _without_effect(given, options):
+        if unused := without_effect(given, options):
             raise ValueError(unused)
         train(**options)
 
     context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-    parameters = [context, *shared, *_model_options()]
+    parameters = [context, *shared, *model_options()]
     command.__signature__ = signature.replace(parameters=parameters)  # pyright: ignore[reportAttributeAccessIssue]  typer reads it
     command.__annotations__ = {each.name: each.annotation for each in parameters}
     return sentence_for_errors(command)
-
-
-Options = dict[str, Any]  # of a call of `train`, by name: as many types as options
-
-
-def _stored_options(given: set[str], options: Options) -> Options:
-    """The options with which a training was started, for going on with it.
-
-    Args:
-        given: the names of the options on the command line.
-
-    Raises:
-        ValueError: there is nothing to go on with, or an option is given with another value.
-    """
-    folder: Path = options["resume"]
-    texts = Checkpoints(folder / CHECKPOINTS).stored_texts()
-    if texts is None:
-        finished = (folder / MODEL).is_file()
-        if finished:  # a kill may have left the folder of the checkpoints, with nothing whole in it
-            shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
-        raise ValueError(
-            f"{folder} holds {'a finished translator' if finished else 'no checkpoint'}: nothing to resume"
-        )
-    stored: Options = json.loads(texts["options"])
-    for name in sorted(given - FREE):
-        value = str(options[name]) if isinstance(options[name], Path) else options[name]
-        if value != stored.get(name):
-            raise ValueError(f"{_flag(name)} was {stored.get(name)!r} when the training in {folder} was started")
-    free = {name: options[name] for name in FREE & given}
-    return {**options, **stored, **free, "out": folder, "resume": folder}
-
-
-def _in_panel(parameter: inspect.Parameter) -> inspect.Parameter:
-    """The parameter, with its option under its heading in the help."""
-    type_, option = get_args(parameter.annotation)
-    option = copy.copy(option)  # other commands may have it, too
-    option.rich_help_panel = next((name for name, options in PANELS.items() if parameter.name in options.split()), None)
-    return parameter.replace(annotation=Annotated[type_, option])
-
-
-def _without_effect(given: set[str], options: Options) -> str:
-    """A sentence about an option on the command line that would change nothing; empty if there is none."""
-    own_files = options["source"] or options["corpus"] not in ("builtin", "fra-eng")
-    builtin = options["corpus"] == "builtin" and not options["source"]
-    fra_eng = options["corpus"] == "fra-eng" and not options["source"]
-    own_valid, own_test = (options[part] or options[f"{part}_source"] for part in ("valid", "test"))
-    needs = {
-        "corpus": (not options["source"], "cannot stand beside --source and --target"),
-        "pairs": (builtin, "is for the built-in corpus"),
-        "data": (fra_eng, "is for --corpus fra-eng"),
-        "languages": (own_files, "is for files of yours"),
-        "skip_malformed": (own_files or own_valid or own_test, "is for files of yours"),
-        "held_out": (not (own_valid and own_test), "draws no part where valid and test have files of their own"),
-        "vocab_size": (options["tokens"] == "bpe", "is for --tokens bpe"),
-        "shared_vocab": (options["tokens"] == "bpe", "is for --tokens bpe"),
-        "min_freq": (options["tokens"] != "bpe", "is for --tokens word"),
-        "patience": (
-            options["epochs"] - 2 >= (options["patience"] or 0),
-            "ends training early only if --epochs is larger by 2 or more",
-        ),
-        "average": (options["average"] == 1 or options["epochs"] > 1, "has only one epoch to average"),
-    }
-    useless = [f"{_flag(name)} {why}" for name, (useful, why) in needs.items() if name in given and not useful]
-    return f"{useless[0]}: leave it out" if useless else ""
-
-
-def _model_options() -> list[inspect.Parameter]:
-    """An option for each setting. Models may share an option: the help then names them, with the default of each."""
-    users: dict[str, dict[str, Setting]] = {}  # the name of the option: the models that have it
-    for model, spec in MODELS.items():
-        for setting in spec.settings:
-            users.setdefault(setting.name, {})[model] = setting
-    options = [_option("size", ["--size"], str, "named sets of settings", _sizes_help())]
-    for name, settings in users.items():
-        setting = next(iter(settings.values()))
-        type_ = str if setting.choices else type(_default(*next(iter(settings.items()))))
-        flags = [f"{setting.flag}/--no-{setting.flag[2:]}"] if type_ is bool else [setting.flag]
-        help_ = setting.help + (f": {', '.join(setting.choices)}" if setting.choices else "")
-        defaults = "; ".join(f"{model}: {_shown(model, each)}" for model, each in settings.items())
-        options.append(_option(name, flags, type_, help_, defaults, setting.least, setting.most))
-    return options
-
-
-def _option(
-    name: str, flags: list[str], type_: type, help_: str, default: str, least: float | None = None,
-    most: float | None = None,
-) -> inspect.Parameter:  # fmt: skip
-    info = typer.Option(
-        *flags, min=least, max=most, help=f"{help_[0].upper()}{help_[1:]}.", show_default=default,
-        rich_help_panel=MODEL_OPTIONS,
-    )  # fmt: skip
-    annotation = Annotated[type_ | None, info]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-
-
-def _sizes_help() -> str:
-    return "; ".join(f"{model}: {', '.join(spec.sizes)}" for model, spec in MODELS.items() if spec.sizes)
-
-
-def _rates(what: str) -> str:
-    """The default learning rate ("lr") or warm-up of each model."""
-    return "; ".join(f"{name}: {getattr(spec, what):g}" for name, spec in MODELS.items())
-
-
-def _default(model: str, setting: Setting) -> Value:
-    return spec_of(model).defaults[setting.argument]
-
-
-def _shown(model: str, setting: Setting) -> str:
-    """The default of a setting, as it is written on the command line."""
-    default, sizes = _default(model, setting), spec_of(model).sizes
-    if any(setting.argument in size for size in sizes.values()):
-        return "by --size"
-    if setting.choices:
-        return next(word for word, value in setting.choices.items() if value == default)
-    return {True: "yes", False: "no"}[default] if isinstance(default, bool) else f"{default:g}"
-
-
-def chosen_settings(spec: ModelSpec, given: Mapping[str, Value | str | None]) -> dict[str, Value]:
-    """The settings with which the factory of a model is called.
-
-    Args:
-        given: the value of each option, by its name; None if the user did not give the option.
-
-    Raises:
-        ValueError: an option belongs to another model, or its value is not one of the choices.
-    """
-    own = {setting.name: setting for setting in spec.settings}
-    given = {name: value for name, value in given.items() if value is not None}
-    settings: dict[str, Value] = {}
-    if spec.sizes:
-        size = given.pop("size", next(iter(spec.sizes)))
-        settings |= spec.sizes[_choice("--size", size, spec.sizes)]
-    if foreign := [_flag(name) for name in given if name not in own]:
-        flags = ", ".join([setting.flag for setting in spec.settings] + ["--size"] * bool(spec.sizes))
-        raise ValueError(f"{spec.name} has no {', '.join(foreign)}; it has {flags}")
-    for name, value in given.items():
-        choices = own[name].choices
-        settings[own[name].argument] = choices[_choice(own[name].flag, value, choices)] if choices else value
-    return spec.complete(settings)
-
-
-def _choice(flag: str, word: object, words: Mapping[str, object]) -> str:
-    if not isinstance(word, str) or word not in words:
-        raise ValueError(f"{flag} is one of {', '.join(words)}, not {word!r}")
-    return word
-
-
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
 
 
 def train(
@@ -309,11 +148,11 @@ def train(
             "Training goes on with its own weights.",
         ),
     ] = 1,
-    lr: Annotated[float | None, typer.Option(min=0, help="Peak learning rate.", show_default=_rates("lr"))] = None,
+    lr: Annotated[float | None, typer.Option(min=0, help="Peak learning rate.", show_default=rates("lr"))] = None,
     schedule: Annotated[str, typer.Option(help=f"How the learning rate changes: {', '.join(SCHEDULES)}.")] = "linear",
     warmup: Annotated[
         float | None,
-        typer.Option(help="Share of training in which the learning rate rises.", show_default=_rates("warmup")),
+        typer.Option(help="Share of training in which the learning rate rises.", show_default=rates("warmup")),
     ] = None,
     label_smoothing: Annotated[
         float, typer.Option(min=0, max=0.99, help="Share of the probability that goes from the right token to all.")
@@ -346,11 +185,7 @@ def train(
     if tokens not in TOKENS:
         raise ValueError(f"--tokens is one of {', '.join(TOKENS)}, not {tokens!r}")
     spec = spec_of(model)
-    if shared_vocab and "tie_source" in spec.defaults and settings.get("tie_source") is None:
-        settings["tie_source"] = settings.get("tie")
-    if settings.get("tie_source") and not shared_vocab:
-        raise ValueError("--tie-source needs one vocabulary for both sides: add --tokens bpe --shared-vocab")
-    settings = chosen_settings(spec, settings)
+    settings = chosen_settings(spec, settings, shared_vocab)
     options = {
         "lr": spec.lr if lr is None else lr, "epochs": epochs, "batch_size": batch_size, "max_length": max_length,
         "label_smoothing": label_smoothing, "accumulate": accumulate, "precision": precision, "seed": seed,
@@ -375,11 +210,7 @@ def train(
         translator = Translator.untrained(model, split, chosen.languages, **vocabs, seed=seed, **settings)
         if min(len(translator.source.vocab), len(translator.target.vocab)) == len(SPECIALS):
             raise ValueError(f"--min-freq {min_freq} leaves no word in a vocabulary: give a smaller number")
-        counts = ", ".join(f"{len(part):,} {name}" for name, part in zip(split._fields, split, strict=True))
-        sizes = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
-        sizes = f"{len(translator.source.vocab):,} tokens for both sides" if shared_vocab else sizes
-        several = f", in {processes.count} processes" if processes.count > 1 else ""
-        typer.echo(f"{printable(chosen.name)}: pairs {counts}; {sizes}; on {where(translator)}{several}")
+        _say_what_begins(chosen.name, split, translator, shared_vocab, processes.count)
         translator.config |= {"data": description, **options, **rate}
         ids = _written_ids(translator, split, cache, max_length)
         history = _fit(translator, split, out, checkpoints, {**options, "schedule": factor, "cache": ids})
@@ -389,6 +220,18 @@ def train(
         translator.save(out)
         _keep_records(None, history, out)  # once more: a crash may have come before those of the last epoch
         shutil.rmtree(out / CHECKPOINTS)
+    _say_what_ended(history, epochs, out)
+
+
+def _say_what_begins(name: str, split: Split, translator: Translator, shared_vocab: bool, processes: int) -> None:
+    counts = ", ".join(f"{len(part):,} {kind}" for kind, part in zip(split._fields, split, strict=True))
+    sizes = f"{len(translator.source.vocab):,} and {len(translator.target.vocab):,} tokens"
+    sizes = f"{len(translator.source.vocab):,} tokens for both sides" if shared_vocab else sizes
+    several = f", in {processes} processes" if processes > 1 else ""
+    typer.echo(f"{printable(name)}: pairs {counts}; {sizes}; on {where_it_runs(translator.model)}{several}")
+
+
+def _say_what_ended(history: History, epochs: int, out: Path) -> None:
     if history.epochs < epochs:
         said = f"no better validation loss since epoch {history.best_epoch + 1}"
         typer.echo(f"ended early, after epoch {history.epochs} of {epochs}: {said}")

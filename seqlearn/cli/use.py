@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .devices import Device, Threads, use, where
+from .devices import Device, Threads, use
 from .errors import printable, sentence_for_errors
 from .search import MAX_SOURCE, BatchSize, Beam, MaxLength, MaxSource, Penalty, search_options
 
@@ -79,6 +79,7 @@ def translate(
     The output has one line for each line of the input, in the same order.
     An empty line stays empty. Columns are joined by tabs.
     """
+    from ..threads import where_it_runs
     from . import lines
 
     if text is not None and file:
@@ -95,6 +96,8 @@ def translate(
         translator.check_attention()
     columns = lines.Columns(n_best, scores, alignments, show_tokens)
     chunk = 1 if typed else lines.BATCHES * batch_size
+    if text is None and sys.stderr.isatty():
+        typer.secho(f"on {where_it_runs(translator.model)}", err=True)
     if typed:
         typer.secho("Type a sentence on each line; an end of file (Ctrl-D) ends.", err=True)
     lines.translate_lines(
@@ -144,6 +147,7 @@ def evaluate(
     plain quotes and spaces) before translations are compared with them.
     sacreBLEU's signature says how the scores were counted.
     """
+    from ..threads import where_it_runs
     from . import scoring
 
     scoring.check_files(source, target, tsv, hypotheses)
@@ -152,7 +156,7 @@ def evaluate(
     chosen = scoring.to_score(translator, folder, source, target, tsv)
     scoring.check_lengths(translator, chosen, max_source)
     said = f"{printable(chosen.name)}: {len(chosen.pairs):,} {chosen.what}" + (f"; beam {beam}" if beam > 1 else "")
-    typer.echo(f"{said}; on {where(translator)}", err=json)
+    typer.echo(f"{said}; on {where_it_runs(translator.model)}", err=json)
     translations = translator.translate([pair.source for pair in chosen.pairs], batch_size, **options)
     if hypotheses:
         scoring.write_lines(hypotheses, translations)

@@ -8,7 +8,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
@@ -19,7 +19,7 @@ from tqdm.auto import tqdm
 
 from ..data.batches import Batch, Batches
 from ..devices import best_device
-from ..threads import fitting_threads
+from ..threads import fitting_threads, where_it_runs
 from .averaging import copied, mean_of, using_weights
 from .checkpoints import Checkpoints, Progress, Stopped
 from .curriculum import Curriculum
@@ -150,11 +150,10 @@ def fit(
         if stop and may_stop:
             raise Stopped
 
-    threads = ExitStack()
-    threads.enter_context(fitting_threads(model))
-    bar = _progress_bar(epochs * updates, progress and processes.first, run.epoch * updates + len(run.losses))
-    try:
-        keep(run.epoch * updates + len(run.losses))
+    done = run.epoch * updates + len(run.losses)
+    bar = _progress_bar(epochs * updates, progress and processes.first, done, where_it_runs(model))
+    with fitting_threads(model), bar, _best_at_the_end(run, model):
+        keep(done)
         while run.epoch < epochs and (patience is None or history.epochs_since_best < patience):
             train_epoch(model, optimizer, train, recipe, processes, run, epochs, bar, keep)
             mean = _end_epoch(run, model, average)
@@ -170,15 +169,20 @@ def fit(
                     function(model, history)
             if processes.any(checkpoints is not None and checkpoints.stop)[0]:
                 raise Stopped
+    return history
+
+
+@contextmanager
+def _best_at_the_end(run: Progress, model: nn.Module) -> Iterator[None]:
+    """Give the model the weights of its best epoch, after an error, too; Ctrl-C ends the block and is no error."""
+    try:
+        yield
     except KeyboardInterrupt:
-        history.interrupted = True
-    finally:  # after an error, too: what the model had learned before is not lost
-        bar.close()
-        threads.close()
+        run.history.interrupted = True
+    finally:
         if run.best is not None:
             with uninterrupted():  # a second Ctrl-C would leave some weights of each epoch
                 model.load_state_dict(run.best)
-    return history
 
 
 def train_epoch(
@@ -312,7 +316,7 @@ def _check_precision(precision: str | None, device: torch.device) -> None:
         raise ValueError(f"the device {device} does not compute in {precision}: leave the precision as it is")
 
 
-def _progress_bar(updates: int, progress: bool, done: int) -> tqdm:
+def _progress_bar(updates: int, progress: bool, done: int, where: str) -> tqdm:
     """A bar that counts updates. tqdm's bar for notebooks ignores TQDM_DISABLE, so the variable is read here."""
     is_off = not progress or bool(os.environ.get("TQDM_DISABLE"))
-    return tqdm(total=updates, initial=done, unit="update", leave=False, disable=is_off)
+    return tqdm(desc=f"on {where}", total=updates, initial=done, unit="update", leave=False, disable=is_off)
