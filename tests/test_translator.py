@@ -245,7 +245,7 @@ def test_a_model_of_nan_is_neither_saved_nor_loaded(translator, tmp_path):
     [
         ("config", '"positions": "sinusoidal"', '"positions": "rotary"'),
         ("config", '"num_heads": 2', '"num_heads": 4'),
-        ("source", '"red",\n"three"', '"three",\n"red"'),
+        ("source", '"blue",\n"red"', '"red",\n"blue"'),
     ],
 )
 def test_a_file_whose_texts_were_edited_is_damaged(transformer, tmp_path, part, old, new):
