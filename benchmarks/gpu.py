@@ -46,6 +46,7 @@ from seqlearn.nn.contract import EncoderDecoder
 from seqlearn.nn.transformer import SIZES
 from seqlearn.training import warmup
 from seqlearn.training.loop import Recipe, update
+from seqlearn.training.processes import ALONE
 from seqlearn.translator import Translator
 
 PAD = 0
@@ -266,7 +267,7 @@ def loop(device: torch.device, scale: Scale) -> None:
 
         def run(stream: Iterator[Batch], model=model, optimizer=optimizer, pad=batches.pad) -> None:
             for batch in stream:
-                update(model, optimizer, [batch], pad, recipe, 0.5)
+                update(model, optimizer, [batch], pad, recipe, ALONE, 0.5)
 
         ways = {
             "batches on the device": lambda there=there, run=run: run(iter(there)),

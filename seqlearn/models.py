@@ -221,13 +221,13 @@ def check_memory(build: Callable[[], EncoderDecoder]) -> None:
 
 
 def count_weights(build: Callable[[], EncoderDecoder]) -> int:
-    """How many numbers the weights of a model are, found without taking memory or drawing random numbers.
+    """How many numbers the weights of a model are, found without taking memory.
 
     Raises:
         ValueError: the model cannot be built.
     """
     try:
-        with torch.random.fork_rng(devices=[]), torch.device("meta"):  # tensors with a shape and no content
+        with torch.device("meta"):  # tensors with a shape and no content
             return sum(weight.numel() for weight in build().parameters())
     except RuntimeError as error:  # the number of bytes is beyond 64 bits, or a size is negative
         raise ValueError(f"a model of these sizes cannot be built ({error})") from None

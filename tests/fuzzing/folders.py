@@ -106,7 +106,7 @@ def edit(tensors, texts, edits):
                 config = json.loads(texts["config"])
                 (config["sizes"] if what == "setting" else config)[name] = value
                 texts["config"] = json.dumps(config)
-            except (ValueError, TypeError, KeyError, AttributeError, IndexError):
+            except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError):
                 continue  # an edit before has left no such thing
         elif what == "text":
             texts[name] = value.encode("utf-8", "replace").decode()

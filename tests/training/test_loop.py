@@ -141,8 +141,16 @@ def test_ctrl_c_keeps_the_best_weights():
     assert mean_loss(model, batches()) == pytest.approx(min(history.valid_losses))
 
 
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C raises KeyboardInterrupt, as in a terminal. In a process in the background it may be ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("epoch", [1, 2])
-def test_ctrl_c_in_validation_keeps_history_and_mode_together(monkeypatch, epoch):
+def test_ctrl_c_in_validation_keeps_history_and_mode_together(ctrl_c, monkeypatch, epoch):
     model, calls, validate = make(), [], loop.mean_loss
 
     def interrupted(model, *args):
@@ -159,8 +167,8 @@ def test_ctrl_c_in_validation_keeps_history_and_mode_together(monkeypatch, epoch
 
 
 @pytest.mark.parametrize("where", ["the copy of the best weights", "their return"])
-def test_ctrl_c_leaves_no_mixture_of_two_epochs(monkeypatch, where):
-    """A signal for each tensor of the state, while the best weights are kept, or after the last epoch put back."""
+def test_ctrl_c_leaves_no_mixture_of_two_epochs(ctrl_c, monkeypatch, where):
+    """A signal while an epoch is added to the history, or while the best weights are put back after the last one."""
     model, finish, load = make(), loop._finish_epoch, torch.nn.Module.load_state_dict
 
     def signalled_finish(run, *args):
@@ -183,13 +191,14 @@ def test_ctrl_c_leaves_no_mixture_of_two_epochs(monkeypatch, where):
     try:
         histories.append(
             fit(
-                model, batches(PAIRS[:8]), batches(PAIRS[40:]), epochs=8, lr=0.1, schedule=constant, progress=False,
+                model, batches(PAIRS[:8]), batches(PAIRS[40:]), epochs=40, lr=0.1, schedule=constant, progress=False,
                 after_epoch=[lambda _, history: histories.append(history)],
             )
         )  # fmt: skip
     except KeyboardInterrupt:
         assert where == "their return"
     history = histories[-1]
+    assert history.epochs == 2 or history.best_epoch < history.epochs - 1, "the last epoch was the best"
     assert len(history.seconds) == len(history.valid_losses) == history.epochs
     monkeypatch.undo()
     assert mean_loss(model, batches(PAIRS[40:])) == pytest.approx(min(history.valid_losses))
