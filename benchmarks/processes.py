@@ -1,15 +1,16 @@
-"""How much faster do two processes train than one? python benchmarks/processes.py [--rounds 3] [--count 2]
+"""How much faster do two processes train than one? python benchmarks/processes.py [--rounds 2] [--count 2]
 
-Each process has one thread. All go through the same updates, each of two batches of 64 pairs of the built-in corpus:
-one process computes both, of two processes each computes one. One process, two processes, and two processes under
-`DistributedDataParallel` take turns; the table shows the best round of each. (Under DDP, too, the loss is divided by
-the tokens of all processes.) The bar: two processes are 1.7 times as fast as one. They need two cores that nothing else
-uses.
+Each process has one thread. All go through the same updates of pairs of the built-in corpus. Of an update of one batch
+each of two processes computes half of the rows; of an update of two batches, one each. One process, two processes, and
+two processes under `DistributedDataParallel` take turns; the table shows the best round of each. (Under DDP, too, the
+loss is divided by the tokens of all processes.) The bar: two processes are 1.7 times as fast as one. They need two
+cores that nothing else uses.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import socket
@@ -36,8 +37,9 @@ MODELS = {
         "transformer", {"num_hiddens": 256, "ffn_num_hiddens": 1024, "num_heads": 4, "num_layers": 4},
     ),
 }  # fmt: skip
-UPDATES, WARM_UP, BATCH, ACCUMULATE = 30, 5, 64, 2
-RECIPE = Recipe(1e-3, constant, 1.0, constant, 0.0, ACCUMULATE, None)
+SHAPES = [(1, 128), (1, 256), (2, 64)]  # of an update: how many batches, and pairs in each
+UPDATES, WARM_UP = 20, 4
+RECIPE = Recipe(1e-3, constant, 1.0, constant, 0.0, 1, None)
 
 
 class Loss(nn.Module):
@@ -51,13 +53,13 @@ class Loss(nn.Module):
         return batch_loss(self.model, batch, self.pad)
 
 
-def work(name: str, engine: str) -> None:
+def work(name: str, engine: str, accumulate: int, batch_size: int) -> None:
     """What one process does: prints the number of tokens that all processes have trained on in a second."""
     torch.set_num_threads(1)
     processes = join()
-    corpus = builtin(UPDATES * ACCUMULATE * BATCH)
+    corpus = builtin(UPDATES * accumulate * batch_size)
     source, target = (Language.learn("", [getattr(pair, side) for pair in corpus]) for side in ("source", "target"))
-    batches = Batches(corpus, source, target, BATCH)
+    batches = Batches(corpus, source, target, batch_size)
     torch.manual_seed(0)
     kind, settings = MODELS[name]
     spec = spec_of(kind)
@@ -66,7 +68,7 @@ def work(name: str, engine: str) -> None:
     train = _ddp(model, optimizer, batches.pad, processes) if engine == "DDP" else None
     tokens, start = 0, 0.0
     order = batches.epoch(0)
-    for number, group in enumerate(zip(*[order] * ACCUMULATE, strict=False)):
+    for number, group in enumerate(zip(*[order] * accumulate, strict=False)):
         if number == WARM_UP:
             processes.wait()
             start = time.perf_counter()
@@ -97,7 +99,7 @@ def _ddp(
     return train
 
 
-def speed(name: str, count: int, engine: str) -> float:
+def speed(name: str, shape: tuple[int, int], count: int, engine: str) -> float:
     """Tokens a second of this many new processes."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -105,7 +107,7 @@ def speed(name: str, count: int, engine: str) -> float:
     variables = {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": "1"}
     group = [
         subprocess.Popen(
-            [sys.executable, __file__, "--work", name, engine],
+            [sys.executable, __file__, "--work", name, engine, *map(str, shape)],
             env={**os.environ, **variables, "RANK": str(rank), "SEQLEARN_DEVICE": "cpu"},
             stdout=subprocess.PIPE,
             text=True,
@@ -120,17 +122,18 @@ def speed(name: str, count: int, engine: str) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--count", type=int, default=2)
-    parser.add_argument("--work", nargs=2, metavar=("MODEL", "ENGINE"), help="used by the script itself")
+    parser.add_argument("--work", nargs=4, help="used by the script itself")
     arguments = parser.parse_args()
     if arguments.work:
-        return work(*arguments.work)
+        name, engine, *shape = arguments.work
+        return work(name, engine, *map(int, shape))
     several = f"{arguments.count} processes"
     ways = {"1 process": (1, ""), several: (arguments.count, ""), f"{several}, DDP": (arguments.count, "DDP")}
-    for name in MODELS:
-        rounds = [{way: speed(name, *options) for way, options in ways.items()} for _ in range(arguments.rounds)]
-        print(name)
+    for name, shape in itertools.product(MODELS, SHAPES):
+        rounds = [{way: speed(name, shape, *options) for way, options in ways.items()} for _ in range(arguments.rounds)]
+        print(f"{name}: an update of {shape[0]} x {shape[1]} pairs")
         for way in ways:
             best = max(each[way] for each in rounds)
             ratios = sorted(each[way] / each["1 process"] for each in rounds)

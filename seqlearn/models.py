@@ -26,6 +26,7 @@ from .nn.seq2seq import RNNS, bahdanau, seq2seq
 from .nn.transformer import POSITIONS, SIZES, transformer
 
 Value = int | float | str | bool
+LARGE = 4096  # a setting above it makes a large model
 
 
 @dataclass(frozen=True)
@@ -204,6 +205,11 @@ register(
         warmup=0.1,
     )
 )
+
+
+def is_large(settings: Mapping[str, Value]) -> bool:
+    """Whether a model of these settings may be too large for the memory: counting its weights takes a second."""
+    return any(isinstance(value, int) and value > LARGE for value in settings.values())
 
 
 def check_memory(build: Callable[[], EncoderDecoder]) -> None:

@@ -22,7 +22,7 @@ from .decoding import Hypothesis, LengthPenalty, beam_search, gnmt, greedy_searc
 from .devices import best_device
 from .forced_decoding import forced_decoding
 from .metrics import TextScore, alignment_error_rate, argmax_links, bleu, chrf, perplexity
-from .models import Value, check_memory, spec_of
+from .models import Value, check_memory, is_large, spec_of
 from .nn.contract import EncoderDecoder
 from .nn.masking import causal_mask
 from .nn.recording import attention_layers
@@ -35,7 +35,6 @@ from .training.loop import fit, mean_loss
 KINDS = ("cross", "encoder", "causal")  # of attention between tokens
 MOST_WEIGHTS = 1 << 22  # of one head in a batch: 16 MB
 BPE_LINES = 1_000_000  # that pieces are learned from: the memory grows with the different words, 0.5 KB each
-LARGE = 4096  # a model with a larger size is measured before it is built, which takes a second
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ class Translator:
         if settings.get("tie_source") and source.vocab.tokens != target.vocab.tokens:
             raise ValueError("tie_source needs one vocabulary for both sides: see `Language.learn_shared`")
         build = partial(spec.build, len(source.vocab), len(target.vocab), **settings)
-        if max(value for value in [0, *settings.values()] if isinstance(value, int)) > LARGE:
+        if is_large(settings):
             check_memory(build)
         return cls(build(), source, target, {"model": name, "sizes": settings})
 

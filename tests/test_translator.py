@@ -10,7 +10,6 @@ import safetensors.torch
 import torch
 
 from seqlearn import models
-from seqlearn import translator as rooms
 from seqlearn.data.corpus import Split, builtin
 from seqlearn.data.text import Language
 from seqlearn.nn.recording import record_attention
@@ -266,7 +265,7 @@ def test_a_file_whose_texts_were_edited_is_damaged(transformer, tmp_path, part, 
 def test_a_model_that_is_measured_first_gets_the_same_weights(translator, monkeypatch):
     made = []
     for large in (10**9, 1):
-        monkeypatch.setattr(rooms, "LARGE", large)
+        monkeypatch.setattr(models, "LARGE", large)
         torch.manual_seed(3)
         made.append(Translator.new("transformer", translator.source, translator.target).model)
     for one, other in zip(*(model.parameters() for model in made), strict=True):
