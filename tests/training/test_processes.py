@@ -53,7 +53,7 @@ def test_two_processes_that_crash_go_on_to_the_same_bits(results):
     for process in found[2]:
         close(process["dropout, resumed"], process["dropout"], 0)
         assert torch.equal(process["dropout, resumed"]["random"], process["dropout"]["random"])
-    assert not torch.equal(*(process["dropout"]["random"] for process in found[2]))
+    assert not torch.equal(*(process["chance"] for process in found[2])), "the same dropout in both"
 
 
 @pytest.mark.slow

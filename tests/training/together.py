@@ -74,7 +74,9 @@ def main(folder):
     if processes.count == 3:
         results["resumed"] = train(seed=9, checkpoints=Checkpoints(folder / "lost"))
     if processes.count == 2:
-        results["dropout"] = train(dropout=0.3)
+        chance = []
+        results["dropout"] = train(dropout=0.3, before_update=lambda _: chance.append(torch.get_rng_state()))
+        results["chance"] = chance[0]
         try:
             checkpoints = Checkpoints(folder / "dropout", every_updates=1)
             train(dropout=0.3, checkpoints=checkpoints, before_update=at(0.5, crash))
