@@ -85,6 +85,7 @@ def test_shares_are_disjoint_and_hold_every_pair_once():
             shares = [Processes(rank, count).share(group) for rank in range(count)]
             rows = [tuple(row.tolist()) for share in shares for batch in share for row in batch.target]
             assert sorted(rows) == sorted(tuple(row.tolist()) for batch in group for row in batch.target)
+            assert all(len(batch.source) for share in shares for batch in share), "a recurrent model refuses no pairs"
             assert sum(batch.tokens for share in shares for batch in share) == sum(batch.tokens for batch in group)
             if len(group) % count == 0:
                 assert all(any(batch is each for each in group) for share in shares for batch in share)
