@@ -14,20 +14,21 @@ def best_device() -> torch.device:
     processes on this machine, each gets a card of its own, by its `LOCAL_RANK`.
 
     Raises:
-        ValueError: `SEQLEARN_DEVICE` names a device that this machine does not have.
+        ValueError: `SEQLEARN_DEVICE` names a device that this machine does not have, or there are more processes than
+            cards.
     """
     wish = os.environ.get("SEQLEARN_DEVICE", "").strip()
     if not wish and not torch.cuda.is_available():
         return torch.device("mps" if torch.mps.is_available() else "cpu")
-    if wish in ("", "cuda") and (local_rank := os.environ.get("LOCAL_RANK")):
-        wish = f"cuda:{local_rank}"
-    if not wish:
-        return torch.device("cuda")
+    own = os.environ.get("LOCAL_RANK", "") if wish in ("", "cuda") else ""
+    if own and not int(own) < torch.cuda.device_count():
+        cards = torch.cuda.device_count()
+        raise ValueError(f"process {int(own) + 1} of this machine needs a card of its own, and there are {cards}")
+    if own or not wish:
+        return torch.device(f"cuda:{own}" if own else "cuda")
     try:
         device = torch.device(wish)
-        torch.zeros(
-            1, device=device
-        ).item()  # a card that is not there fails here; so does "meta", which holds no numbers
+        torch.zeros(1, device=device).item()  # fails on a card that is not there, and on "meta", which has no numbers
     except (RuntimeError, AssertionError):
         known = ", ".join(available_devices())
         raise ValueError(f"SEQLEARN_DEVICE={wish!r} names no device of this machine, which has {known}") from None

@@ -26,7 +26,7 @@ from .nn.seq2seq import RNNS, bahdanau, seq2seq
 from .nn.transformer import POSITIONS, SIZES, transformer
 
 Value = int | float | str | bool
-LARGE = 4096  # a setting above it makes a large model
+LARGE = 1 << 24  # the largest setting, squared, times the layers: below it the weights of the layers take 2 GB at most
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,9 @@ register(
 
 def is_large(settings: Mapping[str, Value]) -> bool:
     """Whether a model of these settings may be too large for the memory: counting its weights takes a second."""
-    return any(isinstance(value, int) and value > LARGE for value in settings.values())
+    widest = max((value for value in settings.values() if isinstance(value, int)), default=1)
+    layers = settings.get("num_layers", 1)
+    return widest**2 * (layers if isinstance(layers, int) else 1) > LARGE
 
 
 def check_memory(build: Callable[[], EncoderDecoder]) -> None:

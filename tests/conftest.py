@@ -3,10 +3,14 @@
 import os
 from pathlib import Path
 
+import hypothesis
 import jaxtyping
 import pytest
 
 jaxtyping.install_import_hook("seqlearn", "typechecker.check")
+
+hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is no fault
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session", autouse=True)

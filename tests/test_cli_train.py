@@ -167,7 +167,7 @@ def test_two_processes_train_together_and_the_survivor_of_a_kill_says_so(pairs, 
     while first.poll() is None and newest(out) < "checkpoint-0000000020":
         time.sleep(0.01)
     second.kill()
-    told, said = first.communicate(timeout=60)
+    told, said = first.communicate(timeout=600)
     assert first.returncode == 1 and second.communicate() == ("", ""), said
     assert "on cpu, 1 thread, in 2 processes" in told and "epoch 1: loss" in told
     assert "another process of this training has ended, or does not answer; the best so far" in " ".join(said.split())
@@ -181,7 +181,7 @@ def test_two_processes_train_together_and_the_survivor_of_a_kill_says_so(pairs, 
 def test_what_the_first_process_refuses_ends_the_other_too(pairs, tmp_path):
     (tmp_path / "thesis.txt").write_text("years of work", encoding="utf-8")
     group = together.start(2, "-m", "seqlearn", *options(pairs, tmp_path), stderr=subprocess.PIPE, text=True)
-    (_, first), (_, second) = (process.communicate(timeout=60) for process in group)
+    (_, first), (_, second) = (process.communicate(timeout=600) for process in group)
     assert [process.returncode for process in group] == [1, 1]
     assert "holds something else than a translator (thesis.txt)" in " ".join(first.split())
     assert "another process of this training has ended" in " ".join(second.split())

@@ -32,13 +32,13 @@ from seqlearn.nn.seq2seq import bahdanau
 from seqlearn.nn.transformer import transformer
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), sources=SOURCES)
 def test_greedy_equals_the_slow_loop_for_every_batch(seed, sources):
     greedy_equals_the_slow_loop(seed, sources)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     seed=st.integers(0, 10**6),
     sources=SOURCES,
@@ -53,7 +53,7 @@ def test_beam_equals_the_slow_loop_for_every_batch(seed, sources, width, n_best,
     beam_equals_the_slow_loop(seed, sources, width, n_best, penalty, lengths, refill)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), sources=SOURCES, penalty=st.sampled_from(list(PENALTIES)))
 def test_a_beam_of_one_is_greedy_search(seed, sources, penalty):
     model = random_model(seed)
@@ -64,7 +64,7 @@ def test_a_beam_of_one_is_greedy_search(seed, sources, penalty):
         assert best.log_probs == pytest.approx(hypothesis.log_probs) and best.finished == hypothesis.finished
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     seed=st.integers(0, 10**6),
     sources=SOURCES,
@@ -90,7 +90,7 @@ def test_exhaustive_search_misses_nothing(seed):
     assert_same(found, expected, average)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), sources=SOURCES, width=st.integers(2, 5), penalty=st.sampled_from(list(PENALTIES)))
 def test_the_n_best_are_sorted_distinct_and_worth_what_the_model_says(seed, sources, width, penalty):
     model = random_model(seed).eval()

@@ -68,6 +68,21 @@ def test_a_device_that_is_not_there_is_answered_with_those_that_are(machine, mon
     assert str(caught.value) == f"SEQLEARN_DEVICE={wish!r} names no device of this machine, which has {has}"
 
 
+@pytest.mark.parametrize("wish", ["", "cuda"])
+def test_each_process_of_a_launcher_gets_a_card_of_its_own(machine, monkeypatch, wish):
+    machine(2, False)
+    monkeypatch.setenv("SEQLEARN_DEVICE", wish)
+    for rank in (0, 1):
+        monkeypatch.setenv("LOCAL_RANK", str(rank))
+        assert best_device() == torch.device("cuda", rank)
+    monkeypatch.setenv("LOCAL_RANK", "2")
+    with pytest.raises(ValueError, match="process 3 of this machine needs a card of its own, and there are 2"):
+        best_device()
+    machine(0, False)
+    monkeypatch.setenv("SEQLEARN_DEVICE", "")
+    assert best_device() == torch.device("cpu"), "processes share the CPU"
+
+
 @pytest.mark.parametrize("wish", ["meta", "cuda:99", "nonsense"])
 def test_on_this_machine_too(monkeypatch, wish):
     monkeypatch.setenv("SEQLEARN_DEVICE", wish)

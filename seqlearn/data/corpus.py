@@ -71,7 +71,7 @@ class Corpus:
         language = self.languages[0]
         seen, tokenizer = distinct_sources(held_out, language), WordTokenizer(language)
         kept = (" ".join(tokenizer.tokenize(pair.source)) not in seen for pair in self.pairs)
-        return replace(self, pairs=self._choose(array("q", itertools.compress(itertools.count(), kept))))
+        return replace(self, pairs=self._choose(array("I", itertools.compress(itertools.count(), kept))))
 
     def split(self, valid: float = 1 / 30, test: float = 1 / 30, seed: int = 0) -> Split:
         """Split by distinct source sentence: all translations of a sentence go to the same part.

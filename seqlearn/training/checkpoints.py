@@ -112,40 +112,16 @@ class Checkpoints:
     ) -> None:
         """Write a checkpoint after this many updates, and remove the oldest ones. The first process writes it."""
         chance = _chance(next(model.parameters()).device, processes)
-        if processes.first:
-            self._write(updates, model, optimizer, progress, options, chance)
+        if processes.first:  # one process writes, so what is half-written here was left by one that was killed
+            for half in self.folder.glob("checkpoint-*.safetensors.*.new"):
+                half.unlink(missing_ok=True)
+            state = {"format": FORMAT, "updates": updates, "options": dict(options)} | _state(progress)
+            texts = {**self.texts, "state": json.dumps(state)}
+            path = self.folder / f"checkpoint-{updates:010}.safetensors"
+            write_file(path, _tensors(model, optimizer, progress) | chance, texts)
+            for old in self.files[: -self.keep]:
+                old.unlink(missing_ok=True)
         self._last = time.monotonic()
-
-    def _write(
-        self,
-        updates: int,
-        model: nn.Module,
-        optimizer: torch.optim.Optimizer,
-        progress: Progress,
-        options: Mapping[str, object],
-        chance: Mapping[str, Tensor],
-    ) -> None:
-        """Write the file. Only one process does, so what is half-written there was left by one that was killed."""
-        for half in self.folder.glob("checkpoint-*.safetensors.*.new"):
-            half.unlink(missing_ok=True)
-        history = asdict(progress.history)
-        losses = history.pop("batch_losses")  # the only list that may be long
-        tensors = {f"weight {name}": tensor for name, tensor in weights_of(model).items()}
-        tensors |= {f"best {name}": tensor.clone() for name, tensor in (progress.best or {}).items()}
-        for number, end in enumerate(progress.ends):
-            tensors |= {f"end{number} {name}": tensor for name, tensor in end.items()}
-        tensors |= {**_moments(optimizer), **chance, "batch losses": torch.tensor(losses, dtype=torch.float64)}
-        if progress.losses:
-            tensors["losses"] = torch.stack(progress.losses)
-        state = {
-            "format": FORMAT, "updates": updates, "epoch": progress.epoch, "tokens": progress.tokens,
-            "seconds": progress.seconds, "history": history, "options": dict(options),
-        }  # fmt: skip
-        write_file(
-            self.folder / f"checkpoint-{updates:010}.safetensors", tensors, {**self.texts, "state": json.dumps(state)}
-        )
-        for old in self.files[: -self.keep]:
-            old.unlink(missing_ok=True)
 
     def restore(
         self,
@@ -195,6 +171,22 @@ class Checkpoints:
         if self.files:
             raise ValueError(f"none of the checkpoints in {self.folder} can be read")
         return self.folder, None
+
+
+def _state(progress: Progress) -> dict[str, object]:
+    """What a checkpoint holds of the progress as text; `_tensors` has the rest."""
+    history = asdict(progress.history)
+    del history["batch_losses"]  # the only list that may be long
+    return {"epoch": progress.epoch, "tokens": progress.tokens, "seconds": progress.seconds, "history": history}
+
+
+def _tensors(model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> dict[str, Tensor]:
+    tensors = {f"weight {name}": tensor for name, tensor in weights_of(model).items()}
+    tensors |= {f"best {name}": tensor.clone() for name, tensor in (progress.best or {}).items()}
+    for number, end in enumerate(progress.ends):
+        tensors |= {f"end{number} {name}": tensor for name, tensor in end.items()}
+    tensors |= _moments(optimizer) | {"batch losses": torch.tensor(progress.history.batch_losses, dtype=torch.float64)}
+    return tensors | ({"losses": torch.stack(progress.losses)} if progress.losses else {})
 
 
 def _moments(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

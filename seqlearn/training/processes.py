@@ -32,9 +32,7 @@ from ..data.batches import Batch
 from ..devices import best_device
 
 JOIN = timedelta(minutes=2)  # how long a process waits at the start until all have come
-ANSWER = timedelta(
-    minutes=30
-)  # how long a process waits for the others later; one may be busy with a function of yours
+ANSWER = timedelta(minutes=30)  # how long it waits for them later: the first may be busy with a hook of `fit`
 MPI_COUNTS = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")  # how MPI tells the number of processes
 
 

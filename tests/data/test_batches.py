@@ -58,7 +58,7 @@ def test_each_pair_exactly_once(count, batching):
     assert len(list(batches.epoch(0))) == len(batches) == -(-count // 8)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(1, 90), st.integers(1, 40), st.sampled_from(BATCHINGS), st.integers(0, 9), st.integers(0, 9))
 def test_any_count_and_batch_size(count, batch_size, batching, seed, epoch):
     batches, pairs, source, target = make(count, batch_size, seed, batching=batching)
@@ -134,7 +134,6 @@ def test_pairs_that_are_too_long_are_left_out_and_counted():
         make(70, max_length=1)
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=5), max_size=8))
 def test_sentences_hold_what_they_are_given(rows):
     sentences = Sentences(rows)
@@ -145,7 +144,6 @@ def test_sentences_hold_what_they_are_given(rows):
         sentences[len(rows)]
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=5), min_size=1, max_size=8), st.data())
 def test_sentences_are_padded_as_by_pad(rows, data):
     numbers = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=9))

@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seqlearn.data import download, files
@@ -417,7 +417,6 @@ def test_the_real_corpus(data_folder, as_a_user):
     assert not train & held_out
 
 
-@settings(deadline=None)
 @given(st.lists(st.text("aé\u2028 \r", max_size=6), min_size=1, max_size=30), st.booleans(), st.booleans(), st.data())
 def test_lines_are_found_in_blocks_of_any_size(rows, mark, ended, data):
     text = "\n".join(rows) + "\n" * (ended or not rows[-1])

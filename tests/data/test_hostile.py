@@ -48,7 +48,7 @@ from seqlearn.data.corpus import from_files, from_tsv
 from seqlearn.data.text import SPECIALS, Language, WordTokenizer, normalize
 from seqlearn.pairs import Pair
 
-robust = settings(deadline=None, derandomize=True, max_examples=300)
+robust = settings(derandomize=True, max_examples=300)
 
 # ---------------------------------------------------------------- files: what is in them
 

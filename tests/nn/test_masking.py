@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -96,7 +96,6 @@ def make(form, batch, heads, queries, keys, integer=torch.int64):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(deadline=None)  # the first call of a session is slow
 @given(
     batch=st.integers(1, 3),
     heads=st.integers(0, 3),
@@ -126,7 +125,6 @@ def test_equals_the_slow_loop_forward_and_backward(form, batch, heads, queries, 
     assert torch.equal(scores.detach(), before[0]) and torch.equal(mask, before[1]), "an argument was written to"
 
 
-@settings(deadline=None)
 @given(heads=st.lists(st.integers(1, 3), max_size=2), form=st.sampled_from([form for form in FORMS if form != "heads"]))
 def test_every_head_gets_what_it_would_get_alone(heads, form):
     """Of any number of head axes, and where their sizes equal the batch: a mask is never taken for one of heads."""

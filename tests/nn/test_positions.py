@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seqlearn.d2l_compat import d2l
@@ -46,7 +46,6 @@ def test_the_table_is_d2ls():
     torch.testing.assert_close(ours.P, theirs.P, atol=1e-5, rtol=0)
 
 
-@settings(deadline=None)
 @given(offset=st.integers(-50, 50), pairs=st.integers(1, 6), position=st.integers(0, 300))
 def test_one_rotation_moves_every_position(offset, pairs, position):
     matrix = rotation(offset, 2 * pairs, dtype=torch.float64)
@@ -140,7 +139,6 @@ def test_rotary_equals_the_formula_in_a_loop():
         assert found[b, h, i, 2 * j : 2 * j + 2].tolist() == pytest.approx(expected)
 
 
-@settings(deadline=None)
 @given(query=st.integers(0, 200), key=st.integers(0, 200), shift=st.integers(0, 2000))
 def test_a_rotary_score_depends_on_the_distance_alone(query, key, shift):
     rotary = RotaryPositions(8).double()

@@ -17,7 +17,7 @@ def results(tmp_path_factory):
     found = {1: [{"whole": together.train(), "every batch in rows": together.train(accumulate=1)}]}
     for count in (2, 3):  # one after the other: the three go on where the two were lost
         group = together.start(count, str(Path(together.__file__)), str(folder))
-        statuses = [process.wait(timeout=120) for process in group]
+        statuses = [process.wait(timeout=600) for process in group]
         assert statuses == ([0, 9] if count == 2 else [0, 0, 0])
         names = [folder / f"{count} processes, {rank}.pt" for rank in range(count)]
         found[count] = [torch.load(name, weights_only=False) for name in names]
