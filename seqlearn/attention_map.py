@@ -51,7 +51,7 @@ class AttentionMap:
     Raises:
         TypeError: the mask is not bool.
         ValueError: the shapes do not match the tokens, a weight is not finite, or a row does not sum to 1 (to 0 if the
-            row is masked as a whole).
+            row is masked as a whole, or if the head is silenced: all its weights are 0).
     """
 
     weights: Float[Tensor, "*axes queries keys"]
@@ -89,8 +89,9 @@ class AttentionMap:
         object.__setattr__(self, "mask", None if self.mask is None else mask)
 
     def _check_sums(self, weights: Tensor, mask: Tensor, tolerance: float) -> None:
-        """Each row sums to 1, or to 0 where everything is masked."""
-        off = (weights.double().sum(-1) - mask.any(-1).double()).abs()  # layers, heads, queries
+        """Each row sums to 1, or to 0 where everything is masked; a silenced head has no weight at all."""
+        speaks = weights.any(-1).any(-1).unsqueeze(-1)  # layers, heads, 1
+        off = (weights.double().sum(-1) - (mask.any(-1) & speaks).double()).abs()  # layers, heads, queries
         if off.max() > tolerance:
             layer, head, query = (int(i) for i in torch.unravel_index(off.argmax(), off.shape))
             total = float(weights[layer, head, query].double().sum())

@@ -18,9 +18,15 @@ T = TypeVar("T")
 
 
 def average(attention: AttentionMap) -> AttentionMap:
-    """The mean of all heads of all layers, as one map."""
-    weights = attention.weights.mean((0, 1))
+    """The mean of all heads of all layers, as one map. Silenced heads, whose weights are all 0, are left out."""
+    weights = mean_of_heads(attention.weights.flatten(0, 1))
     return AttentionMap(weights, attention.query_tokens, attention.key_tokens, attention.kind, attention.mask)
+
+
+def mean_of_heads(weights: Float[Tensor, "*layers heads queries keys"]) -> Float[Tensor, "*layers queries keys"]:
+    """The mean of the heads that were not silenced; 0 where all were."""
+    speaking = weights.flatten(-2).any(-1).sum(-1).clamp(min=1)  # heads of each layer
+    return weights.sum(-3) / speaking[..., None, None]
 
 
 def rollout(attention: AttentionMap) -> AttentionMap:
@@ -149,6 +155,37 @@ def permuted(seed: int = 0) -> Edit:
         givers = torch.arange(may.shape[-1], device=may.device).masked_fill(~may, may.shape[-1]).argsort(-1)
         takers = noise.masked_fill(~may, 2.0).argsort(-1)  # in both, the keys that may be attended come first
         return torch.zeros_like(weights).scatter(-1, takers, weights.gather(-1, givers))
+
+    return edit
+
+
+def reweighted(row: int, column: int, weight: float) -> Edit:
+    """An edit that sets one weight; the other weights of its row are scaled, so that the row still sums to 1.
+
+    If the others were all 0, the other keys that may be attended get equal shares. A masked weight is left alone. An
+    edit serves one reading: a layer that is called once for each token sees row 0 first, then row 1, and so on.
+
+    Args:
+        row, column: of the weight, counted from 0; without such a row or column, nothing is changed.
+        weight: from 0 to 1.
+    """
+    seen = 0
+
+    def edit(weights: Tensor, may: Tensor) -> Tensor:
+        nonlocal seen
+        at, seen = row - seen, seen + weights.shape[-2]
+        if not 0 <= at < weights.shape[-2] or column >= weights.shape[-1]:
+            return weights
+        before, open_keys = weights[..., at, :], may[..., at, :]
+        others = open_keys.clone()
+        others[..., column] = False
+        rest = (before * others).sum(-1, keepdim=True)
+        shares = torch.where(rest > 0, before / rest, others / others.sum(-1, keepdim=True).clamp(min=1))
+        alone = ~others.any(-1, keepdim=True)  # the only key keeps all the weight
+        after = torch.where(others, (1 - weight) * shares, torch.where(alone, 1.0, weight) * open_keys)
+        edited = weights.clone()
+        edited[..., at, :] = torch.where(open_keys[..., column : column + 1], after, before).to(weights.dtype)
+        return edited
 
     return edit
 

@@ -185,6 +185,8 @@ class Translator:
             warnings.warn(
                 f"{left_out:,} of {total:,} pairs have more than {max_length} tokens and are left out", stacklevel=2
             )
+        if len(split.train):
+            self.config["longest"] = int(train.sources.lengths.max()) - 1  # source tokens, without <eos>
         return fit(self.model, train, valid, **options)
 
     def save(self, folder: str | Path) -> None:

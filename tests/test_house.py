@@ -23,7 +23,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 ROOMS = [
     "front_door", "devices", "threads", "d2l_compat", "pairs", "grammar", "data", "nn", "attention_map", "beams",
     "fast_step", "forced_decoding", "decoding", "metrics", "reading", "models", "training", "saving", "translator",
-    "views", "exercises", "cli", "__main__",
+    "whatif", "views", "exercises", "cli", "__main__",
 ]  # fmt: skip
 
 GENERATED = {".venv", ".git", ".hypothesis", "my-lessons", "_build", "build", "dist", "__pycache__", "node_modules"}

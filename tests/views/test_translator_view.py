@@ -16,7 +16,8 @@ from seqlearn.data.text import Language, Vocab
 from seqlearn.translator import Translator
 from seqlearn.views import TranslatorView
 from seqlearn.views.shared.packing import unpack
-from seqlearn.views.translator.data import next_tokens, pieces, translated
+from seqlearn.views.translator.data import gold_of, next_tokens, pieces, translated
+from seqlearn.whatif import what_if
 
 matplotlib.use("agg")
 APPLE = "The girl washes the red apple and eats it."
@@ -185,7 +186,7 @@ def test_one_sentence_for_a_text_that_cannot_be_translated(transformer, sentence
         view.update(sentence=sentence)
     assert view.result is before and (view.sentence, view.step) == (APPLE, 3)
     view.sentence = sentence  # as the browser does
-    assert view.result == before | {"asked": [sentence, 1], "problem": str(caught.value)}
+    assert view.result == before | {"asked": [sentence, 1, [], []], "problem": str(caught.value)}
     assert view.translation == transformer.translate(APPLE) and view.step == 3
     view.sentence = APPLE
     assert view.result == before
@@ -268,23 +269,88 @@ def test_what_is_marked_stays_in_the_same_translation(transformer):
 def test_half_letters_and_several_lines(transformer):
     view = TranslatorView(transformer, "the \ud800 cat\nsleeps.")
     assert view.sentence == "the � cat\nsleeps." and view.result["source"] == ["the", "�", "cat", "sleeps", "."]
-    assert view.result["asked"] == [view.sentence, 1], "or the browser would wait for ever"
+    assert view.result["asked"] == [view.sentence, 1, [], []], "or the browser would wait for ever"
     view.sentence = "a \udc08"
-    assert view.result["asked"] == [view.sentence, 1] == ["a �", 1]
+    assert view.result["asked"] == [view.sentence, 1, [], []] and view.sentence == "a �"
 
 
 def test_one_search_and_one_message(transformer, monkeypatch):
     view, calls, sent = TranslatorView(transformer), [], []
     monkeypatch.setattr(
-        "seqlearn.views.translator.view.translated", lambda *given: calls.append(given[1:]) or translated(*given)
+        "seqlearn.views.translator.view.translated",
+        lambda *given, **named: calls.append(given[1:3]) or translated(*given, **named),
     )
     view._send = lambda message, buffers=None: sent.append(message)
     view.set_state({"sentence": "The cat sleeps.", "beam": 4})  # a message from the browser
     assert calls == [("The cat sleeps.", 4)] and view.translation == "le chat dort."
     answers = [message["state"] for message in sent if "result" in message.get("state", {})]
-    assert len(answers) == 1 and answers[0]["result"]["asked"] == ["The cat sleeps.", 4]
+    assert len(answers) == 1 and answers[0]["result"]["asked"] == ["The cat sleeps.", 4, [], []]
     view.set_state({"sentence": ""})
     assert len(calls) == 2 and view.result["problem"].startswith("There is nothing")
+
+
+def test_what_if(transformer):
+    view = TranslatorView(transformer, APPLE, beam=4, step=8)
+    plain = view.result
+    view.set_state({"prefix": ["la", "fille", "prend"]})
+    changed = what_if(transformer, ["la", "fille", "prend"])
+    assert view.translation == changed.translate(APPLE, beam=4) != transformer.translate(APPLE, beam=4)
+    assert view.result["asked"] == [APPLE, 4, ["la", "fille", "prend"], []] and view.step == 2
+    probs = softmax_by_hand(transformer, APPLE, transformer.target.vocab.encode(["la", "fille"]))
+    shown = view.result["best"][0]["next"][2]
+    assert shown["tokens"][shown["written"]] == "prend"
+    assert shown["probs"][shown["written"]] == pytest.approx(float(probs[transformer.target.vocab.ids["prend"]]), 1e-3)
+    edits = [["weight", "cross", None, None, 7, 1, 0.75], ["silence", "cross", 1, 2]]
+    view.set_state({"prefix": [], "edits": edits})
+    changed = what_if(transformer, edits=edits)
+    (best,) = changed.search([APPLE], beam=4, n_best=4)
+    assert [one["text"] for one in view.result["best"]] == [transformer.target.decode(one.tokens) for one in best]
+    weights = unpack(view.result["best"][0]["attention"]["weights"])
+    torch.testing.assert_close(weights, changed.attend(APPLE, view.translation).weights, atol=1e-5, rtol=1e-4)
+    assert (weights[1, 2] == 0).all() and weights[0, :, 7, 1].tolist() == pytest.approx([0.75] * 4)
+    average = unpack(view.result["best"][0]["attention"]["average"])
+    torch.testing.assert_close(average.sum(-1), torch.ones(len(average)))
+    assert view.figure().axes, "the picture shows what was changed, too"
+    state = view.page_state()
+    assert (state["prefix"], state["edits"]) == ([], edits) and state["result"]["asked"] == [APPLE, 4, [], edits]
+    view.prefix = ["zebra"]
+    assert view.result["problem"].startswith("a translation cannot contain the token 'zebra'")
+    with pytest.raises(ValueError, match="an edit is"):
+        view.edits = [["mute"]]
+    view.set_state({"prefix": [], "edits": []})
+    assert view.result == plain
+
+
+def test_true_links(transformer):
+    from seqlearn.data.corpus import builtin
+
+    pair = next(pair for pair in builtin().split().valid if pair.antecedents)
+    view = TranslatorView(transformer, pair.source)
+    assert "gold" not in view.result, "nobody asked"
+    view.links = True
+    tokens = transformer.target.tokenizer.tokenize(pair.target)
+    assert view.result["gold"] == {
+        "tokens": tokens, "links": list(map(list, pair.alignment)), "pronouns": [pair.antecedents[0].target],
+    }  # fmt: skip
+    view.sentence = "The cat eats attention."
+    assert view.result["gold"] is None
+    assert gold_of(untrained("bahdanau", **SMALL), pair.source) is None, "it has learned something else"
+
+
+def test_what_is_known_of_the_translator(transformer):
+    known = TranslatorView(transformer).data
+    assert known["layers"]["cross"] == [[f"decoder.blks.block{i}.attention2", 4] for i in (0, 1)]
+    assert list(known["layers"]) == ["cross", "encoder", "causal"] and known["links"] and known["live"]
+    assert set(known["vocab"]) == set(transformer.source.vocab.tokens[4:])
+    for sentence in known["examples"]:
+        assert transformer.unknown(sentence) == [], sentence
+    assert TranslatorView(transformer).result["longest"] == 23
+    recurrent = untrained("bahdanau", **SMALL)
+    view = TranslatorView(recurrent, "the cat sleeps.")
+    assert [count for _, count in view.data["layers"]["cross"]] == [1] and not view.data["links"]
+    assert view.data["examples"] == [] and view.result["longest"] is None
+    view.update(transformer)
+    assert list(view.data["layers"]) == ["cross", "encoder", "causal"] and view.data["beams"] == [1, 2, 4, 8]
 
 
 def test_another_translator_in_the_same_view(transformer, as_a_user):
@@ -378,7 +444,7 @@ def test_a_page_of_its_own(transformer, tmp_path):
     view = TranslatorView(transformer, ZEBRA, beam=4, chosen=2, step=3)
     data, page = view.data, view.to_html(tmp_path / "view.html")
     state = json.loads(re.search(r'id="state">(.*?)</script>', page, re.S)[1])
-    assert state["data"] == {"beams": [1, 2, 4, 8], "live": False} and view.data == data
+    assert state["data"] == data | {"live": False} and view.data == data
     assert (state["sentence"], state["beam"], state["chosen"], state["step"]) == (ZEBRA, 4, 2, 3)
     assert [len(shown["next"]) for shown in state["result"]["best"]] == [len(s["tokens"]) for s in view.result["best"]]
     view.sentence = ""

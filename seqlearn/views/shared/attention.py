@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ...attention_map import AttentionMap
-from ...reading import average, rollout
+from ...reading import mean_of_heads, rollout
 from ..maps import AXIS_NAMES
 from .arguments import as_text
 from .packing import LARGEST, pack
@@ -37,8 +37,8 @@ def map_data(attention: AttentionMap) -> Data:
         "mask": None if attention.mask is None else pack(attention.mask, "uint8"),
         "full": full,
         "weights": pack_weights(weights),
-        "means": pack_weights(weights.mean(1)),
-        "average": pack_weights(average(attention).weights[0, 0]),
+        "means": pack_weights(mean_of_heads(weights)),
+        "average": pack_weights(mean_of_heads(weights.flatten(0, 1))),
         "rollout": None if flow is None else pack_weights(flow[0, 0]),
         "thumbs": pack((255 * (thumbs / full).clamp(max=1)).round(), "uint8"),
     }

@@ -210,13 +210,13 @@ const roomIn = (root) => Math.max((root.clientWidth || 900) - 20, 200);
 
 /** The parts of a view, in the same order in all views. label: the name of the region. controls: for each group its name
  * and its nodes; an empty group is left out. intro: the texts above the panels. says: the texts about what the learner
- * points at. */
-function layOut(root, label, { controls, intro = [], panels, legend, says }) {
+ * points at; they stand below the panels, or `above` them. */
+function layOut(root, label, { controls, intro = [], panels, legend, says, above = false }) {
   const rows = Object.entries(controls).map(([name, nodes]) => [name, nodes.filter(Boolean)]);
   const groups = rows.filter(([, nodes]) => nodes.length).map(([name, nodes]) =>
     make("div", { class: "controls", role: "group", "aria-label": name }, ...nodes));
   const live = make("div", { class: "says", "aria-live": "polite" }, ...says);
-  fill(root, { role: "region", "aria-label": label }, [...groups, ...intro, panels, legend, live]);
+  fill(root, { role: "region", "aria-label": label }, [...groups, ...intro, ...(above ? [live, panels, legend] : [panels, legend, live])]);
 }
 
 /** The meaning of the marks: legendOf([node, "text"], ...); null is left out. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -13,32 +14,48 @@ from torch import Tensor
 from ...attention_map import AttentionMap
 from ...beams import Hypothesis
 from ...data.batches import pad
-from ...data.text import EOS, SPECIALS, Language, Vocab
+from ...data.corpus import builtin
+from ...data.text import EOS, SPECIALS, Language, Vocab, WordTokenizer
 from ...forced_decoding import forced_decoding
+from ...nn.recording import attention_layers as layers
+from ...pairs import Pair
 from ...translator import Translator
+from ...whatif import Change, what_if
 from ..shared.arguments import as_text, finite
 from ..shared.attention import map_data, wrong_lock
 from ..shared.types import Data, Lock
 
 MOST_TOKENS = 100  # of a source; a translation may have twice as many and 10 more, and every token is drawn
+MOST_WORDS = 2000  # of the vocabulary, the most frequent ones, offered while a word is typed
 CANDIDATES = 6  # next tokens that are shown with their probabilities
 
 
-def translated(translator: Translator, sentence: str, beam: int = 1) -> Data:
+def translated(
+    translator: Translator,
+    sentence: str,
+    beam: int = 1,
+    prefix: Sequence[str] = (),
+    edits: Sequence[Change] = (),
+    links: bool = False,
+) -> Data:
     """The translations of a sentence, the best first, each with its attention and its next tokens at every step.
 
     Args:
         beam: the width of the search, and the number of translations; 1 is greedy search.
+        prefix, edits: see `seqlearn.whatif.what_if`.
+        links: whether to look up what is known of the sentence (`gold_of`).
 
     Returns:
-        All that the view draws. `best` is a list with a dictionary for each translation: its `text`; its `tokens` (the
-        last one is <eos>, unless the search stopped before); the `pieces` of the text, one for each token; `score` and
-        `probability` of the whole translation; `next` (see `next_tokens`), one for each step; and `attention` (see
-        `map_data`), None for a model without attention.
+        All that the view draws. `asked` repeats the question. `best` is a list with a dictionary for each translation:
+        its `text`; its `tokens` (the last one is <eos>, unless the search stopped before); the `pieces` of the text,
+        one for each token; `score` and `probability` of the whole translation; `next` (see `next_tokens`), one for each
+        step; and `attention` (see `map_data`), None for a model without attention. `longest` is the number of tokens of
+        the longest source in training, None if nobody knows. `gold`, if asked for, is the answer of `gold_of`.
 
     Raises:
         TypeError: `translator` is no `Translator`.
-        ValueError: the sentence has no token, or more than 100; or the model gives NaN.
+        ValueError: the sentence has no token, or more than 100; the model never writes a token of the prefix; an edit
+            is none; or the model gives NaN.
     """
     if not isinstance(translator, Translator):
         raise TypeError(f"TranslatorView shows a Translator, not a {type(translator).__name__}")
@@ -50,21 +67,98 @@ def translated(translator: Translator, sentence: str, beam: int = 1) -> Data:
         raise ValueError(
             f"This sentence has {len(source):,} tokens; {MOST_TOKENS} is the most that is translated here."
         )
+    prefix, edits = list(prefix), list(map(list, edits))
     translator = _apart(translator)
-    best = _search(translator, sentence, beam)
-    forced = zip(best, *force(translator, sentence, best), strict=True)
+    best = _search(what_if(translator, prefix, edits) if prefix or edits else translator, sentence, beam)
+    forced = zip(best, *force(what_if(translator, (), edits) if edits else translator, sentence, best), strict=True)
     return {
-        "asked": [sentence, beam],
+        "asked": [sentence, beam, prefix, edits],
         "problem": "",
         "sentence": sentence,
         "beam": beam,
+        "prefix": prefix,
+        "edits": edits,
         "languages": [side.tokenizer.language for side in (translator.source, translator.target)],
         "source": list(map(as_text, source)),
         "unknown": [token not in translator.source.vocab for token in source],
         "known": len(translator.source.vocab) - len(SPECIALS),
         "words": len(translator.target.vocab),
+        "longest": translator.config.get("longest"),
+        **({"gold": gold_of(translator, sentence)} if links else {}),
         "best": [_translation(translator.target, source, *one) for one in forced],
     }
+
+
+EXAMPLES = (  # all but the first from the valid part of the built-in corpus; what does each "it" stand for?
+    "The girl washes the red apple and eats it.",
+    "The mouse takes the delicious carrot and eats it.",
+    "The boy washes a dirty glass and breaks it.",
+    "The goat doesn't carry this book because it is heavy.",
+    "The mouse took the pear because it was hungry.",
+    "The turtle took the banana because it was delicious.",
+    "This turtle slept in the basket because it was empty.",
+    "The owl watched her aunt and followed her.",
+)
+
+
+def about(translator: Translator) -> Data:
+    """What a view has to know of the translator itself, whatever the sentence.
+
+    Returns:
+        `live`, that questions are answered; `layers`, the name and the number of heads of each attention
+        layer, by kind; `vocab`, the words
+        that the model knows; `examples`, sentences to begin with; and `links`, whether there are true links to show.
+    """
+    if not isinstance(translator, Translator):
+        raise TypeError(f"TranslatorView shows a Translator, not a {type(translator).__name__}")
+    grammar = _knows_grammar(translator)
+    return {
+        "live": True,
+        "layers": {
+            kind: [[name, getattr(layer, "num_heads", 1)] for name, layer in layers(translator.model, kind).items()]
+            for kind in translator.attention_kinds
+        },
+        "vocab": list(map(as_text, translator.source.vocab.tokens[len(SPECIALS) :][:MOST_WORDS])),
+        "examples": list(EXAMPLES) if grammar and translator.source.tokenizer.language == "en" else [],
+        "links": grammar,
+    }
+
+
+def gold_of(translator: Translator, sentence: str) -> Data | None:
+    """What is known of a sentence of the built-in corpus, for a translator that was trained on this corpus.
+
+    Returns:
+        `tokens`, those of the right translation; `links`, the true links [source token, target token]; and `pronouns`,
+        the target positions of its pronouns. None for every other sentence.
+    """
+    if not _knows_grammar(translator):
+        return None
+    languages = translator.source.tokenizer.language, translator.target.tokenizer.language
+    pair = _builtin_pairs(languages).get(" ".join(translator.source.tokenizer.tokenize(sentence)))
+    if pair is None:
+        return None
+    return {
+        "tokens": translator.target.tokenizer.tokenize(pair.target),
+        "links": [list(link) for link in pair.alignment],
+        "pronouns": [antecedent.target for antecedent in pair.antecedents],
+    }
+
+
+def _knows_grammar(translator: Translator) -> bool:
+    """Whether the translator was trained on words of the built-in corpus."""
+    config = translator.config
+    corpus = config.get("corpus") or config.get("data", {}).get("corpus")
+    return corpus == "builtin" and translator.source.tokenizer.kind == "word"
+
+
+@functools.cache
+def _builtin_pairs(languages: tuple[str, str]) -> dict[str, Pair]:
+    """The pairs of the built-in corpus by the tokens of their sources; the grammar needs a second to write them."""
+    corpus = builtin()
+    tokenizer = WordTokenizer(languages[0])
+    pairs = (pair for part in corpus.split() for pair in part)
+    turned = pairs if languages == corpus.languages else (pair.reversed() for pair in pairs)
+    return {" ".join(tokenizer.tokenize(pair.source)): pair for pair in turned}
 
 
 def _search(translator: Translator, sentence: str, beam: int) -> list[Hypothesis]:

@@ -1,25 +1,43 @@
-// TranslatorView: a sentence, its translation, the attention, and the other candidates at each step. Python translates.
+// TranslatorView: a sentence, its translation, the attention, and the other candidates at each step. Python translates,
+// or the model in the page. Whoever answers: a question is asked by the traits sentence, beam, prefix and edits, and the
+// answer comes as the trait result.
 
 const MOST_SEEN = 3; // source tokens that the sentence about a step names, each with its weight
 const THRESHOLD = 0.05; // smaller weights are not named, and get no line
+const MUCH_LONGER = 1.5; // times the longest sentence in training
 const searchName = (beam) => (beam === 1 ? "greedy" : `beam ${beam}`);
 const fresh = () => `translator-${Math.random().toString(36).slice(2)}-`; // for ids
 
-function build(model, root, { beams, live }) {
+function build(model, root, { beams, live, layers, vocab, examples, links }) {
   let [shown, hovered, heads] = [null, null, ["all", 0, 0]]; // shown: what was drawn last, and from what
   const best = () => shown.result.best[shown.chosen];
   const last = () => best().tokens.length - 1;
   const rowOf = (target) => (target && target[0] !== "key" ? target[1] : null);
+  const question = () => ({ sentence: model.get("sentence"), beam: model.get("beam"), prefix: model.get("prefix"), edits: model.get("edits") });
+  const asked = () => Object.values(question());
+  const history = changes({ get: question, set: (values) => change(model, values), result: () => shown.result });
 
-  const id = `${fresh()}note`;
-  const note = make("div", { class: "note", id, "aria-live": "polite" });
-  const box = make("input", { type: "text", "aria-label": "sentence to translate", "aria-describedby": id, readonly: !live, autocomplete: "off", spellcheck: "false" });
-  const ask = (values) => live && change(model, { sentence: box.value, ...values });
-  const search = choice({ label: "search", texts: beams.map(searchName), choose: (text) => ask({ beam: beams.find((beam) => searchName(beam) === text) }) });
+  // The sentence and the search.
+  const id = fresh();
+  const note = make("div", { class: "note", id: `${id}note`, "aria-live": "polite" });
+  const box = make("input", { type: "text", "aria-label": "sentence to translate", "aria-describedby": `${id}note`, readonly: !live, autocomplete: "off", spellcheck: "false" });
+  const begin = (values) => {
+    if (!live) return;
+    history.forget();
+    change(model, { sentence: box.value, prefix: [], edits: [], ...values });
+  };
+  const search = choice({ label: "search", texts: beams.map(searchName), choose: (text) => begin({ beam: beams.find((beam) => searchName(beam) === text) }) });
+  const example = make("select", { "aria-label": "example" }, make("option", { value: "" }, "examples"), ...examples.map((text) => make("option", { value: text }, text)));
+  example.addEventListener("change", () => {
+    if (!example.value) return;
+    box.value = example.value;
+    example.value = "";
+    begin({});
+  });
   const form = make("form", { class: "asking", onsubmit: (event) => {
     event.preventDefault();
-    ask({});
-  } }, box, make("button", { type: "submit", disabled: !live }, "Translate"), live ? search.node : null);
+    begin({});
+  } }, box, make("button", { type: "submit", disabled: !live }, "Translate"), live && examples.length ? example : null, live ? search.node : null);
 
   /** Go to a step; a locked target token moves with it. */
   const go = (step) => {
@@ -40,16 +58,40 @@ function build(model, root, { beams, live }) {
     change(model, model.get("step") < tokens ? { chosen } : { chosen, step: tokens - 1, locked: null });
   };
 
-  const [which, pairing, panels, foot] = [make("span", { class: "control" }), make("div", { class: "pairing" }), make("div", { class: "panels side" }), make("div")];
-  const [said, told, rest] = [make("div"), make("div"), make("div")];
+  // What if?
+  const force = (step, text) => history.ask({ prefix: [...best().tokens.slice(0, step), text] });
+  const edit = (makeEdits) => history.ask({ edits: makeEdits(model.get("edits")) });
+  const swap = (index, word) => history.ask({ sentence: swapped(model.get("sentence"), shown.result.source, index, word), prefix: [],
+    edits: model.get("edits").filter(([what]) => what === "silence") });
+  const board = live && Object.keys(layers).length ? headSwitches(layers, edit) : null;
+  const weigh = weightEditor((weight) => {
+    const [, row, column] = locked();
+    const [show, layer, head] = heads;
+    edit((edits) => withWeight(edits, ["weight", "cross", show === "all" ? null : layer, show === "head" ? head : null, row, column, weight]));
+  });
+  const undo = make("button", { type: "button", onclick: history.undo }, "Undo");
+  const reset = make("button", { type: "button", onclick: history.reset }, "Reset");
+  const code = make("pre", { tabindex: 0, "aria-label": "the same in Python" });
+  const python = make("details", { class: "python" }, make("summary", {}, "in Python"), code);
+  const trueLinks = make("input", { type: "checkbox", onchange: () => change(model, { links: trueLinks.checked }) });
+  const gold = links ? make("label", { class: "control" }, trueLinks, "true links") : null;
+  const done = make("span", { class: "faint" });
+  const bar = make("div", { class: "controls whatif", role: "group", "aria-label": "what if?" }, make("strong", {}, "What if?"), undo, reset, gold, done, python);
+
+  const which = make("span", { class: "control" });
+  const [pairing, panels, foot, below] = [make("div", { class: "pairing" }), make("div", { class: "panels side" }), make("div"), make("div", { class: "panels side below" })];
+  const [said, told, rest, scored] = [make("div"), make("div"), make("div"), make("div")];
   layOut(root, "translate a sentence", {
     controls: { sentence: [form], steps: [...walk.nodes, which] },
     intro: [pairing],
     panels,
     legend: foot,
-    says: [said, told, rest],
+    says: [said, told, rest, scored, weigh.node],
+    above: true,
   });
   root.querySelector(".controls").after(note);
+  foot.before(below);
+  if (live) panels.before(bar);
 
   const locked = () => {
     const [what, first, second = 0] = model.get("locked") ?? [];
@@ -61,13 +103,28 @@ function build(model, root, { beams, live }) {
     const target = stays ?? hovered;
     const step = rowOf(target) ?? Math.min(model.get("step"), last());
     panels.classList.toggle("resting", target === null);
+    walk.set(step, shown.steps);
     shown.panel?.mark(target ?? ["query", step], stays !== null);
-    shown.line.mark(step, stays);
-    shown.candidates.replaceWith((shown.candidates = candidates(best(), step, shown.result.words)));
+    shown.line.mark(step, stays, target?.[0] === "key" ? lookers(target[1]) : []);
+    shown.chips.mark(target && target[0] !== "query" ? target.at(-1) : null);
+    const table = candidates(best(), step, shown.result.words, live ? (text) => force(step, text) : null);
+    const at = [...shown.candidates.querySelectorAll("button")].indexOf(root.getRootNode().activeElement);
+    shown.candidates.replaceWith((shown.candidates = table));
+    if (at >= 0) table.querySelectorAll("button")[at]?.focus();
     tell(said, ...stepWords(best(), step, shown.weights), rowOf(stays) === null ? null : lockNote(true));
     const more = target && target[0] !== "query" && shown.panel;
     tell(told, ...(more ? [...shown.panel.says(target, false), lockNote(stays !== null)].filter(Boolean) : []));
-    tell(rest, ...(target ? [] : [pointHint("a token, a line or a cell", "read its step and its weights", { steps: true })]));
+    tell(rest, ...(target ? [] : [pointHint("a word, a line or a cell", "read its weights")]));
+    tell(scored, ...scoreWords(shown.result, best(), shown.weights, headName(heads)));
+    const pair = stays?.[0] === "pair" && live && shown.weights;
+    weigh.show(pair ? shown.weights[stays[1] * shown.result.source.length + stays[1] + stays[2]] : null,
+      pair ? ["weight of ", token(best().attention.keys[stays[2]]), " for ", token(best().tokens[stays[1]]), ":"] : []);
+  };
+  /** The target tokens that look at a source token more than at any other. */
+  const lookers = (key) => {
+    const { keys } = best().attention ?? { keys: [] };
+    const row = (i) => shown.weights.slice(i * keys.length, (i + 1) * keys.length);
+    return shown.weights ? best().tokens.map((_, i) => i).filter((i) => row(i).indexOf(Math.max(...row(i))) === key) : [];
   };
   const attend = () => {
     const { attention } = best();
@@ -75,24 +132,26 @@ function build(model, root, { beams, live }) {
     shown.weights = weightsOf(attention, ...heads);
     const { shape } = attention.weights;
     shown.panel.show(shown.weights, { title: shape[0] * shape[1] > 1 ? headName(heads) : "attention weights", threshold: THRESHOLD });
+    goldDots(shown.panel.nodes[1], model.get("links") ? shown.result.gold : null, best().tokens, attention.keys.length);
   };
-  const redrawStep = () => {
-    walk.set(Math.min(model.get("step"), last()), best().tokens.map((text, i) => `${i + 1} of ${last() + 1}: ${shortened(text, 14)}`));
-    explain();
-  };
+  const redrawStep = () => explain();
   /** Another translation, or another width. */
   const rebuild = (raw, chosen, room) => {
     const result = shown?.raw === raw ? shown.result : unpack(raw);
     const active = root.getRootNode().activeElement;
-    const place = [pairing, panels].find((part) => part.contains(active));
+    const place = [pairing, panels, below].find((part) => part.contains(active));
     const list = shown?.raw === raw ? shown.list : ranking(result, pick);
     shown = { raw, result, chosen, room, list, candidates: make("table") };
+    shown.steps = best().tokens.map((text, i) => `${i + 1} of ${last() + 1}: ${shortened(text, 14)}`);
     const { attention } = best();
     hovered = null;
-    shown.line = written(best(), result.languages[1], Math.min(model.get("step"), last()), point, lock);
+    const first = history.first();
+    const forced = first ? history.forced() : [result.prefix.length - 1];
+    shown.chips = chips(result, { point, swap: live ? swap : null, vocab, id });
+    shown.line = written(best(), { language: result.languages[1], start: Math.min(model.get("step"), last()), forced, before: first?.result.best[0].tokens, point, lock });
     const named = (name, node) => [make("span", { class: "faint" }, name), node];
-    pairing.replaceChildren(...named("source", chips(result)), ...named("translation", shown.line.node),
-      ...(list ? named(`${result.best.length} found`, list.node) : []));
+    pairing.replaceChildren(...named("source", shown.chips.node), ...(first ? named("before", former(first.result, best())) : []),
+      ...named(first ? "now" : "translation", make("div", { class: "now" }, shown.line.node, first ? certainty(best()) : "")));
     list?.mark(chosen);
     if (attention) {
       const { shape } = attention.weights;
@@ -104,13 +163,14 @@ function build(model, root, { beams, live }) {
         explain();
       })] : []));
       const [lines, ...others] = shown.panel.nodes;
-      panels.replaceChildren(lines, shown.candidates, ...others);
+      panels.replaceChildren(lines, ...others, shown.candidates);
     } else {
       which.replaceChildren();
       panels.replaceChildren(make("p", { class: "blind" }, "This model has no attention to look at: it reads the whole source " +
         "into a few numbers before it writes the first token, and never looks at the source again."), shown.candidates);
     }
-    foot.replaceChildren(...(shown.panel ? [shown.panel.legend] : []), meaning(result));
+    below.replaceChildren(...[board?.node, list && make("div", { class: "found" }, make("div", { class: "head-line" }, `${result.best.length} translations found, the best first`), list.node)].filter(Boolean));
+    foot.replaceChildren(...(shown.panel ? [shown.panel.legend] : []), meaning(result, first !== null));
     attend();
     if (place) (place.contains(active) ? active : place.querySelector("[tabindex]"))?.focus({ focusVisible: true });
   };
@@ -120,28 +180,84 @@ function build(model, root, { beams, live }) {
     const room = roomIn(root);
     if (!shown || raw !== shown.raw || chosen !== shown.chosen || room !== shown.room) rebuild(raw, chosen, room);
     search.set(searchName(model.get("beam")));
-    const waits = raw.asked[0] !== model.get("sentence") || raw.asked[1] !== model.get("beam");
+    const waits = !sameQuestion(raw.asked, asked());
     [pairing, panels].forEach((part) => part.classList.toggle("former", waits || raw.problem !== ""));
     const problem = !waits && raw.problem !== "";
     box.setAttribute("aria-invalid", problem);
-    note.classList.toggle("wrong", problem);
-    const below = " Below is the former translation.";
-    if (waits) tell(note, "“", token(model.get("sentence")), `” (${searchName(model.get("beam"))}) is not translated yet: Python is busy, not running, or failed (see its log).${below}`);
-    else if (problem) tell(note, raw.problem + below);
-    else tell(note, ...(live ? [] : ["Another sentence needs Python: run the notebook. "]), ...unknownWords(raw, live));
+    const warning = !waits && !problem && doubts(raw);
+    note.classList.toggle("wrong", Boolean(problem || warning));
+    const end = " Below is the former translation.";
+    if (waits) tell(note, "“", token(model.get("sentence")), `” (${searchName(model.get("beam"))}) is not translated yet: Python is busy, not running, or failed (see its log).${end}`);
+    else if (problem) tell(note, raw.problem + end);
+    else tell(note, ...(live ? [] : ["Another sentence needs Python: run the notebook. "]), ...(warning || []), ...unknownWords(raw, live));
+    board?.set(model.get("edits"));
+    [undo.disabled, reset.disabled] = [!history.count(), !history.count()];
+    code.textContent = pythonCode(question(), layers);
+    trueLinks.checked = model.get("links");
+    const made = [...(model.get("prefix").length ? [`begins with “${model.get("prefix").slice(-3).join(" ")}”`] : []), ...editsInWords(model.get("edits"))];
+    tell(done, made.length ? made.join("; ") : live ? "click a candidate, a source word, a head; or lock a cell and change its weight" : "");
     redrawStep();
   };
   const retype = () => box.value === model.get("sentence") || (box.value = model.get("sentence"));
-  return { sentence: () => (retype(), redraw()), beam: redraw, result: redraw, chosen: redraw, step: redrawStep, locked: explain, resized: redraw };
+  return { sentence: () => (retype(), redraw()), beam: redraw, prefix: redraw, edits: redraw, links: () => shown && (attend(), redraw()), result: redraw, chosen: redraw,
+    step: redrawStep, locked: explain, resized: redraw };
 }
 
 // ---- Parts ----------------------------------------------------------------------------------------------------------
 
-/** The tokens of the source; tokens that the model never saw in training are marked. */
-function chips({ source, unknown, languages }) {
-  return make("ul", { class: "chips", "aria-label": "tokens of the source", lang: languages[0] || null }, ...source.map((text, i) =>
-    make("li", { class: unknown[i] ? "chip unknown" : "chip", title: text }, make("bdi", {}, oneLine(text)),
-      unknown[i] ? make("span", { class: "sign" }, "?") : null)));
+/** The tokens of the source; tokens that the model never saw in training are marked. Pointing at one shows who looks at it;
+ * with `swap(index, word)`, a click offers another word. Gives { node, mark(index) }. */
+function chips({ source, unknown, languages }, { point, swap, vocab, id }) {
+  const node = make("div", { class: "chips", role: "group", "aria-label": "tokens of the source", lang: languages[0] || null });
+  const list = swap ? make("datalist", { id: `${id}words` }, ...vocab.map((word) => make("option", { value: word }))) : null;
+  const chipAt = (i) => {
+    const parts = [make("bdi", {}, oneLine(source[i])), unknown[i] ? make("span", { class: "sign" }, "?") : null];
+    const events = { onpointermove: () => point(["key", i]), onpointerleave: () => point(null), onfocus: () => point(["key", i]), onblur: () => point(null) };
+    const label = `${source[i]}${unknown[i] ? ", never seen in training" : ""}${swap ? ": another word" : ""}`;
+    return make("button", { type: "button", class: unknown[i] ? "chip unknown" : "chip", title: source[i], "aria-label": label,
+      ...events, onclick: () => swap && rewrite(i) }, ...parts);
+  };
+  const rewrite = (i) => {
+    const input = make("input", { class: "chip", list: `${id}words`, "aria-label": `another word for ${source[i]}`, placeholder: source[i], autocomplete: "off" });
+    input.style.width = `${Math.max(8, source[i].length + 4)}ch`;
+    const back = () => input.isConnected && input.replaceWith((all[i] = chipAt(i)));
+    input.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") {
+        back();
+        all[i].focus();
+        event.preventDefault();
+        event.stopPropagation();
+      } else if (event.key === "Enter" && input.value.trim()) swap(i, input.value.trim());
+    });
+    input.addEventListener("change", () => input.isConnected && input.value.trim() && swap(i, input.value.trim()));
+    input.addEventListener("blur", back);
+    all[i].replaceWith((all[i] = input));
+    input.focus();
+  };
+  const all = source.map((_, i) => chipAt(i));
+  node.append(...all, ...(list ? [list] : []));
+  return { node, mark: (index) => all.forEach((chip, i) => chip.classList.toggle("on", i === index)) };
+}
+
+/** The sentence with another word in place of one token, and the rest as it was typed. */
+function swapped(sentence, source, index, word) {
+  let at = 0;
+  for (const [i, text] of source.entries()) {
+    const found = sentence.toLowerCase().indexOf(text, at);
+    if (found < 0) return source.map((one, j) => (j === index ? word : one)).join(" "); // it was typed in another spelling
+    if (i === index) return sentence.slice(0, found) + (found === 0 && /^\p{Lu}/u.test(sentence) ? word[0].toUpperCase() + word.slice(1) : word) + sentence.slice(found + text.length);
+    at = found + text.length;
+  }
+  return sentence;
+}
+
+/** Why a translation is not to be trusted, as a list of texts; null if nothing speaks against it. */
+function doubts({ source, unknown, longest }) {
+  const [strange, words] = [unknown.filter(Boolean).length, source.filter((text) => /\p{L}/u.test(text)).length];
+  if (longest && source.length > MUCH_LONGER * longest) {
+    return [`Do not trust this translation: the sentence has ${source.length} tokens, and the longest in training had ${longest}. `];
+  }
+  return strange > 0 && strange >= words / 2 ? [`Do not trust this translation: ${strange} of ${Math.max(words, strange)} words are unknown. `] : null;
 }
 
 function unknownWords({ source, unknown, known }, live) {
@@ -153,11 +269,27 @@ function unknownWords({ source, unknown, known }, live) {
   return [...names, ` ${was} never seen in training; ${is} read as <unk>. (The model knows ${number} tokens.)`];
 }
 
-/** The translation, with a span for each token: gives { node, mark(step, locked) }. */
-function written({ text, tokens, pieces }, language, start, point, lock) {
+/** A probability with its letter: "p = 0.87", "p: 1 in 2,100". */
+const shortChance = (p) => (p >= 0.005 ? `p = ${chance(p)}` : `p: ${chance(p)}`);
+
+/** The probability of a whole translation. */
+const certainty = ({ probability }) => make("span", { class: "certainty" }, shortChance(probability));
+
+/** The translation before the first change; what is no longer there is crossed out. */
+function former({ best: [{ tokens, pieces, probability }], languages }, now) {
+  const [gone] = differences(tokens, now.tokens);
+  const parts = pieces.map((piece, i) => make(gone[i] ? "del" : "span", {}, piece));
+  return make("div", { class: "before" }, make("bdi", { lang: languages[1] || null }, ...parts), certainty({ probability }));
+}
+
+/** The translation, with a span for each token: gives { node, mark(step, locked, lookers) }. `forced`: the steps whose token
+ * a person chose; `before`: the tokens before a change: what is new is marked. */
+function written({ text, tokens, pieces }, { language, start, forced, before, point, lock }) {
+  const changed = before ? differences(before, tokens)[1] : [];
   const nodes = tokens.map((name, i) => {
     const piece = (pieces[i] ?? name).trim();
-    return make("span", { class: i in pieces ? "piece" : "piece end", title: name }, piece || name || "␣");
+    const marks = [i in pieces ? "piece" : "piece end", changed[i] ? "new" : "", forced.includes(i) ? "forced" : ""];
+    return make("span", { class: marks.filter(Boolean).join(" "), title: forced.includes(i) ? `${name} (you chose it)` : name }, piece || name || "␣");
   });
   const node = make("div", { class: "written", role: "application", tabindex: 0, dir: "auto", lang: language || null,
     "aria-label": `${text} The translation, ${tokens.length} tokens. Left and right move, Enter locks.` },
@@ -171,8 +303,11 @@ function written({ text, tokens, pieces }, language, start, point, lock) {
     point: (cell) => point(query(cell)), lock: (cell) => lock(query(cell)) });
   return {
     node,
-    mark(step, stays) {
-      nodes.forEach((piece, i) => piece.classList.toggle("on", i === step));
+    mark(step, stays, lookers) {
+      nodes.forEach((piece, i) => {
+        piece.classList.toggle("on", i === step && !lookers.length);
+        piece.classList.toggle("looks-there", lookers.includes(i));
+      });
       target(stays?.[0] === "query" ? { row: 0, column: stays[1] } : null);
     },
   };
@@ -180,13 +315,18 @@ function written({ text, tokens, pieces }, language, start, point, lock) {
 
 /** The list of all translations, to choose one: gives { node, mark(chosen) }; null for a single translation. */
 function ranking({ best, languages }, pick) {
+  /** A text, with the tokens that the first translation does not have marked. */
+  const text = ({ tokens, pieces }) => {
+    const others = differences(best[0].tokens, tokens)[1];
+    return pieces.map((piece, i) => (others[i] ? make("span", { class: "other" }, piece) : piece));
+  };
   if (best.length < 2) return null;
   const id = fresh();
   let now = 0;
-  const options = best.map(({ text, score, probability }, i) => make("div", { class: "option", role: "option", id: id + i, onclick: () => pick(i) },
-    make("span", { class: "rank" }), make("bdi", { lang: languages[1] || null }, text),
-    make("span", { class: "scores" }, `score ${score.toFixed(2).replace(/^-0.00$/, "0.00").replace("-", "−")}`,
-      make("span", {}, `p = ${weightText(probability)}`.replace("= <", "< ")))));
+  const options = best.map((one, i) => make("div", { class: "option", role: "option", id: id + i, onclick: () => pick(i) },
+    make("span", { class: "rank" }), make("bdi", { lang: languages[1] || null }, ...text(one)),
+    make("span", { class: "scores" }, `${one.score.toFixed(2).replace(/^-0.00$/, "0.00").replace("-", "−")}`,
+      make("span", {}, chance(one.probability)))));
   const node = make("div", { class: "ranking", role: "listbox", tabindex: 0, "aria-label": "translations found, the best first" }, ...options);
   node.addEventListener("keydown", (event) => {
     const to = { ArrowUp: now - 1, ArrowDown: now + 1, Home: 0, End: best.length - 1 }[event.key];
@@ -218,26 +358,44 @@ function headChoice([layers, count], now, choose) {
   return node;
 }
 
-/** The likeliest next tokens at a step, as bars. */
-function candidates({ tokens, next }, step, words) {
+/** The likeliest next tokens at a step, as bars on a logarithmic scale. With `force(text)`, a click writes another token. */
+function candidates({ tokens, next }, step, words, force) {
   const { probs, ranks, written, others, tokens: texts } = next[step];
   const before = tokens.slice(Math.max(0, step - 4), step).flatMap((text) => [" ", token(text)]);
   const line = (name, sign, head, prob) => make("tr", { class: name }, make("td", { class: "sign" }, sign), make("th", { scope: "row" }, head),
-    make("td", {}, Object.assign(make("div", { class: "bar" }), { style: `width: ${(100 * prob).toFixed(1)}%` })), make("td", { class: "value" }, weightText(prob)));
+    make("td", {}, Object.assign(make("div", { class: "bar" }), { style: `width: ${(100 * onLogScale(prob)).toFixed(1)}%` })), make("td", { class: "value" }, chance(prob)));
+  const named = (text, i) => (force && i !== written ?
+    make("button", { type: "button", title: `write ${text} here`, "aria-label": `write ${text} at step ${step + 1}, probability ${chance(probs[i])}`, onclick: () => force(text) }, make("bdi", {}, oneLine(text))) :
+    make("bdi", { title: text }, oneLine(text)));
   return make("table", { class: "candidates" },
     make("caption", {}, `step ${step + 1}: what may come ${step ? "after" : "first"}`, step > 4 ? " …" : "", ...before),
-    make("tbody", {}, ...texts.map((text, i) => line(i === written ? "chosen" : null, `${i === written ? "▶ " : ""}${ranks[i]}.`,
-      make("bdi", { title: text }, oneLine(text)), probs[i])),
+    make("tbody", {}, ...texts.map((text, i) => line(i === written ? "chosen" : null, `${i === written ? "▶ " : ""}${ranks[i]}.`, named(text, i), probs[i])),
     line("rest", "", `${(words - texts.length).toLocaleString("en")} others`, others)));
 }
+
+/** Dots in the cells of the true links, where the translation is the one of the corpus. */
+function goldDots(box, gold, tokens, columns) {
+  box.querySelectorAll(".gold").forEach((dot) => dot.remove());
+  if (!gold || !isGold(gold, tokens)) return;
+  const [body, canvas] = [box.querySelector(".body"), box.querySelector("canvas")];
+  const [width, height] = [parseFloat(canvas.style.width) / columns, parseFloat(canvas.style.height) / tokens.length];
+  body.append(...gold.links.map(([source, target]) => {
+    const dot = make("span", { class: "gold", "aria-hidden": "true" });
+    Object.assign(dot.style, inPixels({ left: (source + 1) * width - 9, top: target * height + 2 }));
+    return dot;
+  }));
+}
+
+/** Whether the translation is the one of the corpus, word for word. */
+const isGold = (gold, tokens) => gold.tokens.length === tokens.length - 1 && gold.tokens.every((text, i) => text === tokens[i]);
 
 // ---- In words -------------------------------------------------------------------------------------------------------
 
 /** A step in words: the token that the model writes, and the tokens that it looks at. */
 function stepWords({ tokens, next, attention }, step, weights) {
   const { tokens: texts, probs, written } = next[step];
-  const words = [`At step ${step + 1} the model writes `, token(tokens[step]), ` (${weightText(probs[written])})`];
-  if (written > 0) words.push(", though ", token(texts[0]), ` (${weightText(probs[0])}) is likelier here,`);
+  const words = [`At step ${step + 1} the model writes `, token(tokens[step]), ` (${chance(probs[written])})`];
+  if (written > 0) words.push(", though ", token(texts[0]), ` (${chance(probs[0])}) is likelier here,`);
   if (!attention) return [...words, "."];
   const { keys } = attention;
   const row = keys.map((_, j) => weights[step * keys.length + j]);
@@ -246,9 +404,26 @@ function stepWords({ tokens, next, attention }, step, weights) {
   return [...words, " and looks at ", ...seen.flatMap((j, place) => [place ? ", " : "", ...tokenAt(keys, j), ` (${weightText(row[j])})`]), "."];
 }
 
-function meaning({ best, unknown }) {
+/** How well the shown attention agrees with the true links, and whether the pronouns are right. */
+function scoreWords({ source, gold }, { tokens }, weights, name) {
+  if (gold === undefined) return [];
+  if (gold === null) return ["The true links are known for sentences of the built-in corpus only; this one is not among them."];
+  const same = isGold(gold, tokens);
+  const pronouns = gold.pronouns.map((at) => (tokens[at] === gold.tokens[at] ? [token(gold.tokens[at]), " is right. "] :
+    [token(tokens[at] ?? "nothing"), " stands where the corpus has ", token(gold.tokens[at]), ". "]));
+  const said = [...(gold.pronouns.length ? ["The pronoun ", ...pronouns.flat()] : []), same ? "The translation is that of the corpus. " : "The translation is not that of the corpus. "];
+  if (!same || !weights) return said;
+  const columns = source.length + 1;
+  const found = tokens.slice(0, -1).map((_, i) => [...weights.slice(i * columns, i * columns + source.length)]).map((row) => row.indexOf(Math.max(...row)));
+  const hits = gold.links.filter(([from, to]) => found[to] === from).length;
+  const error = 1 - (2 * hits) / (found.length + gold.links.length);
+  return [...said, `Alignment error rate of the ${name}: ${error.toFixed(2)} (${hits} of ${gold.links.length} true links found).`];
+}
+
+function meaning({ best, unknown }, compared) {
   const sign = (name, text) => make("span", { class: name, "aria-hidden": "true" }, text);
-  return legendOf(best[0].attention && ["", `no line: below ${THRESHOLD}`], [sign("sign", "▶"), "the token that was written; bars: probability of the next token"],
+  return legendOf(best[0].attention && ["", `no line: below ${THRESHOLD}`], [sign("sign", "▶"), "the token that was written; bars: probability, on a logarithmic scale"],
+    compared && [sign("piece new", "new"), "changed"],
     unknown.includes(true) && [make("span", { class: "chip unknown", "aria-hidden": "true" }, sign("sign", "?")), "never seen in training, read as <unk>"],
     best.length > 1 && ["", "score: log p / length penalty; p: probability of the whole sentence"]);
 }

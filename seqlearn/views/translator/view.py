@@ -8,17 +8,18 @@ import traitlets
 from matplotlib.figure import Figure
 
 from ...translator import Translator
+from ...whatif import named_edits
 from ..shared.arguments import as_text, offered
 from ..shared.base import View
 from ..shared.types import Data, Lock, Proposal
-from .data import translated, wrong_choice
+from .data import about, translated, wrong_choice
 from .picture import translation_picture
 
 BEAMS = (1, 2, 4, 8)
 MOST_BEAMS = 16
 
 
-class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "heads")):
+class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "heads", "whatif")):
     """A text box, the translation, the attention of each of its tokens, and the likeliest next tokens at each step.
 
     Args:
@@ -29,6 +30,9 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
 
     Traits, synced with the browser:
         sentence, beam: another value of either starts a new search.
+        prefix, edits: what if the translation began with these tokens, and the attention were edited? See
+            `seqlearn.whatif.what_if`. Another value of either starts a new search.
+        links: whether the true links are shown, for a sentence of the built-in corpus.
         chosen: which of the translations, from 0, the best.
         step: the target token that is explained, from 0.
         locked: what stays marked: ["query", i], a target token (then `step` is i); ["key", j], a source token (the last
@@ -46,6 +50,9 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
 
     sentence = traitlets.Unicode().tag(sync=True)
     beam = traitlets.Int(1).tag(sync=True)
+    prefix = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    edits = traitlets.List(traitlets.List()).tag(sync=True)
+    links = traitlets.Bool(False).tag(sync=True)
     chosen = traitlets.Int(min=0).tag(sync=True)
     step = traitlets.Int(min=0).tag(sync=True)
     locked = traitlets.List(allow_none=True, default_value=None).tag(sync=True)
@@ -65,20 +72,22 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
         beam = int(beam)
         result = translated(translator, sentence, beam)
         self.translator = translator
-        super().__init__(
-            data={"beams": beams, "live": True}, result=result, sentence=sentence, beam=beam, chosen=chosen
-        )
+        data = {"beams": beams, **about(translator)}
+        super().__init__(data=data, result=result, sentence=sentence, beam=beam, chosen=chosen)
         self.step = step
         self.locked = locked
-        self.observe(self._translate, ["sentence", "beam"])
+        self.observe(self._translate, ["sentence", "beam", "prefix", "edits", "links"])
 
     def update(self, translator: Translator | None = None, sentence: str | None = None) -> None:
-        """Show another translator, another sentence, or both, in the same view."""
+        """Show another translator, another sentence, or both, in the same view; what was changed in it is forgotten."""
         translator = self.translator if translator is None else translator
         sentence = str(self.result["sentence"]) if sentence is None else sentence
-        result = translated(translator, sentence, self.beam)
+        result = translated(translator, sentence, self.beam, links=self.links)
         with self.hold_sync(), self.hold_trait_notifications():
+            if translator is not self.translator:
+                self.data = self.data | about(translator)
             self.translator, self.sentence = translator, result["sentence"]
+            self.prefix, self.edits = [], []
             self._show(result)
 
     @property
@@ -87,13 +96,14 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
         return self.result["best"][self.chosen]["text"]
 
     def _translate(self, change: object = None) -> None:
-        """Search; if one message changes both sentence and beam, only once."""
-        if self.result["asked"] == [self.sentence, self.beam]:
+        """Search; if one message changes several parts of the question, only once."""
+        asked = [self.sentence, self.beam, self.prefix, self.edits]
+        if self.result["asked"] == asked and not (self.links and "gold" not in self.result):
             return
         try:
-            self._show(translated(self.translator, self.sentence, self.beam))
+            self._show(translated(self.translator, *asked, links=self.links))
         except ValueError as error:
-            self.result = self.result | {"asked": [self.sentence, self.beam], "problem": str(error)}
+            self.result = self.result | {"asked": asked, "problem": str(error)}
 
     def _show(self, result: Data) -> None:
         """Show the best translation. If it was shown before, the marks in it stay."""
@@ -102,7 +112,7 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
         with self.hold_sync(), self.hold_trait_notifications():
             self.result, self.chosen = result, 0
             if not same:
-                self.step, self.locked = 0, None
+                self.step, self.locked = min(max(len(self.prefix) - 1, 0), len(after["tokens"]) - 1), None
 
     @traitlets.observe("chosen")
     def _fit(self, change: object) -> None:
@@ -128,6 +138,11 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
     def _text(self, proposal: Proposal) -> str:
         return as_text(proposal["value"])
 
+    @traitlets.validate("edits")
+    def _changes(self, proposal: Proposal) -> list[list]:
+        named_edits(self.translator.model, proposal["value"])  # raises, if one is none
+        return list(map(list, proposal["value"]))
+
     @traitlets.validate("beam", "chosen", "step", "locked")
     def _fits(self, proposal: Proposal) -> object:
         name, value = proposal["trait"].name, proposal["value"]
@@ -137,10 +152,13 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
 
     def page_state(self) -> Data:
         """A page cannot translate, so its text box is read-only and shows the sentence that was translated last."""
-        last = [self.result["sentence"], self.result["beam"]]
-        result = self.result | {"asked": last, "problem": ""}
-        shown = {"sentence": last[0], "beam": last[1], "result": result, "data": self.data | {"live": False}}
-        return super().page_state() | shown
+        return super().page_state() | self._last() | {"data": self.data | {"live": False}}
+
+    def _last(self) -> Data:
+        """The traits of the question that was answered last."""
+        names = ("sentence", "beam", "prefix", "edits")
+        asked = [self.result[name] for name in names]
+        return dict(zip(names, asked, strict=True)) | {"result": self.result | {"asked": asked, "problem": ""}}
 
     def summary(self) -> str:
         """The sentence and its translation."""

@@ -1,0 +1,205 @@
+// What if? Parts for views in which a person changes what a model does: what was changed, before and after, back again.
+
+const KINDS = ["encoder", "causal", "cross"];
+const sameQuestion = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+/** The changes of a question, so that each can be undone.
+ *
+ * get(): the current question, an object of traits. set(values): asks another one. result(): the answer that is shown.
+ * Gives { ask(values), undo(), reset(), forget(), count(), first() }; first() is what stood there before the first
+ * change, { question, result }, or null.
+ */
+function changes({ get, set, result }) {
+  let [stack, first] = [[], null];
+  return {
+    ask(values) {
+      const before = get();
+      if (sameQuestion(before, { ...before, ...values })) return;
+      first ??= { question: before, result: result() };
+      stack.push(before);
+      set(values);
+    },
+    undo() {
+      if (!stack.length) return;
+      const question = stack.pop();
+      if (!stack.length) first = null;
+      set(question);
+    },
+    reset() {
+      if (!stack.length) return;
+      const [question] = stack;
+      [stack, first] = [[], null];
+      set(question);
+    },
+    forget: () => ([stack, first] = [[], null]),
+    count: () => stack.length,
+    first: () => first,
+    forced: () => stack.map(({ prefix }) => prefix.length).concat(get().prefix.length).filter((length) => length > 0).map((length) => length - 1),
+  };
+}
+
+/** Which elements of two lists are not in their longest common subsequence: [flags of the first, flags of the second]. */
+function differences(before, after) {
+  const [n, m] = [before.length, after.length];
+  const best = Array.from({ length: n + 1 }, () => new Uint16Array(m + 1));
+  for (let i = n - 1; i >= 0; i--) {
+    for (let j = m - 1; j >= 0; j--) {
+      best[i][j] = before[i] === after[j] ? best[i + 1][j + 1] + 1 : Math.max(best[i + 1][j], best[i][j + 1]);
+    }
+  }
+  const [left, right] = [before.map(() => true), after.map(() => true)];
+  for (let i = 0, j = 0; i < n && j < m; ) {
+    if (before[i] === after[j]) [left[i++], right[j++]] = [false, false];
+    else if (best[i + 1][j] >= best[i][j + 1]) i++;
+    else j++;
+  }
+  return [left, right];
+}
+
+/** The silenced heads of a list of edits, each as "kind layer head"; layers: { kind: [[name, heads], ...] }. */
+function silenced(edits, layers) {
+  const found = new Set();
+  for (const [what, kind, layer, head] of edits) {
+    if (what !== "silence") continue;
+    (layers[kind] ?? []).forEach(([, heads], at) => {
+      for (let i = 0; i < heads; i++) if ((layer ?? at) === at && (head ?? i) === i) found.add(`${kind} ${at} ${i}`);
+    });
+  }
+  return found;
+}
+
+/** The edits with exactly these silenced heads; a layer that is silent as a whole is one edit. Other edits stay. */
+function withSilence(edits, silent, layers) {
+  const others = edits.filter(([what]) => what !== "silence");
+  for (const kind of KINDS) {
+    (layers[kind] ?? []).forEach(([, count], layer) => {
+      const heads = Array.from({ length: count }, (_, i) => i).filter((head) => silent.has(`${kind} ${layer} ${head}`));
+      if (heads.length === count) others.push(["silence", kind, layer, null]);
+      else heads.forEach((head) => others.push(["silence", kind, layer, head]));
+    });
+  }
+  return others;
+}
+
+/** The edits with this weight; an older edit of the same cell is replaced. */
+function withWeight(edits, change) {
+  const place = (edit) => JSON.stringify(edit.slice(0, 6));
+  return [...edits.filter((edit) => place(edit) !== place(change)), change].sort((a, b) => (a[0] === "silence") - (b[0] === "silence"));
+}
+
+/** A switch for every head and every layer: gives { node, set(edits) }. layers: { kind: [[name, heads], ...] }.
+ * choose(edits => otherEdits): called with a function when a switch is used. */
+function headSwitches(layers, choose) {
+  const [switches, rows] = [new Map(), []];
+  let only = false;
+  const flip = (keys) => choose((edits) => {
+    const silent = silenced(edits, layers);
+    const off = keys.every((key) => silent.has(key));
+    keys.forEach((key) => (off ? silent.delete(key) : silent.add(key)));
+    return withSilence(edits, silent, layers);
+  });
+  const keep = (key) => choose((edits) => {
+    const kind = key.split(" ")[0];
+    const mine = [...switches.keys()].filter((other) => other.startsWith(`${kind} `));
+    const silent = silenced(edits, layers);
+    mine.forEach((other) => (other === key ? silent.delete(other) : silent.add(other)));
+    return withSilence(edits, silent, layers);
+  });
+  for (const kind of KINDS.filter((name) => layers[name])) {
+    const group = make("div", { class: "kind" });
+    rows.push(group);
+    layers[kind].forEach(([, count], layer) => {
+      const keys = Array.from({ length: count }, (_, head) => `${kind} ${layer} ${head}`);
+      const heads = keys.map((key, head) => {
+        const button = make("button", { type: "button", class: "head", onclick: () => (only ? keep(key) : flip([key])) }, `${head}`);
+        switches.set(key, button);
+        return button;
+      });
+      const whole = make("button", { type: "button", class: "layer", "aria-label": `silence ${kind} layer ${layer}`, onclick: () => flip(keys) }, `${kind} ${layer}`);
+      group.append(make("div", { class: "switches", role: "group", "aria-label": `heads of ${kind} layer ${layer}` }, whole, ...heads));
+    });
+  }
+  const mode = make("input", { type: "checkbox", onchange: () => (only = mode.checked) });
+  const node = make("div", { class: "board", role: "group", "aria-label": "silence heads" },
+    make("div", { class: "controls" }, make("span", { class: "head-line" }, "silence a head, or a layer"),
+      make("label", { class: "control" }, mode, "or keep only the head that I click")),
+    make("div", { class: "kinds" }, ...rows));
+  return {
+    node,
+    set(edits) {
+      const silent = silenced(edits, layers);
+      for (const [key, button] of switches) {
+        const [kind, layer, head] = key.split(" ");
+        const off = silent.has(key);
+        button.setAttribute("aria-pressed", off);
+        button.setAttribute("aria-label", `${kind} layer ${layer}, head ${head}: ${off ? "silent" : "not silent"}`);
+        button.title = `${kind}, layer ${layer}, head ${head}`;
+      }
+    },
+  };
+}
+
+/** A slider and a number for one weight: gives { node, show(weight, children) }. choose(weight): called at the end. */
+function weightEditor(choose) {
+  const settings = { min: 0, max: 1, step: 0.01 };
+  const range = make("input", { type: "range", ...settings, "aria-label": "weight" });
+  const typed = make("input", { type: "number", ...settings, "aria-label": "weight as a number" });
+  const name = make("span");
+  for (const input of [range, typed]) {
+    input.addEventListener("input", () => ([range, typed].forEach((other) => other !== input && (other.value = input.value))));
+    input.addEventListener("change", () => Number.isFinite(input.valueAsNumber) && choose(Math.min(Math.max(input.valueAsNumber, 0), 1)));
+  }
+  const node = make("div", { class: "control weigh", hidden: true }, name, range, typed);
+  return {
+    node,
+    show(weight, children = []) {
+      node.hidden = weight === null;
+      if (weight === null) return;
+      name.replaceChildren(...children);
+      const rounded = (Math.round(100 * weight) / 100).toFixed(2);
+      for (const input of [range, typed]) if (input !== node.getRootNode().activeElement || Number(input.value) !== Number(rounded)) input.value = rounded;
+    },
+  };
+}
+
+/** The same question as a Python program. layers: see `headSwitches`. */
+function pythonCode({ sentence, beam, prefix, edits }, layers) {
+  const text = JSON.stringify; // a text in JSON is a text in Python, too
+  const value = (x) => (x === null ? "None" : typeof x === "string" ? text(x) : String(x));
+  const search = beam > 1 ? `, beam=${beam}` : "";
+  if (edits.length && !prefix.length && edits.every(([what]) => what === "silence")) {
+    const silent = silenced(edits, layers);
+    const lines = Object.entries(layers).flatMap(([kind, list]) => list.flatMap(([name, count], layer) => {
+      const heads = Array.from({ length: count }, (_, i) => i).filter((i) => silent.has(`${kind} ${layer} ${i}`));
+      if (!heads.length) return [];
+      return [`    ${text(name)}: ${heads.length === count ? "ablate" : `in_heads(ablate, ${heads.join(", ")})`},`];
+    }));
+    return ["from seqlearn import edit_attention", "from seqlearn.reading import ablate, in_heads", "", "edits = {", ...lines, "}",
+      "with edit_attention(translator.model, edits):", `    print(translator.translate(${text(sentence)}${search}))`].join("\n");
+  }
+  if (!edits.length && !prefix.length) return `print(translator.translate(${text(sentence)}${search}))`;
+  const changed = edits.map((edit) => `    (${edit.map(value).join(", ")}),`);
+  const arguments_ = [prefix.length ? `prefix=[${prefix.map(text).join(", ")}]` : "", edits.length ? "edits=edits" : ""].filter(Boolean).join(", ");
+  return ["from seqlearn.whatif import what_if", "", ...(edits.length ? ["edits = [", ...changed, "]"] : []),
+    `changed = what_if(translator, ${arguments_})`, `print(changed.translate(${text(sentence)}${search}))`].join("\n");
+}
+
+/** The edits in words, as texts: "encoder 0.2 silent". */
+function editsInWords(edits) {
+  const where = (kind, layer, head) => `${kind} ${layer === null ? "(all layers)" : layer}${head === null ? (layer === null ? "" : ", all heads") : `.${head}`}`;
+  return edits.map(([what, kind, layer, head, row, column, weight]) =>
+    (what === "silence" ? `${where(kind, layer, head)} silent` : `${where(kind, layer, head)}: row ${row}, column ${column} weighs ${number(weight)}`));
+}
+
+/** A probability as a text: 0.87, or "1 in 20,000" where two decimals would be none. */
+function chance(p) {
+  if (p >= 0.005) return p.toFixed(2);
+  if (!(p > 1e-9)) return "about 0";
+  const odds = 1 / p;
+  const unit = 10 ** (Math.floor(Math.log10(odds)) - 1);
+  const rounded = Math.round(odds / unit) * unit;
+  return rounded < 1e6 ? `1 in ${rounded.toLocaleString("en")}` : `1 in ${(rounded / 1e6).toLocaleString("en")} million`;
+}
+
+/** The share of a bar for a probability, on a logarithmic scale: 1 is full, one in a million is empty. */
+const onLogScale = (p) => (p > 0 ? Math.max(0, 1 + Math.log10(p) / 6) : 0);

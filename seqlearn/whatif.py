@@ -1,0 +1,205 @@
+"""What would the model write if its attention, or its first words, were others? The model itself stays as it is.
+
+The views ask this question when somebody clicks. In Python:
+
+    changed = what_if(translator, prefix=["le"], edits=[("silence", "cross", 1, 2)])
+    changed.translate("The girl sleeps.")  # the translation begins with "le", and one head of cross-attention is silent
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from .data.text import BOS, PAD, Vocab
+from .nn.contract import Decoder, Encoder, EncoderDecoder, Model
+from .nn.recording import Edit, attention_layers, edit_attention
+from .reading import ablate, in_heads, reweighted
+from .translator import Translator
+
+Change = Sequence[Any]  # a tuple or, from a browser, a list: texts, whole numbers, None, and a weight
+"""A change of attention weights, after the softmax. Layers, heads, rows and columns count from 0; None means all.
+
+    ("silence", kind, layer, head)                     the weights of the head become 0
+    ("weight", kind, layer, head, row, column, weight) one weight of a row; the others share what is left (`reweighted`)
+
+The kind is "cross", "encoder" or "causal". Row i of cross-attention and of causal attention belongs to step i.
+"""
+
+
+def what_if(translator: Translator, prefix: Sequence[str] = (), edits: Sequence[Change] = ()) -> Translator:
+    """A translator with the same parameters whose attention is edited, and whose translations begin with a prefix.
+
+    Every token of the prefix keeps the probability that the model gives it; after the prefix, the search goes on as
+    usual. The model reads the whole beginning again for each new token, because an edit may concern any row. So such a
+    translator is slow with long sentences.
+
+    Args:
+        prefix: target tokens; the last one may be <eos>.
+        edits: see `Change`. Rows, columns, layers and heads that do not exist are left out.
+
+    Raises:
+        ValueError: a token of the prefix is not in the vocabulary, or an edit is none.
+    """
+    names = named_edits(translator.model, edits)
+    ids = _ids(translator.target.vocab, prefix)
+    model = translator.model
+    encoder = _EditedEncoder(model.encoder, names)
+    decoder = _EditedDecoder(model.decoder, names, ids, translator.target.vocab.pad)
+    changed = EncoderDecoder(encoder, decoder).train(model.training)
+    return Translator(changed, translator.source, translator.target, translator.config, translator.device)
+
+
+def named_edits(model: Model, edits: Sequence[Change]) -> dict[str, Callable[[], Edit]]:
+    """For each layer that is edited, by its name in the model, a function that makes the edit for one reading.
+
+    Args:
+        edits: see `Change`; several edits of a layer are made one after the other.
+
+    Raises:
+        ValueError: an edit is none.
+    """
+    by_layer: dict[str, list[Change]] = {}
+    for change in edits:
+        _check(change)
+        for index, name in enumerate(attention_layers(model, change[1])):
+            if change[2] in (None, index):
+                by_layer.setdefault(name, []).append(change)
+    return {name: lambda changes=changes: _in_order(list(map(_edit, changes))) for name, changes in by_layer.items()}
+
+
+def _check(change: Change) -> None:
+    """Refuse what is no `Change`."""
+    what, *rest = list(change) or [None]
+    wanted = {"silence": 3, "weight": 6}.get(what if isinstance(what, str) else "")
+    places = rest[1:5]
+    fits = len(rest) == wanted and all(_counts(at) or (at is None and i < 2) for i, at in enumerate(places))
+    if not fits or rest[0] not in ("cross", "encoder", "causal"):
+        raise ValueError(
+            "an edit is ('silence', kind, layer, head) or ('weight', kind, layer, head, row, column, weight), "
+            f"not {tuple(change)}"
+        )
+    if what == "weight" and not (isinstance(rest[5], int | float) and 0 <= rest[5] <= 1):
+        raise ValueError(f"a weight is from 0 to 1, not {rest[5]!r}")
+
+
+def _counts(at: object) -> bool:
+    """Whether this is a place, counted from 0."""
+    return type(at) is int and at >= 0
+
+
+def _edit(change: Change) -> Edit:
+    """The edit of one layer for one reading; an edit of a row counts the rows that it has seen."""
+    what, _, _, head, *rest = change
+    edit = ablate if what == "silence" else reweighted(*rest)
+    return edit if head is None else _if_there(edit, head)
+
+
+def _if_there(edit: Edit, head: int) -> Edit:
+    """The edit of one head. A layer without heads counts as one with head 0."""
+
+    def only(weights: Tensor, may: Tensor) -> Tensor:
+        if weights.dim() < 4:
+            return edit(weights, may) if head == 0 else weights
+        return in_heads(edit, head)(weights, may) if head < weights.shape[1] else weights
+
+    return only
+
+
+def _in_order(edits: Sequence[Edit]) -> Edit:
+    def all_of_them(weights: Tensor, may: Tensor) -> Tensor:
+        for edit in edits:
+            weights = edit(weights, may)
+        return weights
+
+    return all_of_them
+
+
+def _ids(vocab: Vocab, prefix: Sequence[str]) -> list[int]:
+    for token in prefix:
+        if token not in vocab or token in (PAD, BOS):
+            raise ValueError(f"a translation cannot contain the token {token!r}: the model never writes it")
+    return vocab.encode(prefix)
+
+
+@dataclass(frozen=True)
+class _Written:
+    """The sources, what the encoder made of them, and all tokens that were written: each row is a sentence of its own.
+
+    So no layer joins the beams of a sentence, and row i of the attention weights belongs to step i in every layer.
+    """
+
+    source: Int[Tensor, "rows source"]
+    source_lens: Int[Tensor, "rows"]
+    memory: Any  # of the decoder
+    encode: Callable[[Tensor, Tensor], Any]  # makes the memory
+    tokens: Int[Tensor, "rows steps"] | None = None  # None before the first token
+
+    def select(self, rows: Int[Tensor, "chosen"]) -> _Written:
+        source, source_lens = self.source[rows], self.source_lens[rows.cpu()]
+        same = source.shape == self.source.shape and torch.equal(source, self.source)
+        memory = self.memory if same else self.encode(source, source_lens)
+        tokens = None if self.tokens is None else self.tokens[rows]
+        return replace(self, source=source, source_lens=source_lens, memory=memory, tokens=tokens)
+
+
+class _EditedEncoder(nn.Module):
+    """An encoder whose layers use edited weights. Its memory is the first state of `_EditedDecoder`."""
+
+    def __init__(self, encoder: Encoder, edits: dict[str, Callable[[], Edit]]):
+        super().__init__()
+        self.inner = encoder
+        self.edits = _below("encoder.", edits)
+
+    def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> _Written:
+        return _Written(source, source_lens, self.encode(source, source_lens), self.encode)
+
+    def encode(self, source: Tensor, source_lens: Tensor) -> Any:  # the memory
+        with edit_attention(self.inner, {name: make() for name, make in self.edits.items()}):
+            return self.inner(source, source_lens)
+
+
+class _EditedDecoder(nn.Module):
+    """A decoder whose layers use edited weights, and which reads all tokens again in each call."""
+
+    def __init__(self, decoder: Decoder, edits: dict[str, Callable[[], Edit]], prefix: Sequence[int], spare: int):
+        super().__init__()
+        self.inner = decoder
+        self.edits = _below("decoder.", edits)
+        self.prefix = prefix
+        self.spare = spare
+
+    def init_state(self, memory: _Written) -> _Written:
+        return memory
+
+    def forward(
+        self, tokens: Int[Tensor, "rows steps"], state: _Written
+    ) -> tuple[Float[Tensor, "rows steps vocab"], _Written]:
+        every = tokens if state.tokens is None else torch.cat([state.tokens, tokens], dim=1)
+        with edit_attention(self.inner, {name: make() for name, make in self.edits.items()}):
+            logits, _ = self.inner(every, self.inner.init_state(state.memory))
+        before = every.shape[1] - tokens.shape[1]
+        rows = [self._forced(logits[:, step], step) for step in range(before, every.shape[1])]
+        return torch.stack(rows, dim=1), replace(state, tokens=every)
+
+    def _forced(self, logits: Float[Tensor, "rows vocab"], step: int) -> Float[Tensor, "rows vocab"]:
+        """Logits that leave only the token of the prefix, with its own probability; the rest goes to <pad>.
+
+        No search chooses <pad>.
+        """
+        if step >= len(self.prefix):
+            return logits
+        log_probs = logits.float().log_softmax(-1)[:, self.prefix[step]]
+        only = torch.full_like(logits, -torch.inf, dtype=torch.float32)
+        only[:, self.spare] = torch.log1p(-log_probs.exp())
+        only[:, self.prefix[step]] = log_probs
+        return only
+
+
+def _below(room: str, edits: dict[str, Callable[[], Edit]]) -> dict[str, Callable[[], Edit]]:
+    return {name.removeprefix(room): make for name, make in edits.items() if name.startswith(room)}
