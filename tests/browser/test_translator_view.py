@@ -1,6 +1,7 @@
 """TranslatorView on a page: what is typed, what is found, and what each token looked at and could have been."""
 
 import json
+import math
 import re
 
 import pytest
@@ -8,6 +9,7 @@ import torch
 from browser.test_jupyterlab import ANSWERS
 from browser.test_pages import contrast, luminance
 from hostile import BATCHES, HOSTILE
+from playwright.sync_api import expect
 
 from seqlearn.data.text import Language
 from seqlearn.translator import Translator
@@ -23,7 +25,7 @@ LINES = ["the cat sleeps.", "l'homme mange-t-il une pomme ?"]
 ANSWER = """answers => { const revive = (name, part) => part && typeof part.base64 === 'string'
     ? new DataView(Uint8Array.from(atob(part.base64), letter => letter.charCodeAt(0)).buffer) : part;
     window.sent = [];
-    model.save_changes = () => { const asked = JSON.stringify([model.get('sentence'), model.get('beam')]);
+    model.save_changes = () => { const asked = JSON.stringify(['sentence', 'beam', 'prefix', 'edits'].map(model.get));
         if (sent.at(-1) !== asked) sent.push(asked);
         const answer = answers.find(([given]) => JSON.stringify(given) === asked);
         if (!answer || JSON.stringify(model.get('result').asked) === asked) return;
@@ -96,6 +98,15 @@ def as_number(weight):
     return "<0.005" if 0 < weight < 0.005 else f"{weight:.2f}"
 
 
+def chance(p):
+    """A probability as the view writes it; the odds have two digits."""
+    if p >= 0.005:
+        return f"{p:.2f}"
+    odds = float(f"{1 / p:.1e}") if p > 1e-9 else 0
+    many = f"{odds / 1e6:,g} million" if odds >= 1e6 else f"{odds:,.0f}"
+    return f"1 in {many}" if odds else "about 0"
+
+
 def test_the_first_look(show, transformer):
     page = show(TranslatorView(transformer, APPLE, step=8))
     assert page.locator(".chips .chip").all_text_contents() == "the girl washes the red apple and eats it .".split()
@@ -118,7 +129,8 @@ def test_the_bars_are_the_numbers_of_the_model(show, transformer, step):
     signs = [("▶ " if place == after["written"] else "") + f"{rank}." for place, rank in enumerate(after["ranks"])]
     assert [row[:2] for row in shown] == [*map(list, zip(signs, after["tokens"], strict=True)), ["", "643 others"]]
     for row, value in zip(shown, [*after["probs"], after["others"]], strict=True):
-        assert row[2] == pytest.approx(value, abs=0.001) and row[3] == as_number(value)
+        assert row[2] == pytest.approx(max(0, 1 + math.log10(max(value, 1e-9)) / 6), abs=0.001), "a logarithmic scale"
+        assert row[3] == chance(value)
     chosen = page.locator(".candidates tr").nth(after["written"])
     assert chosen.evaluate("row => getComputedStyle(row.cells[1]).fontWeight") == "700"
 
@@ -133,7 +145,7 @@ def test_a_likelier_token_is_named(show, transformer):
     )
     view.chosen, view.step = chosen, step
     after = view.result["best"][chosen]["next"][step]
-    likelier = f"though {after['tokens'][0]} ({as_number(after['probs'][0])}) is likelier here, and looks at "
+    likelier = f"though {after['tokens'][0]} ({chance(after['probs'][0])}) is likelier here, and looks at "
     page = show(view)
     assert likelier in said(page)[0]
     assert page.locator(".candidates .chosen th").all_text_contents() == [view.result["best"][chosen]["tokens"][step]]
@@ -145,7 +157,7 @@ def test_typing_a_sentence(live, transformer):
     box(page).fill(ZEBRA)
     assert get(page, "sentence") == APPLE, "nothing is sent while typing"
     page.keyboard.press("Enter")
-    assert page.evaluate("sent") == [json.dumps([ZEBRA, 1], separators=(",", ":"))]
+    assert page.evaluate("sent") == [json.dumps([ZEBRA, 1, [], []], separators=(",", ":"))]
     assert page.locator(".written").inner_text() == f"{answer.translation} <eos>"
     assert page.locator(".chips .chip").all_text_contents() == [
         "does",
@@ -252,6 +264,7 @@ def test_keys_in_the_translation(show, transformer):
     written = page.get_by_role("application", name="The translation, 11 tokens. Left and right move, Enter locks.")
     assert written.get_attribute("aria-label").startswith("la fille lave la pomme rouge et la mange. ")
     page.get_by_label("attention", exact=True).focus()
+    page.keyboard.press("Tab")  # the words of the source are one stop, too
     page.keyboard.press("Tab")
     for key, token in [
         ("ArrowRight", "rouge"),
@@ -308,8 +321,7 @@ def test_the_translations_found(show, transformer):
     rows = page.locator(".ranking .option")
     for i, one in enumerate(best):
         score = f"{one['score']:.2f}".replace("-", "−")
-        share = "p < 0.005" if one["probability"] < 0.005 else f"p = {as_number(one['probability'])}"
-        words = f"{'▶' if i == 0 else ''} {i + 1}.{one['text']}score {score}{share}"
+        words = f"{'▶' if i == 0 else ''} {i + 1}.{one['text']}{score}{chance(one['probability'])}"
         assert rows.nth(i).text_content() == words
     rows.nth(2).click()
     assert get(page, "chosen") == 2 and rows.nth(2).get_attribute("aria-selected") == "true"
@@ -325,7 +337,7 @@ def test_the_translations_found(show, transformer):
 
 def test_small_numbers(show, transformer):
     page = show(TranslatorView(transformer, "The cat sleeps.", beam=2))
-    assert page.locator(".scores").all_text_contents() == ["score 0.00p = 1.00", "score −5.48p < 0.005"], "not −0.00"
+    assert page.locator(".scores").all_text_contents() == ["0.001.00", "−5.481 in 2,700"], "not −0.00"
 
 
 def test_a_shorter_translation(show, transformer):
@@ -353,7 +365,7 @@ def test_another_translator_in_the_same_place(live, transformer):
     page.get_by_label("attention", exact=True).select_option("layer 1, head 3")
     for translator, options in ((Translator.pretrained("bahdanau", "cpu"), 0), (transformer, 1)):
         given = sent(TranslatorView(translator, APPLE))
-        page.evaluate(ANSWER, [[[APPLE, 2], given]])
+        page.evaluate(ANSWER, [[[APPLE, 2, [], []], given]])
         page.evaluate("model.set('beam', 2); model.save_changes(); model.set('beam', 1)")
         assert page.get_by_label("attention", exact=True).count() == options
     assert page.locator(".map figcaption").inner_text() == "mean of all heads", "the former model had no such head"
@@ -411,7 +423,7 @@ def test_a_narrow_window(show, page, transformer):
         assert page.locator(".candidates").bounding_box()["width"] <= 300
         assert box(page).bounding_box()["width"] > 150
     page.set_viewport_size({"width": 1300, "height": 1400})
-    page.wait_for_function("document.querySelector('.written').clientWidth > 900")  # it takes the room that it gets
+    expect(page.locator(".panels").first).to_have_js_property("clientWidth", 1280)  # it takes the room that it gets
 
 
 HOVER = """const pieces = document.querySelectorAll('.written .piece'); const says = document.querySelector('.says');

@@ -279,6 +279,24 @@ function stepper(root, { texts, choose, slides = false }) {
   };
 }
 
+/** Makes buttons one stop of the Tab key: the arrow keys, Home and End go from one to the next. */
+function roving(group, buttons) {
+  const go = (index) => {
+    const at = Math.min(Math.max(index, 0), buttons.length - 1);
+    buttons.forEach((button, i) => (button.tabIndex = i === at ? 0 : -1));
+    return buttons[at];
+  };
+  if (buttons.length) go(0);
+  group.addEventListener("focusin", (event) => buttons.includes(event.target) && go(buttons.indexOf(event.target)));
+  group.addEventListener("keydown", (event) => {
+    const now = buttons.indexOf(event.target);
+    const to = { ArrowLeft: now - 1, ArrowUp: now - 1, ArrowRight: now + 1, ArrowDown: now + 1, Home: 0, End: buttons.length - 1 }[event.key];
+    if (now < 0 || to === undefined) return;
+    go(to).focus();
+    event.preventDefault();
+  });
+}
+
 /** A choice of one text: gives { node, set(text) }. */
 function choice({ label, texts, choose }) {
   const select = make("select", { "aria-label": label }, ...texts.map((text) => make("option", { value: text }, text)));

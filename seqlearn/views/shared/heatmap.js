@@ -207,7 +207,7 @@ function underline(labels, list) {
 }
 
 /** Mouse and keyboard on a grid: arrow keys, Home and End of a row, Enter, Escape. Returns a function that sets the locked
- * cell. */
+ * cell and, where nothing is locked, the cell where the arrow keys begin. */
 function pointing(body, cellAt, rows, columns, { point, lock, start }) {
   const within = (at, count) => Math.min(Math.max(at, 0), count - 1);
   let [locked, cursor] = [null, { row: within(start?.row ?? 0, rows), column: within(start?.column ?? 0, columns) }];
@@ -235,8 +235,8 @@ function pointing(body, cellAt, rows, columns, { point, lock, start }) {
     else return;
     event.preventDefault();
   });
-  return (cell) => {
+  return (cell, resting = null) => {
     locked = cell;
-    if (cell) cursor = cell;
+    cursor = cell ?? resting ?? cursor;
   };
 }

@@ -119,6 +119,7 @@ function headSwitches(layers, choose) {
       group.append(make("div", { class: "switches", role: "group", "aria-label": `heads of ${kind} layer ${layer}` }, whole, ...heads));
     });
   }
+  rows.forEach((group) => roving(group, [...group.querySelectorAll("button")]));
   const mode = make("input", { type: "checkbox", onchange: () => (only = mode.checked) });
   const node = make("div", { class: "board", role: "group", "aria-label": "silence heads" },
     make("div", { class: "controls" }, make("span", { class: "head-line" }, "silence a head, or a layer"),

@@ -236,6 +236,7 @@ function chips({ source, unknown, languages }, { point, swap, vocab, id }) {
   };
   const all = source.map((_, i) => chipAt(i));
   node.append(...all, ...(list ? [list] : []));
+  roving(node, all);
   return { node, mark: (index) => all.forEach((chip, i) => chip.classList.toggle("on", i === index)) };
 }
 
@@ -305,10 +306,10 @@ function written({ text, tokens, pieces }, { language, start, forced, before, po
     node,
     mark(step, stays, lookers) {
       nodes.forEach((piece, i) => {
-        piece.classList.toggle("on", i === step && !lookers.length);
+        piece.classList.toggle("on", i === step);
         piece.classList.toggle("looks-there", lookers.includes(i));
       });
-      target(stays?.[0] === "query" ? { row: 0, column: stays[1] } : null);
+      target(stays?.[0] === "query" ? { row: 0, column: stays[1] } : null, { row: 0, column: step });
     },
   };
 }
@@ -367,10 +368,12 @@ function candidates({ tokens, next }, step, words, force) {
   const named = (text, i) => (force && i !== written ?
     make("button", { type: "button", title: `write ${text} here`, "aria-label": `write ${text} at step ${step + 1}, probability ${chance(probs[i])}`, onclick: () => force(text) }, make("bdi", {}, oneLine(text))) :
     make("bdi", { title: text }, oneLine(text)));
-  return make("table", { class: "candidates" },
+  const table = make("table", { class: "candidates" },
     make("caption", {}, `step ${step + 1}: what may come ${step ? "after" : "first"}`, step > 4 ? " …" : "", ...before),
     make("tbody", {}, ...texts.map((text, i) => line(i === written ? "chosen" : null, `${i === written ? "▶ " : ""}${ranks[i]}.`, named(text, i), probs[i])),
     line("rest", "", `${(words - texts.length).toLocaleString("en")} others`, others)));
+  roving(table, [...table.querySelectorAll("button")]);
+  return table;
 }
 
 /** Dots in the cells of the true links, where the translation is the one of the corpus. */
