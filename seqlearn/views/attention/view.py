@@ -39,6 +39,8 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
             negative weight; or the maps lack the chosen kind, layer, head or token.
     """
 
+    caption = "Who looks at whom"
+
     kind = traitlets.Unicode().tag(sync=True)
     layer = traitlets.Int().tag(sync=True)
     head = traitlets.Int().tag(sync=True)

@@ -44,6 +44,8 @@ class BeamView(View, folder=Path(__file__).parent):
         TypeError: `search` returns no `Tree`.
     """
 
+    caption = "The search for a translation, as a tree"
+
     width = traitlets.Int().tag(sync=True)
     alpha = traitlets.Float().tag(sync=True)
     step = traitlets.Int(min=0).tag(sync=True)

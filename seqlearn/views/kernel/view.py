@@ -46,6 +46,8 @@ class KernelView(View, folder=Path(__file__).parent):
             than 8 MB of weights.
     """
 
+    caption = "An average that knows what you ask for"
+
     kernel = traitlets.Unicode().tag(sync=True)
     width = traitlets.Float().tag(sync=True)
     locked = traitlets.List(traitlets.Int(min=0)).tag(sync=True)

@@ -44,6 +44,8 @@ class PositionView(View, folder=Path(__file__).parent):
             the chosen position, i + k or pair.
     """
 
+    caption = "Positions as waves"
+
     position = traitlets.Int().tag(sync=True)
     offset = traitlets.Int().tag(sync=True)
     pair = traitlets.Int().tag(sync=True)

@@ -22,7 +22,8 @@ function life(build) {
       for (const name of Object.keys(reactions)) {
         if (!listened.has(name)) listen(name, changed(name));
       }
-      react = reactions;
+      react = { ...reactions, told: () => drawTold(model, root) };
+      if (!listened.has("told")) listen("told", changed("told"));
       Object.values(react).forEach((reaction) => reaction());
     };
     const listened = new Map();
@@ -52,6 +53,15 @@ function change(model, values) {
   model.save_changes();
 }
 
+/** The text above a view; a click on some of its words sets traits. */
+function drawTold(model, root) {
+  root.querySelector(".told")?.remove();
+  const pieces = model.get("told") ?? [];
+  if (!pieces.length) return;
+  root.prepend(make("p", { class: "told" }, ...pieces.map(([text, traits]) =>
+    (traits ? make("button", { type: "button", class: "word", onclick: () => change(model, traits) }, text) : text))));
+}
+
 const LARGEST = 65535; // the whole number that stands for the largest weight, where weights are sent as whole numbers
 
 /** The data, with a typed array for each tensor: { shape, values, at(i, j, ...) }. */
@@ -66,8 +76,9 @@ function unpack(node) {
   return { shape: node.shape, values, at: (...at) => values[at.reduce((sum, i, axis) => sum * node.shape[axis] + i, 0)] };
 }
 
-/** Draws a view in a page without Python: the traits are stored in the page, and changes stay in the page. */
-function openPage(build, number = "") {
+/** Draws a view in a page without Python: the traits are stored in the page, and changes stay in the page.
+ * answers(model, live): listens to the model, and answers with the Transformer in the page; default: nobody answers. */
+function openPage(build, number = "", answers = null) {
   const revive = (name, part) => (part && typeof part.base64 === "string" ? fromBase64(part.base64) : part);
   const state = JSON.parse(document.getElementById(`state${number}`).textContent, revive);
   const callbacks = {};
@@ -83,10 +94,22 @@ function openPage(build, number = "") {
     off: () => {},
   };
   window.model = model;
+  if (answers) answers(model, pageModel());
   const el = document.getElementById(`view${number}`);
   life(build)({ model, el });
-  const name = el.querySelector(".seqlearn").getAttribute("aria-label") ?? "";
-  if (!document.querySelector("h1")) el.prepend(make("h1", {}, name.charAt(0).toUpperCase() + name.slice(1)));
+}
+
+/** The model whose weights stand in the page; all views of a page share it. */
+const pageModel = () => (window.live ??= liveModel(JSON.parse(document.getElementById("model").textContent)));
+
+/** Calls `answer` after a change of one of these traits; once, if several change together. */
+function onQuestion(model, names, answer) {
+  let due = false;
+  const later = () => {
+    if (!due) queueMicrotask(() => ((due = false), answer()));
+    due = true;
+  };
+  names.forEach((name) => model.on(`change:${name}`, later));
 }
 
 const fromBase64 = (text) => new DataView(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);

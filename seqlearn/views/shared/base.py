@@ -9,22 +9,27 @@ knows what the mouse points at.
 from __future__ import annotations
 
 import base64
+import html
 import io
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anywidget
 import traitlets
 from matplotlib.figure import Figure
 
+from ..live.weights import live_javascript
+from .arguments import as_text
 from .colours import as_css, as_javascript
 from .fonts import any_script
-from .page import page_of, part_of
+from .page import model_part, page_of, part_of
 from .sharp import sharp_png
 from .types import Data
 
 SHARED = Path(__file__).parent
+AnyView = TypeVar("AnyView", bound="View")
 
 
 class View(anywidget.AnyWidget):
@@ -36,9 +41,17 @@ class View(anywidget.AnyWidget):
 
     _javascript = ""
     _css = ""
+    _answers: Sequence[str] = ()
+
+    caption = ""
+    """What all views of the class show, in a few words: the title of a page begins with it."""
 
     data = traitlets.Dict().tag(sync=True)
     """All that is drawn: texts, numbers, lists of them, and tensors that went through `pack`."""
+
+    told = traitlets.List().tag(sync=True)
+    """The text above the view, in pieces: `[text, traits]`, where a click on the text sets these traits, or
+    `[text, None]`. See `tell`."""
 
     def __init_subclass__(
         cls,
@@ -50,6 +63,7 @@ class View(anywidget.AnyWidget):
             parts = [*(SHARED / name for name in ("base", "heatmap", *shared)), folder / "view"]
             cls._javascript = "\n".join([as_javascript(), *_texts(parts, ".js")])
             cls._css = "\n".join([as_css(), *_texts(parts, ".css")])
+            cls._answers = _texts([folder / "answers"], ".js")
             cls._esm = cls._javascript + "\nexport default { render: life(build) };\n"
         super().__init_subclass__(**kwargs)
 
@@ -60,6 +74,29 @@ class View(anywidget.AnyWidget):
     def summary(self) -> str:
         """What the view shows, in a few words that are the same in every run: the `repr` contains them."""
         raise NotImplementedError
+
+    def tell(self: AnyView, text: str, words: Mapping[str, Mapping[str, object]]) -> AnyView:
+        """Write a text above the view whose words drive the view: a click on a word sets traits. Returns the view.
+
+        Args:
+            text: with each of these words in square brackets: "Look at [it]."
+            words: a word -> the values of traits, such as `{"it": {"locked": ["query", 8]}}`.
+
+        Raises:
+            ValueError: a word is not in the text, a bracket is not in `words`, or the view has no such trait.
+        """
+        pieces = re.split(r"\[([^][]*)\]", text)  # every second piece stood in brackets
+        if set(pieces[1::2]) != set(words):
+            raise ValueError(f"the text has [{'], ['.join(pieces[1::2])}], and there are states for {', '.join(words)}")
+        if unknown := {name for state in words.values() for name in state} - set(self.keys):
+            raise ValueError(f"{type(self).__name__} has no trait {', '.join(sorted(unknown))}")
+        told = [[piece, dict(words[piece]) if i % 2 else None] for i, piece in enumerate(pieces) if piece]
+        self.told = [[as_text(piece), state] for piece, state in told]
+        return self
+
+    def title(self) -> str:
+        """The title of a page with this view alone."""
+        return f"{self.caption}: {self.summary()}" if self.caption else self.summary()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.summary()})"
@@ -79,19 +116,30 @@ class View(anywidget.AnyWidget):
         Returns:
             The page. Every text of the data is escaped in it, and drawn as text.
         """
-        page = page_of(repr(self), self._css, '<main id="view"></main>\n' + self.page_part())
+        title, model = self.title(), self.page_model()
+        body = f'<header>\n<h1>{html.escape(self.caption or title)}</h1>\n</header>\n<main id="view"></main>\n'
+        page = page_of(title, self._css, body + model_part(model) + self.page_part(live=model is not None))
         if path is not None:
             Path(path).write_text(page, "utf-8")
         return page
 
-    def page_state(self) -> Data:
-        """The traits as a page stores them. A view with controls that ask Python adds the answers here."""
+    def page_model(self) -> Data | None:
+        """A model that answers the questions of the view in a page, where no Python is; None: no one answers."""
+        return None
+
+    def page_state(self, live: bool = False) -> Data:
+        """The traits as a page stores them. A view with controls that ask Python adds the answers here.
+
+        Args:
+            live: whether a model in the page answers questions.
+        """
         names = [name for name in self.keys if name != "layout" and not name.startswith("_")]
         return {name: getattr(self, name) for name in names}
 
-    def page_part(self, number: str = "") -> str:
+    def page_part(self, number: str = "", live: bool = False) -> str:
         """The scripts that draw the view into the element `view{number}` of a page."""
-        return part_of(number, self.page_state(), self._javascript)
+        extra = [*self._answers, live_javascript()] if live else []
+        return part_of(number, self.page_state(live), "\n".join([self._javascript, *extra]), live)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[Data, Data]:  # of anywidget
         """The live view where widgets run, a picture elsewhere, and a text that is the same in every run."""
@@ -102,6 +150,6 @@ class View(anywidget.AnyWidget):
 
 
 def _texts(parts: Sequence[Path], suffix: str) -> list[str]:
-    """The contents of the files with this ending; a part may have no CSS."""
+    """The contents of the files with this ending; a part may have none."""
     files = [part.with_suffix(suffix) for part in parts]
-    return [file.read_text("utf-8") for file in files if suffix == ".js" or file.exists()]
+    return [file.read_text("utf-8") for file in files if file.exists()]

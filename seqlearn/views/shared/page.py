@@ -7,6 +7,7 @@ import hashlib
 import html
 import json
 import re
+from collections.abc import Iterable
 
 from .types import Data
 
@@ -14,7 +15,7 @@ PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy"
-  content="default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
+  content="default-src 'none'; script-src {scripts};{workers} style-src {styles}; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{title}</title>
@@ -27,8 +28,9 @@ PAGE = """<!doctype html>
 PART = """<script type="application/json" id="state{number}">{state}</script>
 <script type="module">
 {js}
-openPage(build, "{number}");
+openPage(build, "{number}"{answers});
 </script>"""
+MODEL = '<script type="application/json" id="model">{model}</script>\n'
 
 
 SCRIPT = re.compile(r'<script type="module">(.*?)</script>', re.DOTALL)
@@ -37,16 +39,34 @@ SCRIPT = re.compile(r'<script type="module">(.*?)</script>', re.DOTALL)
 def page_of(title: str, css: str, body: str) -> str:
     """A page with this title (any text), these styles and this body (HTML).
 
-    A browser runs the scripts of `body` and no other: the page's policy names the hash of each.
+    A browser uses the scripts and the styles of the page and no others: the page's policy names the hash of each. Only
+    where a script makes a worker (`live/engine.js`), the policy allows workers, whose code such a script has to write.
     """
-    hashes = (hashlib.sha256(script.encode()).digest() for script in SCRIPT.findall(body))
-    allowed = dict.fromkeys(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in hashes)
-    return PAGE.format(title=html.escape(title), css=css, body=body, scripts=" ".join(allowed) or "'none'")
+    scripts = SCRIPT.findall(body)
+    workers = " worker-src blob:;" if any("new Worker(" in script for script in scripts) else ""
+    policy = {"scripts": _hashes(scripts), "styles": _hashes([f"\n{css}\n"]), "workers": workers}
+    return PAGE.format(title=html.escape(title), css=css, body=body, **policy)
 
 
-def part_of(number: str, state: Data, javascript: str) -> str:
-    """The scripts that draw one view into the element `view{number}` of a page."""
-    return PART.format(number=number, state=safe_json(state), js=javascript)
+def _hashes(texts: Iterable[str]) -> str:
+    """The hashes of these texts, as a Content Security Policy names them."""
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
+    return " ".join(dict.fromkeys(f"'sha256-{digest}'" for digest in digests)) or "'none'"
+
+
+def part_of(number: str, state: Data, javascript: str, live: bool = False) -> str:
+    """The scripts that draw one view into the element `view{number}` of a page.
+
+    Args:
+        live: whether the model of `model_part` answers the view's questions, by its function `answers`.
+    """
+    answers = ", answers" if live else ""
+    return PART.format(number=number, state=safe_json(state), js=javascript, answers=answers)
+
+
+def model_part(model: Data | None) -> str:
+    """The data of the model that answers in the page; nothing if there is none. A page has one model at most."""
+    return "" if model is None else MODEL.format(model=safe_json(model))
 
 
 def safe_json(state: Data) -> str:

@@ -41,6 +41,8 @@ class SoftmaxView(View, folder=Path(__file__).parent):
         ValueError: shapes that do not fit, NaN or infinity.
     """
 
+    caption = "Scores become attention weights"
+
     scores = traitlets.List(traitlets.Float()).tag(sync=True)
     mask = traitlets.List(traitlets.Bool()).tag(sync=True)
     masking = traitlets.Unicode().tag(sync=True)

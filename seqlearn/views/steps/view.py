@@ -39,6 +39,8 @@ class AttentionSteps(View, folder=Path(__file__).parent):
         TypeError: the mask is neither bool nor integer.
     """
 
+    caption = "One attention, step by step"
+
     step = traitlets.Int(0, min=0, max=4).tag(sync=True)
     locked = traitlets.List(traitlets.Int(min=0)).tag(sync=True)
 

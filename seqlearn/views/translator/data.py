@@ -134,9 +134,19 @@ def gold_of(translator: Translator, sentence: str) -> Data | None:
     if not _knows_grammar(translator):
         return None
     languages = translator.source.tokenizer.language, translator.target.tokenizer.language
-    pair = _builtin_pairs(languages).get(" ".join(translator.source.tokenizer.tokenize(sentence)))
-    if pair is None:
-        return None
+    pair = _builtin_pairs(languages)[0].get(" ".join(translator.source.tokenizer.tokenize(sentence)))
+    return None if pair is None else _gold(translator, pair)
+
+
+def golds(translator: Translator) -> Data:
+    """What `gold_of` knows of the valid part of the built-in corpus, by the tokens of the sources; for a page."""
+    if not _knows_grammar(translator):
+        return {}
+    pairs, valid = _builtin_pairs((translator.source.tokenizer.language, translator.target.tokenizer.language))
+    return {source: _gold(translator, pairs[source]) for source in valid}
+
+
+def _gold(translator: Translator, pair: Pair) -> Data:
     return {
         "tokens": translator.target.tokenizer.tokenize(pair.target),
         "links": [list(link) for link in pair.alignment],
@@ -152,13 +162,18 @@ def _knows_grammar(translator: Translator) -> bool:
 
 
 @functools.cache
-def _builtin_pairs(languages: tuple[str, str]) -> dict[str, Pair]:
-    """The pairs of the built-in corpus by the tokens of their sources; the grammar needs a second to write them."""
-    corpus = builtin()
-    tokenizer = WordTokenizer(languages[0])
-    pairs = (pair for part in corpus.split() for pair in part)
-    turned = pairs if languages == corpus.languages else (pair.reversed() for pair in pairs)
-    return {" ".join(tokenizer.tokenize(pair.source)): pair for pair in turned}
+def _builtin_pairs(languages: tuple[str, str]) -> tuple[dict[str, Pair], list[str]]:
+    """The pairs of the built-in corpus by the tokens of their sources, and the sources of the valid part.
+
+    The grammar needs a second to write them.
+    """
+    corpus, tokenizer = builtin(), WordTokenizer(languages[0])
+    turn = languages != corpus.languages
+    split = {}
+    for name, part in corpus.split()._asdict().items():
+        pairs = [pair.reversed() if turn else pair for pair in part]
+        split[name] = {" ".join(tokenizer.tokenize(pair.source)): pair for pair in pairs}
+    return split["train"] | split["test"] | split["valid"], list(split["valid"])
 
 
 def _search(translator: Translator, sentence: str, beam: int) -> list[Hypothesis]:

@@ -169,7 +169,8 @@ function build(model, root, { beams, live, layers, vocab, examples, links }) {
       panels.replaceChildren(make("p", { class: "blind" }, "This model has no attention to look at: it reads the whole source " +
         "into a few numbers before it writes the first token, and never looks at the source again."), shown.candidates);
     }
-    below.replaceChildren(...[board?.node, list && make("div", { class: "found" }, make("div", { class: "head-line" }, `${result.best.length} translations found, the best first`), list.node)].filter(Boolean));
+    const found = list && make("div", { class: "found" }, make("div", { class: "head-line" }, `${result.best.length} translations found, with score and probability`), list.node);
+    below.replaceChildren(...[found, board?.node].filter(Boolean));
     foot.replaceChildren(...(shown.panel ? [shown.panel.legend] : []), meaning(result, first !== null));
     attend();
     if (place) (place.contains(active) ? active : place.querySelector("[tabindex]"))?.focus({ focusVisible: true });

@@ -9,10 +9,11 @@ from matplotlib.figure import Figure
 
 from ...translator import Translator
 from ...whatif import named_edits
+from ..live.weights import live_model
 from ..shared.arguments import as_text, offered
 from ..shared.base import View
 from ..shared.types import Data, Lock, Proposal
-from .data import about, translated, wrong_choice
+from .data import about, golds, translated, wrong_choice
 from .picture import translation_picture
 
 BEAMS = (1, 2, 4, 8)
@@ -47,6 +48,8 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
         TypeError: `translator` is no `Translator`.
         ValueError: the sentence cannot be translated, or the beam is no whole number from 1 to 16.
     """
+
+    caption = "Type a sentence, and see where its translation comes from"
 
     sentence = traitlets.Unicode().tag(sync=True)
     beam = traitlets.Int(1).tag(sync=True)
@@ -150,9 +153,18 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
             raise traitlets.TraitError(wrong)
         return value
 
-    def page_state(self) -> Data:
-        """A page cannot translate, so its text box is read-only and shows the sentence that was translated last."""
-        return super().page_state() | self._last() | {"data": self.data | {"live": False}}
+    def page_model(self) -> Data | None:
+        """The Transformer, as it is now; other models do not run in a page."""
+        return live_model(self.translator)
+
+    def page_state(self, live: bool = False) -> Data:
+        """A page shows what was translated last; without a model in it, its text box is read-only."""
+        known = {"golds": golds(self.translator)} if live else {}
+        return super().page_state() | self._last() | {"data": self.data | known | {"live": live}}
+
+    def title(self) -> str:
+        """The sentence and its translation."""
+        return f"“{self.result['sentence']}” → “{self.translation}”"
 
     def _last(self) -> Data:
         """The traits of the question that was answered last."""

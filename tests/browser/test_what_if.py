@@ -1,0 +1,322 @@
+"""What if? A page of its own translates, and a person intervenes; Python says what has to come out."""
+
+import json
+import re
+
+import pytest
+import torch
+from browser.test_family import AXE, FIND_BARRIERS, FITS
+from hostile import BATCHES
+from playwright.sync_api import expect
+
+from seqlearn.data.corpus import builtin
+from seqlearn.metrics import alignment_error_rate, argmax_links
+from seqlearn.translator import Translator
+from seqlearn.views import TranslatorView, View
+from seqlearn.views.shared.arguments import as_text
+from seqlearn.whatif import what_if
+
+APPLE = "The girl washes the red apple and eats it."
+BOY = "The boy washes the red apple and eats it."
+CAT = "The cat sleeps."
+
+
+@pytest.fixture(scope="module")
+def transformer():
+    return Translator.pretrained("transformer", "cpu")
+
+
+@pytest.fixture(scope="module")
+def written(transformer, tmp_path_factory):
+    path = tmp_path_factory.mktemp("live") / "live.html"
+    TranslatorView(transformer, APPLE, beam=4, step=7).to_html(path)
+    return path
+
+
+@pytest.fixture
+def live(page, written):
+    """The page of a view, whose Transformer translates in the page."""
+    page.set_viewport_size({"width": 1300, "height": 900})
+    page.goto(written.as_uri())
+    return page
+
+
+def now(page, text):
+    """Waits until this translation stands there."""
+    expect(page.locator(".written")).to_have_text(re.compile(re.escape(text) + r"\s*(<eos>)?$"))
+    expect(page.locator(".former")).to_have_count(0)
+
+
+def get(page, name):
+    return page.evaluate(f"model.get('{name}')")
+
+
+def changed(translator, prefix=(), edits=(), sentence=APPLE, beam=4):
+    return what_if(translator, prefix, edits).translate(sentence, beam=beam)
+
+
+def test_a_sentence_is_typed_and_translated(live, transformer):
+    now(live, transformer.translate(APPLE, beam=4))
+    assert live.evaluate("live.inWorker()"), "a worker translates, so that the page never waits"
+    box = live.get_by_label("sentence to translate")
+    for sentence in (CAT, "  the BOY   saw L’été ??  "):
+        box.fill(sentence)
+        box.press("Enter")
+        now(live, transformer.translate(sentence, beam=4))
+        assert get(live, "result")["source"] == transformer.source.tokenizer.tokenize(sentence)
+    live.get_by_label("search").select_option("greedy")
+    now(live, transformer.translate("  the BOY   saw L’été ??  "))
+    live.get_by_label("example").select_option(index=3)
+    now(live, transformer.translate(live.get_by_label("sentence to translate").input_value()))
+    assert live.get_by_label("example").input_value() == "", "to be chosen again"
+    box.fill("")
+    box.press("Enter")
+    expect(live.locator(".note")).to_contain_text("There is nothing to translate: type a sentence.")
+    assert box.get_attribute("aria-invalid") == "true"
+
+
+def test_a_candidate_is_forced_and_taken_back(live, transformer):
+    before, after = (
+        transformer.translate(APPLE, beam=4),
+        changed(transformer, [*"la fille lave la pomme rouge et".split(), "le"]),
+    )
+    live.get_by_role("button", name=re.compile("^write le at step 8")).click()
+    now(live, after)
+    assert get(live, "prefix") == [*"la fille lave la pomme rouge et".split(), "le"] and get(live, "step") == 7
+    assert live.locator(".before bdi").inner_text() == before
+    assert live.locator(".before del").all_inner_texts() == ["la"] and live.locator(
+        ".written .new"
+    ).all_inner_texts() == ["le"]
+    assert live.locator(".written .forced").all_inner_texts() == ["le"]
+    shown = live.locator(".certainty").all_inner_texts()
+    best = what_if(transformer, get(live, "prefix")).search([APPLE], beam=4)[0]
+    odds = torch.tensor(best.log_probs).sum().neg().exp().item()
+    assert shown[0] == "p = 1.00" and float(re.sub(r"[^\d]", "", shown[1].split("in")[1])) == pytest.approx(
+        odds, rel=0.06
+    )
+    live.get_by_role("button", name=re.compile("^write la at step 8")).press("Enter")  # by keyboard, the other way
+    now(live, before)
+    live.get_by_role("button", name="Undo").click()
+    now(live, after)
+    live.get_by_role("button", name="Reset").press("Enter")
+    now(live, before)
+    assert live.locator(".before").count() == 0 and live.get_by_role("button", name="Undo").is_disabled()
+    assert (get(live, "prefix"), get(live, "edits")) == ([], [])
+
+
+def test_heads_are_silenced(live, transformer):
+    head = live.get_by_role("button", name="cross layer 1, head 2: not silent")
+    head.focus()
+    live.keyboard.press("ArrowLeft")
+    live.keyboard.press("Enter")
+    now(live, changed(transformer, edits=[("silence", "cross", 1, 1)]))
+    assert live.get_by_role("button", name="cross layer 1, head 1: silent").get_attribute("aria-pressed") == "true"
+    live.get_by_role("button", name="silence cross layer 0").click()
+    edits = [["silence", "cross", 0, None], ["silence", "cross", 1, 1]]
+    now(live, changed(transformer, edits=edits))
+    assert get(live, "edits") == edits
+    live.get_by_role("button", name="cross layer 0, head 3: silent").click()
+    edits = [
+        ["silence", "cross", 0, 0],
+        ["silence", "cross", 0, 1],
+        ["silence", "cross", 0, 2],
+        ["silence", "cross", 1, 1],
+    ]
+    now(live, changed(transformer, edits=edits))
+    assert get(live, "edits") == edits, "one head speaks again"
+    live.get_by_role("button", name="Reset").click()
+    live.get_by_label("or keep only the head that I click").check()
+    live.get_by_role("button", name="encoder layer 0, head 2: not silent").click()
+    edits = [("silence", "encoder", 0, head) for head in (0, 1, 3)] + [("silence", "encoder", 1, None)]
+    now(live, changed(transformer, edits=edits))
+
+
+def test_a_weight_is_typed(live, transformer):
+    live.evaluate("model.set('locked', ['pair', 7, 5])")
+    typed = live.get_by_label("weight as a number")
+    assert float(typed.input_value()) < 0.3
+    typed.fill("0.9")
+    typed.press("Enter")
+    edits = [["weight", "cross", None, None, 7, 5, 0.9]]
+    now(live, changed(transformer, edits=edits))
+    assert get(live, "edits") == edits
+    assert get(live, "locked") in (["pair", 7, 5], None)
+    live.get_by_label("attention", exact=True).select_option("layer 1, head 3")
+    live.evaluate("model.set('locked', ['pair', 2, 1])")
+    live.get_by_label("weight", exact=True).focus()
+    for _ in range(3):
+        live.keyboard.press("ArrowRight")
+    expect(live.locator(".former")).to_have_count(0)
+    last = get(live, "edits")[-1]
+    assert last[:6] == ["weight", "cross", 1, 3, 2, 1] and len(get(live, "edits")) == 2, "the last value counts"
+    now(live, changed(transformer, edits=get(live, "edits")))
+
+
+def test_a_word_is_swapped(live, transformer):
+    live.get_by_role("button", name="cross layer 1, head 2: not silent").click()
+    live.get_by_role("button", name="girl: another word").press("Enter")
+    typed = live.get_by_role("combobox", name="another word for girl")
+    live.keyboard.press("Escape")
+    expect(typed).to_have_count(0)
+    assert live.get_by_role("button", name="girl: another word").evaluate("node => node === document.activeElement")
+    live.keyboard.press("Enter")
+    typed.fill("boy")
+    typed.press("Enter")
+    edits = [("silence", "cross", 1, 2)]
+    now(live, changed(transformer, edits=edits, sentence=BOY))
+    assert live.get_by_label("sentence to translate").input_value() == BOY, "as it was typed, but for one word"
+    assert live.locator(".before bdi").inner_text() == transformer.translate(APPLE, beam=4)
+    live.get_by_role("button", name="Undo").click()
+    now(live, changed(transformer, edits=edits))
+    live.get_by_label("sentence to translate").fill(CAT)
+    live.keyboard.press("Enter")
+    now(live, transformer.translate(CAT, beam=4))
+    assert live.locator(".before").count() == 0, "a new sentence is a new beginning"
+
+
+@pytest.mark.parametrize(
+    ("prefix", "edits"),
+    [
+        ([], []),
+        (["le"], []),
+        ([], [["silence", "cross", 0, None], ["silence", "encoder", 1, 0], ["silence", "encoder", 1, 2]]),
+        (["la", "fille"], [["weight", "cross", None, None, 3, 2, 0.5], ["silence", "causal", 0, 1]]),
+    ],
+)
+def test_the_program_says_the_same(live, transformer, capsys, prefix, edits):
+    live.evaluate("given => { model.set('prefix', given[0]); model.set('edits', given[1]); }", [prefix, edits])
+    now(live, changed(transformer, prefix, edits))
+    live.locator(".python summary").click()
+    exec(live.locator(".python pre").inner_text(), {"translator": transformer})
+    assert capsys.readouterr().out.strip() == changed(transformer, prefix, edits)
+
+
+def test_true_links_and_their_scores(live, transformer):
+    tokenize = transformer.target.tokenizer.tokenize
+    pair = next(
+        pair
+        for pair in builtin().split().valid
+        if pair.antecedents and tokenize(transformer.translate(pair.source, beam=4)) == tokenize(pair.target)
+    )
+    live.get_by_label("true links").check()
+    expect(live.locator(".says")).to_contain_text("known for sentences of the built-in corpus only")
+    live.get_by_label("sentence to translate").fill(pair.source)
+    live.keyboard.press("Enter")
+    now(live, transformer.translate(pair.source, beam=4))
+    assert live.locator(".map .gold").count() == len(pair.alignment)
+    rates = []
+    for edits in ([], [["silence", "cross", 1, None]]):
+        live.evaluate("edits => model.set('edits', edits)", edits)
+        text = changed(transformer, (), edits, pair.source)
+        now(live, text)
+        weights = what_if(transformer, edits=edits).attend(pair.source, text).weights
+        weights = weights[[0]] if edits else weights  # a silenced layer does not count
+        rate = alignment_error_rate([argmax_links(weights.mean((0, 1))[:-1, :-1])], [pair.alignment])
+        expect(live.locator(".says")).to_contain_text(f"Alignment error rate of the mean of all heads: {rate:.2f} (")
+        rates.append(rate)
+    assert rates[0] != rates[1], "the score moves"
+    assert (
+        f"The pronoun {tokenize(pair.target)[pair.antecedents[0].target]} is right."
+        in live.locator(".says").inner_text()
+    )
+    live.evaluate("given => model.set('prefix', given)", [*tokenize(pair.target)[: pair.antecedents[0].target], "nous"])
+    expect(live.locator(".says")).to_contain_text("nous stands where the corpus has")
+
+
+def test_a_source_word_shows_who_looks_at_it(live, transformer):
+    view = TranslatorView(transformer, APPLE, beam=4)
+    best = view.result["best"][0]
+    weights = transformer.attend(APPLE, view.translation).weights.mean((0, 1))
+    live.locator(".chips .chip").nth(5).hover()
+    expected = [token for token, row in zip(best["tokens"], weights, strict=True) if int(row.argmax()) == 5]
+    assert live.locator(".written .looks-there").all_text_contents() == expected
+    assert live.locator(".says").inner_text().count("is looked at by") == 1
+
+
+def test_doubts(live, transformer):
+    box, note = live.get_by_label("sentence to translate"), live.locator(".note")
+    box.fill("the " * 40)
+    box.press("Enter")
+    expect(note).to_have_text(
+        re.compile("^Do not trust this translation: the sentence has 40 tokens, and the longest in training had 23.")
+    )
+    box.fill("Quantum flux is not nice")
+    box.press("Enter")
+    expect(note).to_have_text(re.compile("^Do not trust this translation: 3 of 5 words are unknown."))
+    assert live.locator(".note").evaluate("node => getComputedStyle(node, '::before').content") == '"⚠"'
+    box.fill(APPLE)
+    box.press("Enter")
+    expect(note).not_to_contain_text("Do not trust")
+
+
+def test_one_current_step(live):
+    live.locator(".written .piece").nth(2).hover()
+    assert live.get_by_label("step", exact=True).get_attribute("aria-valuetext") == "3 of 11: lave"
+    live.keyboard.press("Tab")
+    live.locator(".written").focus()
+    live.mouse.move(2, 2)
+    assert live.get_by_label("step", exact=True).get_attribute("aria-valuetext").startswith("8 of 11")
+
+
+def test_hostile_sentences_do_nothing(live):
+    box = live.get_by_label("sentence to translate")
+    for batch in BATCHES:
+        sentence = as_text(" ".join(batch))
+        box.fill(sentence)
+        box.press("Enter")
+        expect(live.locator(".former")).to_have_count(0)
+        assert live.locator("img, .seqlearn script, .seqlearn b").count() == 0
+    for word in ("<img src=x onerror=alert(1)>", "</script>", "constructor", "__proto__"):
+        live.evaluate("model.set('sentence', 'the cat sleeps.')")
+        expect(live.locator(".chips .chip")).to_have_count(4)
+        live.locator(".chips .chip").nth(1).click()
+        live.locator(".chips input").fill(word)
+        live.keyboard.press("Enter")
+        expect(live.locator(".former")).to_have_count(0)
+        live.evaluate("word => model.set('prefix', [word])", word)
+        expect(live.locator(".note")).to_contain_text("a translation cannot contain the token")
+        live.evaluate("model.set('prefix', [])")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1024, "dark"), (1440, "light")])
+def test_at_every_width(live, page, width, scheme):
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.reload()
+    live.get_by_role("button", name=re.compile("^write le at step 8")).click()
+    live.get_by_role("button", name="cross layer 1, head 2: not silent").click()
+    expect(live.locator(".before")).to_have_count(1)
+    page.evaluate(AXE)
+    passed, found = page.evaluate(FIND_BARRIERS)
+    assert found == [] and passed > 15
+    assert page.evaluate(FITS), "no page is scrolled sideways"
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_words_drive_the_view(show, transformer):
+    view = TranslatorView(transformer, CAT).tell(
+        "At [the second step] the model writes chat. [<b>Silence</b>] a head.",
+        {"the second step": {"step": 1, "locked": None}, "<b>Silence</b>": {"edits": [["silence", "cross", 0, 0]]}},
+    )
+    page = show(view)
+    assert page.locator(".told").inner_text() == "At the second step the model writes chat. <b>Silence</b> a head."
+    page.get_by_role("button", name="the second step").press("Enter")
+    assert get(page, "step") == 1 and page.locator(".written .on").inner_text() == "chat"
+    page.get_by_role("button", name="<b>Silence</b>").click()
+    now(page, changed(transformer, (), [("silence", "cross", 0, 0)], CAT, 1))
+
+
+def test_another_model_keeps_the_stored_page(show):
+    page = show(TranslatorView(Translator.pretrained("bahdanau", "cpu"), CAT))
+    assert page.get_by_label("sentence to translate").get_attribute("readonly") is not None
+    assert page.locator("#model, .whatif, .board, .candidates button").count() == 0
+    assert json.loads(page.evaluate("JSON.stringify(model.get('data').live)")) is False
+
+
+def test_python_answers_in_a_notebook(transformer):
+    """The same question, asked as the browser asks it, of the view's Python."""
+    view = TranslatorView(transformer, APPLE)
+    view.set_state({"prefix": ["le"], "edits": [["silence", "cross", 0, 1]]})
+    assert view.translation == changed(transformer, ["le"], [("silence", "cross", 0, 1)], beam=1)
+    assert View.page_state(view)["prefix"] == ["le"]
