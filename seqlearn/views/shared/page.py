@@ -14,7 +14,8 @@ PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy"
-  content="default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
+  content="default-src 'none'; script-src {scripts};{workers} style-src 'unsafe-inline'; base-uri 'none'; \
+form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{title}</title>
@@ -37,11 +38,15 @@ SCRIPT = re.compile(r'<script type="module">(.*?)</script>', re.DOTALL)
 def page_of(title: str, css: str, body: str) -> str:
     """A page with this title (any text), these styles and this body (HTML).
 
-    A browser runs the scripts of `body` and no other: the page's policy names the hash of each.
+    A browser runs the scripts of `body` and no other: the page's policy names the hash of each. Only where a script
+    makes a worker (`live/engine.js`), the policy allows workers, whose code such a script has to write.
     """
-    hashes = (hashlib.sha256(script.encode()).digest() for script in SCRIPT.findall(body))
+    scripts = SCRIPT.findall(body)
+    hashes = (hashlib.sha256(script.encode()).digest() for script in scripts)
     allowed = dict.fromkeys(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in hashes)
-    return PAGE.format(title=html.escape(title), css=css, body=body, scripts=" ".join(allowed) or "'none'")
+    workers = " worker-src blob:;" if any("new Worker(" in script for script in scripts) else ""
+    names = " ".join(allowed) or "'none'"
+    return PAGE.format(title=html.escape(title), css=css, body=body, scripts=names, workers=workers)
 
 
 def part_of(number: str, state: Data, javascript: str) -> str:
