@@ -170,15 +170,15 @@ def _check(part: object, *classes: type[Part]) -> Part:
     Raises:
         NotStandard: the part has another class, or its call does something else.
     """
-    if type(part) not in classes or not isinstance(part, classes) or _is_touched(part):
+    if type(part) not in classes or not isinstance(part, classes) or part.training or is_touched(part):
         raise NotStandard
     return part
 
 
-def _is_touched(part: nn.Module) -> bool:
-    """Whether a call of the part would do something else than the code of its class in eval mode."""
+def is_touched(part: nn.Module) -> bool:
+    """Whether a call of the part would run other code than that of its class: a function of its own, or a hook."""
     own_functions = any(map(callable, vars(part).values()))  # a method of this one module, or what `compile()` made
-    return part.training or own_functions or any(map(len, _hooks(part)))
+    return own_functions or any(map(len, _hooks(part)))
 
 
 def _nothing(*arguments: object) -> None:

@@ -1,0 +1,146 @@
+"""A translator as data for a page: its sizes, its two languages, and its weights in half precision."""
+
+from __future__ import annotations
+
+import base64
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import torch
+from torch import nn
+
+from ...data.text import Language, Vocab, WordTokenizer
+from ...fast_step import is_touched
+from ...nn.attention import MultiHeadAttention
+from ...nn.contract import EncoderDecoder
+from ...nn.positions import LearnedPositions, PositionalEncoding, sinusoids
+from ...nn.transformer import TransformerDecoder, TransformerDecoderBlock, TransformerEncoder, TransformerEncoderBlock
+from ...translator import Translator
+from ..shared.types import Data
+
+MOST_WEIGHTS = 4_000_000  # 11 MB in a page
+Block = TransformerEncoderBlock | TransformerDecoderBlock
+PARTS = ("text", "nn", "decoding", "translator")
+
+
+@cache
+def live_javascript() -> str:
+    """The JavaScript of the model in the page: it defines `liveModel(data)` (see `engine.js`).
+
+    The first four files are enclosed in one function, whose text a worker gets.
+    """
+    folder = Path(__file__).parent
+    *inner, outer = ((folder / f"{name}.js").read_text("utf-8") for name in (*PARTS, "engine"))
+    return "\n".join(["function liveEngine() {", *inner, "return serve;", "}", outer])
+
+
+def live_model(translator: Translator) -> Data | None:
+    """All that `liveModel` in `engine.js` needs in order to translate as this translator does.
+
+    Returns:
+        `source` and `target`: language and tokens of each side; `sizes`: the arguments of encoder and decoder;
+        `tensors`: name, shape and start of each parameter in `weights`, where a shared parameter stands once;
+        `weights`: all parameters as float16 in base64. Or None, if the page cannot do what the translator does: its
+        model is not exactly the Transformer of this package with words as tokens (a part has another class, other
+        sizes, a hook or a method of its own), has more than 4 million parameters, or has a weight that is too large for
+        half precision.
+    """
+    languages = (translator.source, translator.target)
+    if type(translator) is not Translator or not all(map(_is_of_words, languages)):
+        return None
+    model = translator.model
+    if sum(weight.numel() for weight in model.parameters()) > MOST_WEIGHTS:
+        return None
+    sizes = _sizes(model)
+    if sizes is None or not _is_standard(model, sizes):
+        return None
+    if [sizes[side]["vocab_size"] for side in sizes] != [len(one.vocab) for one in languages]:
+        return None
+    tensors, weights = _packed(model)
+    if not np.isfinite(weights).all():
+        return None
+    source, target = ({"language": one.tokenizer.language, "tokens": one.vocab.tokens} for one in languages)
+    text = base64.b64encode(weights.tobytes()).decode()
+    return {"sizes": sizes, "source": source, "target": target, "tensors": tensors, "weights": text}
+
+
+def _is_of_words(language: Language) -> bool:
+    parts = (language, language.tokenizer, language.vocab)
+    own_functions = any(callable(value) for part in parts for value in vars(part).values())
+    return tuple(map(type, parts)) == (Language, WordTokenizer, Vocab) and not own_functions
+
+
+def _sizes(model: nn.Module) -> dict[str, Data] | None:
+    """The arguments of encoder and decoder, read off their first blocks; None if the model is none of ours."""
+    if type(model) is not EncoderDecoder or type(model.encoder) is not TransformerEncoder:
+        return None
+    if type(model.decoder) is not TransformerDecoder:
+        return None
+    first, other = model.encoder.blks["block0"], model.decoder.blks["block0"]
+    try:
+        return {
+            "encoder": _sizes_of(model.encoder, cast(Block, first), cast(MultiHeadAttention, first.attention)),
+            "decoder": _sizes_of(model.decoder, cast(Block, other), cast(MultiHeadAttention, other.attention1)),
+        }
+    except (AttributeError, KeyError):  # a part was replaced by one that lacks what ours have
+        return None
+
+
+def _sizes_of(side: TransformerEncoder | TransformerDecoder, block: Block, attention: MultiHeadAttention) -> Data:
+    positions = side.pos_encoding
+    unadded = "none" if attention.rotary is None else "rotary"
+    names = {PositionalEncoding: "sinusoidal", LearnedPositions: "learned"}
+    return {
+        "vocab_size": side.embedding.num_embeddings,
+        "num_hiddens": side.embedding.embedding_dim,
+        "ffn_num_hiddens": block.ffn.dense1.out_features,
+        "num_heads": attention.num_heads,
+        "num_layers": len(side.blks),
+        "norm_first": block.addnorm1.norm_first,
+        "positions": names.get(type(positions), unadded),
+        "bias": attention.W_q.bias is not None,
+        "max_steps": positions.P.shape[1] if isinstance(positions, LearnedPositions) else 1,
+    }
+
+
+def _is_standard(model: EncoderDecoder, sizes: dict[str, Data]) -> bool:
+    """Whether the model has the parts, the options and the shapes of one of these sizes, and nothing else."""
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):  # the random numbers of the learner stay as they are
+        built = EncoderDecoder(TransformerEncoder(**sizes["encoder"]), TransformerDecoder(**sizes["decoder"]))
+    if _described(model) != _described(built) or any(map(is_touched, model.modules())):
+        return False
+    tables = [part.P for part in model.modules() if type(part) is PositionalEncoding]
+    return all(torch.equal(table[0].cpu(), sinusoids(*table.shape[1:], dtype=table.dtype)) for table in tables)
+
+
+def _described(model: nn.Module) -> list[object]:
+    """The class and the options of each part, and the shapes of all parameters and buffers but growing tables."""
+    options = [
+        (name, type(part), {} if isinstance(part, nn.Dropout) else _options(part))
+        for name, part in model.named_modules()
+    ]
+    shapes = {name: tuple(weight.shape) for name, weight in model.named_parameters(remove_duplicate=False)}
+    return [options, shapes, [name for name, _ in model.named_buffers()]]
+
+
+def _options(part: nn.Module) -> dict[str, object]:
+    options = {name: value for name, value in vars(part).items() if not name.startswith("_") and name != "training"}
+    kind = type(part)  # an attribute may be back at the value that the class gives it, as after `record_attention`
+    return {
+        name: value for name, value in options.items() if not (hasattr(kind, name) and value is getattr(kind, name))
+    }
+
+
+def _packed(model: nn.Module) -> tuple[list[tuple[str, list[int], int]], np.ndarray]:
+    """Name, shape and start of each parameter, and all parameters one after the other, a shared one once."""
+    starts: dict[int, int] = {}
+    tensors, parts, end = [], [], 0
+    for name, weight in model.named_parameters(remove_duplicate=False):
+        if id(weight) not in starts:
+            starts[id(weight)] = end
+            parts.append(weight.detach().cpu().to(torch.float16).flatten().numpy())
+            end += weight.numel()
+        tensors.append((name, list(weight.shape), starts[id(weight)]))
+    return tensors, np.concatenate(parts).astype("<f2")

@@ -1,0 +1,558 @@
+"""The model in the page, in Chromium, against the package: text, layers, attention, edits, search."""
+
+import base64
+import json
+import math
+import random
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hostile import HOSTILE
+
+from seqlearn.data import builtin
+from seqlearn.data.batches import pad
+from seqlearn.data.text import EOS, Language, Vocab, WordTokenizer, normalize
+from seqlearn.decoding import average, beam_search, gnmt, no_penalty
+from seqlearn.forced_decoding import forced_decoding
+from seqlearn.nn.attention import MultiHeadAttention
+from seqlearn.nn.contract import eval_mode
+from seqlearn.nn.masking import causal_mask
+from seqlearn.nn.recording import attention_layers, edit_attention
+from seqlearn.nn.transformer import AddNorm, PositionWiseFFN, TransformerEncoderBlock
+from seqlearn.translator import Translator
+from seqlearn.views.gallery import SENTENCE
+from seqlearn.views.live import weights
+from seqlearn.views.live.weights import live_javascript, live_model
+from seqlearn.views.shared import page as pages
+from seqlearn.views.shared.arguments import as_text
+from seqlearn.views.shared.attention import map_data
+from seqlearn.views.shared.packing import unpack
+from seqlearn.views.steps.data import steps_data
+from seqlearn.views.translator.data import translated
+
+CLOSE = {"rtol": 1e-4, "atol": 1e-4}
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return builtin().split().test
+
+
+@pytest.fixture(scope="module")
+def pretrained():
+    return Translator.pretrained("transformer", "cpu")
+
+
+@pytest.fixture(scope="module")
+def rounded():
+    """The same with the weights that the page has."""
+    return in_half(Translator.pretrained("transformer", "cpu"))
+
+
+def in_half(translator):
+    translator.model.half().float()
+    return translator
+
+
+@pytest.fixture
+def inside(page, tmp_path):
+    """Opens the files of the model in a page; the function calls one of TESTS."""
+    folder = Path(weights.__file__).parent
+    files = [*(folder / f"{name}.js" for name in weights.PARTS), HERE / "live_model.js"]
+    script = "\n".join(file.read_text("utf-8") for file in files)
+    file = tmp_path / "inside.html"
+    file.write_text(pages.page_of("inside", "", f'<script type="module">{script}</script>'), encoding="utf-8")
+    page.goto(file.as_uri())
+
+    def call(name, given):
+        text = page.evaluate("([name, given]) => answer(name, JSON.parse(given))", [name, json.dumps(given)])
+        return None if text is None else json.loads(text)
+
+    return call
+
+
+# ---- Text ----
+
+PIECES = [
+    "'", "’", "''", "-", "--", "–", " ", "  ", "\xa0", "\u202f", "\u2009", "\t", "\x1c", "\u200b", "\u200d", "\u200c",
+    "\u00ad", "\ufeff", ".", ",", ";", ":", "!", "?", "…", "(", ")", "%", "$", "€", '"', "«", "»", "_", "▁", "1", "3.5",
+    "14:30", "²", "½", "Ⅷ", "٣", "१", "l", "L'", "qu'", "QU’", "d", "s", "jusqu'", "aujourd'hui", "'s", "'ll", "don't",
+    "dogs'", "mange-t-il", "-t-il", "donne-le-moi", "sur-le-champ", "-là", "-le", "le-le-le-le", "a.b.c", "U.S.A.",
+    "e.g.", "12-year", "19th", "mp3", "É", "e\u0301", "œ", "ß", "İ", "Σ", "ΟΔΟΣ", "ΟΔΟΣ.", "ﬁ", "Å", "\u0301",
+    "\u0301\u0323", "ا", "שלום", "नम", "क्\u200dष", "한국", "\u1112\u1161\u11ab", "猫", "🐈", "👩\u200d👩", "🇫🇷",
+    "girl", "the", "pomme", "x" * 9,
+]  # fmt: skip
+
+
+def mixtures(count):
+    draw = random.Random(0)
+    return ["".join(draw.choices([*PIECES, *HOSTILE], k=draw.randint(1, 9))) for _ in range(count)]
+
+
+@pytest.mark.slow
+def test_text_is_read_as_in_python(inside, corpus):
+    texts = [*HOSTILE, *map(as_text, mixtures(3000)), "e" + "\u0301\u0323" * 40]
+    lists = [
+        ("en", [*(pair.source for pair in corpus), *texts]),
+        ("fr", [*(pair.target for pair in corpus), *texts]),
+        ("", texts),
+    ]
+    wrong = []
+    for (language, given), answers in zip(lists, inside("text", lists), strict=True):
+        tokenizer = WordTokenizer(language)
+        for text, answer in zip(given, answers, strict=True):
+            tokens = tokenizer.tokenize(as_text(text))
+            if answer != [normalize(as_text(text), language), tokens, tokenizer.detokenize(tokens)]:
+                wrong.append((language, text, answer, tokens))
+    assert wrong == []
+
+
+# ---- Layers ----
+
+SMALL = {"num_hiddens": 12, "ffn_num_hiddens": 20, "num_heads": 3, "num_layers": 2, "max_steps": 40}
+CONFIGS = {
+    "pre-norm, sinusoids": {},
+    "post-norm, bias, tied": {"norm_first": False, "bias": True, "tie": True, "positions": "learned"},
+    "rotary": {"positions": "rotary", "bias": True, "num_heads": 2, "num_layers": 3},
+    "no positions, one matrix in three places": {"positions": "none", "tie": True, "tie_source": True},
+    "odd sizes": {"num_hiddens": 9, "ffn_num_hiddens": 7, "num_heads": 1, "num_layers": 1},
+}  # fmt: skip
+WORDS = ["the", "cat", "sleeps", "and", "eats", ".", "an", "apple", "red", "it"]
+SOURCE, WRITTEN = [4, 7, 3, 9, 12, 5, 2], [1, 6, 5, 13, 3, 8, 8, 10]
+
+
+def small(**settings):
+    """With random weights, those that start as 0 or 1 too, in half precision."""
+    sides = [Language(WordTokenizer(language), Vocab.of(WORDS)) for language in ("en", "fr")]
+    translator = in_half(Translator.new("transformer", *sides, **(SMALL | settings)))
+    for weight in translator.model.parameters():
+        weight.data.add_(0.3 * torch.randn_like(weight)).copy_(weight.data.half())
+    translator.model.to("cpu").eval()
+    return translator
+
+
+@pytest.fixture(params=list(CONFIGS.values()), ids=list(CONFIGS))
+def translator(request, inside):
+    made = small(**request.param)
+    inside("load", live_model(made))
+    return made
+
+
+def close(found, expected):
+    found = torch.tensor([float(one) for one in found])
+    torch.testing.assert_close(found, expected.detach().flatten(), **CLOSE)
+
+
+def modules(translator):
+    """Each module that the page has: its name and kind, an input, the rows of the input, and PyTorch's answer."""
+    hiddens = translator.model.encoder.embedding.embedding_dim
+    for name, part in translator.model.named_modules():
+        x, kind = torch.randn(1, 6, hiddens), type(part).__name__
+        if isinstance(part, torch.nn.Embedding):
+            yield (name, kind, [3, 1, 12], 3), part(torch.tensor([3, 1, 12])) * hiddens**0.5
+        elif name.endswith("pos_encoding"):
+            x = torch.randn(2, 4, hiddens)
+            yield (name, "positions", x.flatten().tolist(), 8), part(x, 3)
+        elif isinstance(part, torch.nn.Linear | torch.nn.LayerNorm):
+            x = torch.randn(6, part.in_features if isinstance(part, torch.nn.Linear) else hiddens)
+            yield (name, kind, x.flatten().tolist(), 6), part(x)
+        elif isinstance(part, AddNorm):
+            yield (name, kind, x.flatten().tolist(), 6), part(x, lambda y: 2 * y)
+        elif isinstance(part, MultiHeadAttention):
+            yield (name, kind, x.flatten().tolist(), 6), part(x, x, x, causal=part.kind == "causal")
+        elif isinstance(part, PositionWiseFFN | TransformerEncoderBlock):
+            yield (name, kind, x.flatten().tolist(), 6), part(x)
+
+
+def test_each_module_is_that_of_pytorch(translator, inside):
+    calls, expected = zip(*modules(translator), strict=True)
+    assert len(calls) > 20
+    for (name, *_), found, right in zip(calls, inside("modules", calls), expected, strict=True):
+        torch.testing.assert_close(
+            torch.tensor(list(found)), right.detach().flatten(), **CLOSE, msg=lambda m, n=name: f"{n}: {m}"
+        )
+
+
+def forced(translator, tokens=WRITTEN, source=SOURCE):
+    return forced_decoding(
+        translator.model, torch.tensor([source]), torch.tensor([len(source)]), torch.tensor([tokens])
+    )
+
+
+def test_the_decoder_is_that_of_pytorch_with_and_without_its_cache(translator, inside):
+    with eval_mode(translator.model):
+        memory = translator.model.encoder(torch.tensor([SOURCE]), torch.tensor([len(SOURCE)]))
+    close(inside("encode", SOURCE), memory.outputs)
+    right = forced(translator).logits
+    for calls in ([8], [1, 2, 3, 4, 5, 6, 7, 8], [3, 4, 8]):
+        close(inside("logits", {"source": SOURCE, "tokens": WRITTEN, "calls": calls}), right)
+
+
+def test_beams_keep_their_own_past(translator, inside):
+    """Three beams, of which one is dropped and two are children of one."""
+    steps = [([0], [1]), ([0, 0, 0], [5, 6, 7]), ([2, 0, 2, 1], [8, 9, 10, 11]), ([3, 1, 1], [12, 4, 5])]
+    histories = [[[1]]]
+    for rows, tokens in steps[1:]:
+        histories.append([[*histories[-1][row], token] for row, token in zip(rows, tokens, strict=True)])
+    answers = inside("beams", {"source": SOURCE, "steps": steps})
+    for answer, rows in zip(answers, histories, strict=True):
+        close(answer, torch.stack([forced(translator, row).logits[0, -1] for row in rows]))
+
+
+# ---- Attention ----
+
+TEXT, TARGET = "the cat sleeps, and it eats an apple .", ["the", "apple", "unheard-of", "sleeps", "."]
+
+
+def tensor(packed):
+    """What the page packed."""
+    assert math.prod(packed["shape"]) == len(packed["data"])
+    return torch.tensor([float(one) for one in packed["data"]]).view(packed["shape"])
+
+
+def same_data(found, expected, tolerance=1e-4, path="answer"):
+    """Equal texts and shapes, numbers that differ by little; a thumb may be rounded to the next whole number."""
+    if isinstance(expected, dict) and "dtype" in expected:
+        assert (found["dtype"], found["shape"]) == (expected["dtype"], expected["shape"]), path
+        atol = tolerance if expected["dtype"] == "float32" else 1
+        torch.testing.assert_close(
+            tensor(found), unpack(expected).float(), rtol=tolerance, atol=atol, msg=lambda m: f"{path}: {m}"
+        )
+    elif isinstance(expected, dict):
+        assert found.keys() == expected.keys(), path
+        for name, part in expected.items():
+            same_data(found[name], part, tolerance, f"{path}.{name}")
+    elif isinstance(expected, list | tuple):
+        assert len(found) == len(expected), path
+        for index, parts in enumerate(zip(found, expected, strict=True)):
+            same_data(*parts, tolerance, f"{path}[{index}]")
+    elif isinstance(expected, float):
+        assert found == pytest.approx(expected, rel=10 * tolerance, abs=tolerance), path
+    else:
+        assert (found, type(found)) == (expected, type(expected)), path
+
+
+def right_maps(translator, text=TEXT, target=TARGET):
+    return {kind: map_data(translator.attend(text, " ".join(target), kind)) for kind in ("cross", "encoder", "causal")}
+
+
+def test_maps_are_those_of_python(translator, inside):
+    asked = {"source": TEXT, "target": [*TARGET, EOS], "edits": []}
+    found = inside("ask", ["maps", asked])
+    assert found.pop("asked") == list(asked.values()) and found.pop("problem") == ""
+    same_data(found, right_maps(translator))
+
+
+def test_a_long_sentence_is_packed_like_a_short_one(inside):
+    """More than 2^18 weights, and more than 32 tokens in a small map."""
+    translator = small(num_layers=9, num_heads=4)
+    inside("load", live_model(translator))
+    text, target = " ".join(["the cat"] * 44), ["apple", "red", "it"] * 30
+    found = inside("ask", ["maps", {"source": text, "target": target}])
+    assert found["causal"]["weights"]["dtype"] == "uint16" and found["causal"]["thumbs"]["shape"][2:] == [32, 32]
+    same_data({kind: found[kind] for kind in ("cross", "encoder", "causal")}, right_maps(translator, text, target))
+
+
+@pytest.mark.parametrize(("kind", "layer", "head"), [("cross", 0, 1), ("encoder", 1, 0), ("causal", 1, 2)])
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+def test_the_steps_of_a_head_are_those_of_python(inside, kind, layer, head, positions):
+    translator = small(positions=positions)
+    inside("load", live_model(translator))
+    if positions == "rotary":
+        translator = small(positions=positions, num_hiddens=24)
+        inside("load", live_model(translator))
+    names = [*attention_layers(translator.model, kind).items()]
+    part = names[layer][1]
+    given = []
+    hook = part.W_q.register_forward_hook(lambda module, inputs, output: given.append(output))
+    others = []
+    close_hook = part.W_k.register_forward_hook(
+        lambda module, inputs, output: others.append((output, part.W_v(inputs[0])))
+    )
+    attention = translator.attend(TEXT, " ".join(TARGET), kind)
+    hook.remove(), close_hook.remove()
+    queries, (keys, values) = (part._split(given[0]), [part._split(one) for one in others[0]])
+    if part.rotary is not None:
+        queries, keys = part.rotary(queries), part.rotary(keys)
+    mask = causal_mask(queries.shape[2]) if kind == "causal" else None
+    expected = steps_data(
+        *(one[0, head] for one in (queries, keys, values)), mask, attention.query_tokens, attention.key_tokens
+    )
+    asked = {"source": TEXT, "target": TARGET, "edits": [], "kind": kind, "layer": layer, "head": head}
+    found = inside("ask", ["steps", asked])
+    assert found.pop("asked") == list(asked.values()) and found.pop("problem") == ""
+    same_data(found, expected, 2e-4)
+    torch.testing.assert_close(tensor(found["matrices"]["weights"]["numbers"]), attention.weights[layer, head], **CLOSE)
+
+
+def test_a_head_that_is_not_there(inside):
+    inside("load", live_model(small()))
+    for kind, layer, head in [("cross", 2, 0), ("cross", 0, 3), ("kernel", 0, 0), ("cross", -1, 0)]:
+        found = inside("ask", ["steps", {"source": TEXT, "target": TARGET, "kind": kind, "layer": layer, "head": head}])
+        assert found["problem"] == f"there is no {kind} attention in layer {layer}, head {head}"
+
+
+# ---- Edits ----
+
+EDITS = [
+    [["silence", "cross", 0, 1]],
+    [["silence", "encoder", None, 0], ["silence", "causal", 1, None]],
+    [["weight", "cross", 1, 2, 3, 0, 0.9]],
+    [["weight", "causal", None, None, 2, 1, 0.25]],
+    [["weight", "encoder", 0, 0, 5, 5, 1.0], ["weight", "encoder", 0, 0, 5, 2, 0.5]],
+    [["silence", "cross", None, None], ["weight", "cross", 0, 0, 1, 1, 0.5]],
+    [["weight", "causal", 0, 0, 1, 4, 0.7], ["weight", "causal", 0, 0, 0, 0, 0.4]],  # a masked column; the only column
+    [["silence", "cross", 7, 0], ["silence", "cross", 0, 9]],
+    [["weight", "cross", 0, 0, 99, 0, 1.0], ["weight", "cross", 0, 0, 0, 99, 1.0]],
+]  # fmt: skip
+
+
+def slow_edit(edits):
+    """The rule, cell by cell."""
+
+    def edit(weights, may):
+        weights = weights.clone()
+        for what, _, _, head, *rest in edits:
+            for h in range(weights.shape[1]) if head is None else [head]:
+                if h >= weights.shape[1]:
+                    continue
+                if what == "silence":
+                    weights[0, h] = 0
+                    continue
+                row, column, weight = rest
+                if row >= weights.shape[2] or column >= weights.shape[3] or not may[0, h, row, column]:
+                    continue
+                old = weights[0, h, row].tolist()
+                others = [j for j in range(len(old)) if j != column and may[0, h, row, j]]
+                for j in others:
+                    empty = all(old[k] == 0 for k in others)
+                    share = (1 - weight) / len(others) if empty else old[j] * (1 - weight) / (1 - old[column])
+                    weights[0, h, row, j] = share
+                weights[0, h, row, column] = weight
+        return weights
+
+    return edit
+
+
+def edited_forced(translator, edits):
+    wanted = {}
+    for kind in ("cross", "encoder", "causal"):
+        for layer, name in enumerate(attention_layers(translator.model, kind)):
+            own = [edit for edit in edits if edit[1] == kind and edit[2] in (None, layer)]
+            wanted[name] = slow_edit(own)
+    ids = [translator.source.encode(TEXT), [1, *translator.target.vocab.encode(TARGET)]]
+    with edit_attention(translator.model, wanted):
+        return forced(translator, ids[1], ids[0])
+
+
+@pytest.mark.parametrize("edits", EDITS)
+def test_edits_are_those_of_pytorch(inside, edits):
+    translator = small()
+    inside("load", live_model(translator))
+    right = edited_forced(translator, edits)
+    found = inside("ask", ["maps", {"source": TEXT, "target": TARGET, "edits": edits}])
+    for kind in ("cross", "encoder", "causal"):
+        torch.testing.assert_close(tensor(found[kind]["weights"]), right.attention(kind)[0], **CLOSE)
+    question = {"sentence": TEXT, "beam": 1, "prefix": [*TARGET, EOS], "edits": edits}
+    best = inside("ask", ["translated", question])["best"][0]
+    probs = right.logits[0].softmax(-1)
+    for step, row in enumerate(best["next"]):
+        ids = translator.target.vocab.encode(row["tokens"])
+        assert row["probs"] == pytest.approx(probs[step][ids].tolist(), rel=1e-3, abs=1e-5)
+    log_probs = probs.log()[range(6), [*translator.target.vocab.encode(TARGET), 2]]
+    assert best["score"] == pytest.approx(float(log_probs.sum()), abs=1e-3)
+    # The edits of a question hold for this question alone.
+    same_data(inside("ask", ["maps", {"source": TEXT, "target": TARGET}])["cross"], right_maps(translator)["cross"])
+
+
+# ---- Search and whole translations ----
+
+PENALTIES = {"none": no_penalty, "average": average, "gnmt": gnmt(1.5)}
+
+
+def read(translator, text):
+    return translator.source.tokenizer.tokenize(text)
+
+
+def gap(translator, text, found, right):
+    """By how much the model prefers one token or the other where two hypotheses differ for the first time, in nats."""
+    eos = translator.target.vocab.eos
+    found, right = [*found, eos], [*right, eos]
+    step = next(i for i, (one, other) in enumerate(zip(found, right, strict=False)) if one != other)
+    logits = forced(translator, [1, *right[:step]], translator.source.encode(text)).logits[0, -1]
+    return abs(float(logits[found[step]] - logits[right[step]]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beam", [1, 4])
+def test_every_translation_of_the_test_part(inside, corpus, pretrained, rounded, beam):
+    """Against Python with the page's weights, and with its own: two in a thousand may differ, each by a near tie."""
+    sentences = [pair.source for pair in corpus]
+    inside("load", live_model(pretrained))
+    found = inside("searches", {"sentences": sentences, "beam": beam})
+    for translator, most, tie in [(rounded, 0, 0.0), (pretrained, 2 * len(sentences) / 1000, 0.05)]:
+        best = translator.search(sentences, beam=beam, n_best=None if beam == 1 else beam)
+        differ = []
+        for text, ours, right in zip(sentences, found, best, strict=True):
+            right = [right] if beam == 1 else right
+            if ours[0]["tokens"] != right[0].tokens:
+                differ.append((gap(translator, text, ours[0]["tokens"], right[0].tokens), text))
+            elif translator is rounded:
+                assert ours[0]["logProbs"] == pytest.approx(right[0].log_probs, abs=1e-3)
+                assert [one["tokens"] for one in ours[1:]] == [one.tokens for one in right[1:]]
+        print(f"beam {beam}: {len(differ)} of {len(sentences)} differ, by nats and sentence: {differ}")
+        assert len(differ) <= most and all(size <= tie for size, _ in differ)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("settings", [{}, {"norm_first": False, "positions": "learned", "max_steps": 60}])
+def test_beam_search_with_other_penalties(inside, penalty, settings):
+    """An untrained model: its hypotheses are close to each other, and end late."""
+    translator = small(**settings)
+    translator.model.decoder.dense.bias.data[2] += 1.5
+    inside("load", live_model(in_half(translator)))
+    sentences = ["the cat", "red apple it eats .", "it", "an apple and the cat sleeps and eats"]
+    source, lens = pad([translator.source.encode(text) for text in sentences], 0)
+    for options in [{"width": 3, "nBest": 3}, {"width": 5, "nBest": 2, "minLength": 4}, {"width": 2, "maxLength": 3}]:
+        options |= {"bos": 1, "eos": 2, "forbidden": [0, 1]}
+        asked = {"sentences": sentences, "penalty": penalty, "options": options}
+        found = inside("penalised", asked)
+        renamed = {re.sub(r"[A-Z]", lambda m: "_" + m[0].lower(), name): value for name, value in options.items()}
+        right = beam_search(translator.model, source, lens, **renamed, length_penalty=PENALTIES[penalty])
+        for ours, theirs in zip(found, right, strict=True):
+            assert [one["tokens"] for one in ours] == [one.tokens for one in theirs]
+            assert [one["finished"] for one in ours] == [one.finished for one in theirs]
+            for one, other in zip(ours, theirs, strict=True):
+                assert one["logProbs"] == pytest.approx(other.log_probs, abs=1e-4)
+                assert one["penalty"] == pytest.approx(other.penalty)
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_translation_is_that_of_python(inside, rounded, beam):
+    """With everything that the view draws, hostile sentences included."""
+    inside("load", live_model(rounded))
+    texts = [SENTENCE, "The girl", "where’s the cat ?", *HOSTILE, "the girl " * 51, "a " * 1234]
+    answers = inside("asks", [["translated", {"sentence": text, "beam": beam}] for text in texts])
+    for text, found in zip(texts, answers, strict=True):
+        assert found.pop("asked") == [as_text(text), beam, [], []]
+        try:
+            right = {name: value for name, value in translated(rounded, text, beam).items() if name != "asked"}
+        except ValueError as error:
+            assert found == {"problem": str(error)}
+        else:
+            same_data(found, right)
+
+
+def test_a_prefix_is_kept_and_the_rest_is_searched(inside, rounded):
+    inside("load", live_model(rounded))
+    vocab, source = rounded.target.vocab, rounded.source.encode(SENTENCE)
+    for prefix in (["une"], ["la", "fille", "mange", "et"], ["le", "unheard-of"], ["la", EOS], ["<eos>"], ["la"] * 50):
+        asked = [["translated", {"sentence": SENTENCE, "beam": beam, "prefix": prefix}] for beam in (1, 4)]
+        greedy, beams = inside("asks", asked)
+        assert greedy["asked"] == [SENTENCE, 1, prefix, []]
+        ids = vocab.encode(prefix)
+        while ids[-1] != vocab.eos and len(ids) < max(len(prefix), 2 * len(source) + 10):
+            logits = forced(rounded, [vocab.bos, *ids], source).logits[0, -1].clone()
+            logits[[vocab.pad, vocab.bos]] = -math.inf
+            ids.append(int(logits.argmax()))
+        (best,) = greedy["best"]
+        assert best["tokens"] == vocab.decode(ids)
+        log_probs = forced(rounded, [vocab.bos, *ids][: len(ids)], source).logits[0].log_softmax(-1)
+        assert best["score"] == pytest.approx(float(log_probs[range(len(ids)), ids].sum()), abs=1e-3)
+        assert all(one["tokens"][: len(prefix)] == vocab.decode(vocab.encode(prefix)) for one in beams["best"])
+        assert len(beams["best"]) == (1 if ids[len(prefix) - 1 : len(prefix)] == [vocab.eos] or len(prefix) > 40 else 4)
+
+
+def test_learned_positions_end(inside):
+    translator = small(positions="learned", max_steps=6)
+    translator.model.decoder.dense.bias.data[2] -= 50  # <eos> never comes
+    inside("load", live_model(translator))
+    asked = {"sentence": "the cat", "beam": 1}
+    with pytest.raises(ValueError, match="there is no position 6") as error:
+        translated(translator, **asked)
+    assert inside("ask", ["translated", asked]) == {"asked": ["the cat", 1, [], []], "problem": str(error.value)}
+
+
+# ---- The engine ----
+
+TALK = """() => {
+    const data = JSON.parse(document.getElementById("model").textContent);
+    window.start = (worker) => (window.live = liveModel(data, { worker })).ready;
+    const listed = (name, part) => ArrayBuffer.isView(part) ? Array.from(part, String) : part;
+    window.ask = async ([kind, question]) => JSON.stringify(await live.ask(kind, question), listed);
+}"""
+
+
+@pytest.fixture
+def engine(page, tmp_path, pretrained):
+    """A page with the packed model, under the policy of all pages; returns the page."""
+
+    def open_page(change=lambda text: text):
+        state = f'<script type="application/json" id="model">{pages.safe_json(live_model(pretrained))}</script>'
+        script = f'<script type="module">{live_javascript()}\nObject.assign(window, {{ liveModel }});</script>'
+        file = tmp_path / "live.html"
+        file.write_text(change(pages.page_of("live", "", state + script)), encoding="utf-8")
+        page.goto(file.as_uri())
+        page.evaluate(TALK)
+        return page
+
+    return open_page
+
+
+def test_a_worker_and_the_page_give_the_same(engine):
+    page, answers = engine(), []
+    target = ["la", "fille", EOS]
+    for worker in (True, False):
+        page.evaluate("(worker) => start(worker)", worker)
+        assert page.evaluate("live.inWorker()") == worker
+        questions = [
+            ["translated", {"sentence": SENTENCE, "beam": 4, "prefix": ["une"], "edits": [["silence", "cross", 0, 1]]}],
+            ["translated", {"sentence": "</script>\ud83d", "beam": 1}],
+            ["maps", {"source": SENTENCE, "target": target}],
+            ["steps", {"source": SENTENCE, "target": target, "kind": "causal", "layer": 1, "head": 3}],
+        ]
+        answers.append([page.evaluate("(text) => ask(JSON.parse(text))", json.dumps(one)) for one in questions])
+        with pytest.raises(Exception, match="translator\\[kind\\] is not a function"):
+            page.evaluate("() => live.ask('unknown', {})")
+        assert page.evaluate("async () => (await live.ask('translated', { sentence: 'the cat' })).best.length") == 1
+    assert answers[0] == answers[1] and len(answers[0][0]) > 1000
+
+
+def test_a_newer_question_replaces_one_that_waits(engine):
+    page = engine()
+    for worker in (True, False):
+        told = page.evaluate(
+            """async (worker) => { start(worker);
+            const ask = (sentence, kind = "translated") => live.ask(kind, { sentence, source: sentence, target: [] });
+            const all = [ask("the cat"), ask("the girl"), ask("it", "maps"), ask("the dog"), ask("she", "maps")];
+            return (await Promise.all(all)).map((one) => one && (one.sentence ?? one.asked[0])); }""",
+            worker,
+        )
+        assert told == ["the cat", None, None, "the dog", "she"]
+
+
+def test_without_a_worker_the_page_itself_answers(engine, page):
+    """Where a policy or a browser forbids workers."""
+    forbidden = engine(lambda text: text.replace("worker-src blob:", "worker-src 'none'"))
+    forbidden.evaluate("() => start(true)")
+    assert "la pomme" in forbidden.evaluate("() => ask(['translated', { sentence: 'the apple' }])")
+    assert not forbidden.evaluate("live.inWorker()")
+    assert len(page.wrong) == 1 and "worker-src 'none'" in page.wrong.pop()  # the browser says so in its console
+
+
+def test_the_weights_are_those_of_half_precision(inside):
+    bits = np.setdiff1d(np.arange(2**16), [*range(0x7C00, 0x8000), *range(0xFC00, 0x10000)])  # all finite ones
+    numbers = bits.astype("<u2").view("<f2")
+    found = inside("halves", base64.b64encode(numbers.tobytes()).decode())
+    assert found == numbers.astype(float).tolist()
+
+
+def test_damaged_data_is_an_error(engine):
+    page = engine(lambda text: text.replace('"decoder.dense.weight"', '"decoder.dense.other"'))
+    for worker in (True, False):
+        with pytest.raises(Exception, match="undefined"):
+            page.evaluate("(worker) => start(worker)", worker)

@@ -1,0 +1,238 @@
+"""The packed model of a page: which translators have one, what is in it, and what the page is allowed to run."""
+
+import base64
+import copy
+import re
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from seqlearn.data.text import Language, Vocab, WordTokenizer
+from seqlearn.nn.recording import record_attention
+from seqlearn.nn.transformer import TransformerDecoder, transformer
+from seqlearn.translator import Translator
+from seqlearn.views.live import weights
+from seqlearn.views.live.weights import live_javascript, live_model
+from seqlearn.views.shared.page import page_of, part_of, safe_json
+
+LINES = ["the cat sleeps.", "l'homme mange-t-il une pomme ?"]
+SIZES = {"num_hiddens": 8, "ffn_num_hiddens": 12, "num_heads": 2, "num_layers": 2}
+
+
+def small(name="transformer", tokens="word", **settings):
+    sides = [Language.learn(language, LINES, tokens=tokens, size=60) for language in ("en", "fr")]
+    return Translator.new(name, *sides, **(SIZES | settings if name == "transformer" else settings))
+
+
+def unpacked(data):
+    numbers = np.frombuffer(base64.b64decode(data["weights"]), "<f2")
+    return {
+        name: torch.from_numpy(numbers[start : start + np.prod(shape, dtype=int)].astype(np.float32)).view(shape)
+        for name, shape, start in data["tensors"]
+    }
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"norm_first": False, "bias": True, "positions": "learned"}, {"positions": "rotary"}, {"positions": "none"}],
+)
+def test_every_weight_is_there_in_half_precision(settings):
+    translator = small(**settings)
+    data, state = live_model(translator), translator.model.state_dict()
+    stored = unpacked(data)
+    assert stored.keys() == state.keys()
+    assert all(torch.equal(stored[name], weight.half().float()) for name, weight in state.items())
+    assert data["source"] == {"language": "en", "tokens": translator.source.vocab.tokens}
+    assert data["target"] == {"language": "fr", "tokens": translator.target.vocab.tokens}
+    for side in ("encoder", "decoder"):
+        assert data["sizes"][side].items() >= (SIZES | settings).items()
+    assert safe_json(data)
+
+
+def test_a_shared_matrix_is_stored_once():
+    sides = [Language(WordTokenizer(language), Vocab.of("abcdef")) for language in ("en", "fr")]
+    apart, tied = (Translator.new("transformer", *sides, **SIZES, tie=on, tie_source=on) for on in (False, True))
+    sizes = [len(base64.b64decode(live_model(one)["weights"])) for one in (apart, tied)]
+    assert sizes[0] - sizes[1] == 2 * 2 * 10 * 8
+    starts = {name: start for name, _, start in live_model(tied)["tensors"]}
+    assert starts["encoder.embedding.weight"] == starts["decoder.embedding.weight"] == starts["decoder.dense.weight"]
+
+
+def test_sides_may_differ_in_size():
+    translator = small()
+    vocab = len(translator.target.vocab)
+    translator.model.decoder = TransformerDecoder(vocab, 8, 20, 4, 1, norm_first=False, positions="rotary")
+    sizes = live_model(translator)["sizes"]
+    assert sizes["decoder"]["num_layers"] == 1 and sizes["decoder"]["positions"] == "rotary"
+    assert sizes["encoder"]["num_layers"] == 2 and sizes["encoder"]["positions"] == "sinusoidal"
+
+
+class MyTranslator(Translator):
+    pass
+
+
+class MyTokenizer(WordTokenizer):
+    pass
+
+
+class MyDecoder(TransformerDecoder):
+    pass
+
+
+class MyLinear(nn.Linear):
+    pass
+
+
+def with_part(change):
+    translator = small()
+    change(translator)
+    return translator
+
+
+def my_decoder(translator):
+    translator.model.decoder.__class__ = MyDecoder
+
+
+def my_tokenizer(translator):
+    translator.source.tokenizer = MyTokenizer("en")
+
+
+def my_linear(translator):
+    translator.model.decoder.blks["block1"].ffn.dense1.__class__ = MyLinear
+
+
+def a_part_of_another_kind(translator):
+    translator.model.encoder.blks["block0"] = nn.Identity()
+
+
+def a_hook(translator):
+    translator.model.encoder.blks["block1"].attention.W_k.register_forward_hook(lambda *arguments: None)
+
+
+def a_method_of_its_own(translator):
+    translator.model.decoder.blks["block0"].addnorm2.forward = lambda x, sublayer: x
+
+
+def a_search_of_its_own(translator):
+    translator.target.decode = lambda ids: "?"
+
+
+def another_norm(translator):
+    translator.model.encoder.blks["block1"].addnorm2.norm_first = False
+
+
+def another_number_of_heads(translator):
+    translator.model.decoder.blks["block1"].attention2.num_heads = 4
+
+
+def another_kind(translator):
+    translator.model.decoder.blks["block0"].attention1.kind = "cross"
+
+
+def another_epsilon(translator):
+    translator.model.decoder.ln.eps = 1e-3
+
+
+def other_positions(translator):
+    translator.model.encoder.pos_encoding.P.mul_(2)
+
+
+def one_layer_wider(translator):
+    translator.model.decoder.blks["block1"].ffn = small(ffn_num_hiddens=16).model.decoder.blks["block1"].ffn
+
+
+def one_more_part(translator):
+    translator.model.extra = nn.Linear(2, 2)
+
+
+def vectors_that_are_rescaled(translator):
+    translator.model.encoder.embedding.max_norm = 1.0
+
+
+def another_vocabulary(translator):
+    translator.source.vocab = Vocab.of(["a"])
+
+
+def a_weight_beyond_half_precision(translator):
+    translator.model.decoder.dense.weight.data[3, 3] = 70_000
+
+
+def a_weight_that_is_no_number(translator):
+    translator.model.decoder.dense.weight.data[3, 3] = torch.nan
+
+
+CHANGES = [
+    my_decoder, my_tokenizer, my_linear, a_part_of_another_kind, a_hook, a_method_of_its_own, a_search_of_its_own,
+    another_norm, another_number_of_heads, another_kind, another_epsilon, other_positions, one_layer_wider,
+    one_more_part, vectors_that_are_rescaled, another_vocabulary, a_weight_beyond_half_precision,
+    a_weight_that_is_no_number,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_a_translator_that_a_page_cannot_imitate_has_no_packed_model(change):
+    assert live_model(small()) is not None
+    assert live_model(with_part(change)) is None
+
+
+def test_other_models_have_no_packed_model(monkeypatch):
+    assert live_model(small("bahdanau", embed_size=4, num_hiddens=4)) is None
+    assert live_model(small("seq2seq", embed_size=4, num_hiddens=4)) is None
+    assert live_model(small(tokens="bpe")) is None
+    ours = small()
+    assert live_model(MyTranslator(ours.model, ours.source, ours.target)) is None
+    count = sum(weight.numel() for weight in ours.model.parameters())
+    monkeypatch.setattr(weights, "MOST_WEIGHTS", count)
+    assert live_model(ours) is not None
+    monkeypatch.setattr(weights, "MOST_WEIGHTS", count - 1)
+    assert live_model(ours) is None
+
+
+def test_what_does_not_matter_does_not_matter():
+    """A mode, dropout, a finished recording, a model that was copied, trained or made by hand."""
+    translator = small()
+    first = live_model(translator)
+    translator.model.train()
+    translator.model.encoder.pos_encoding.dropout.p = 0.5
+    translator.model.encoder.pos_encoding(torch.zeros(1, 300, 8))  # its table grows
+    with record_attention(translator.model):
+        pass
+    assert live_model(translator) == first
+    model = copy.deepcopy(translator.model).double()
+    assert live_model(Translator(model, translator.source, translator.target)) == first
+    vocabs = len(translator.source.vocab), len(translator.target.vocab)
+    assert live_model(Translator(transformer(*vocabs, **SIZES), translator.source, translator.target))
+
+
+def test_the_learners_random_numbers_stay():
+    translator = small()
+    before = torch.get_rng_state()
+    live_model(translator)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_the_pretrained_model_is_small():
+    assert len(safe_json(live_model(Translator.pretrained("transformer", "cpu")))) < 2.4e6
+    assert len(live_javascript()) < 70_000
+
+
+def test_only_a_page_with_a_model_may_make_a_worker():
+    def policy(script):
+        page = page_of("title", "", part_of("", {}, script))
+        return re.search(r'Content-Security-Policy"\s+content="(.*?)"', page, re.DOTALL)[1]
+
+    assert "worker-src blob:;" in policy(live_javascript())
+    assert "worker-src" not in policy("draw();")
+    for script in (live_javascript(), "draw();"):
+        rules = [rule.split() for rule in policy(script).split(";")]
+        assert ["default-src", "'none'"] in rules and ["form-action", "'none'"] in rules
+        assert len([part for rule in rules for part in rule if part.startswith("'sha256-")]) == 1
+        assert "unsafe-eval" not in policy(script) and "'unsafe-inline'" not in policy(script).split("style-src")[0]
+
+
+def test_the_script_asks_for_nothing():
+    """No address, no import, no code from text, no storage."""
+    text = re.sub(r"//.*|/\*.*?\*/", "", live_javascript(), flags=re.DOTALL)
+    assert re.findall(r"https?:|\bimport\b|\beval\b|new Function|fetch|XMLHttp|localStorage|innerHTML", text) == []
