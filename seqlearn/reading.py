@@ -45,7 +45,7 @@ def rollout(attention: AttentionMap) -> AttentionMap:
     queries, keys = attention.weights.shape[2:]
     if queries != keys:
         raise ValueError(f"rollout needs the same tokens as rows and columns; these are {queries} and {keys}")
-    mixed = attention.weights.double().mean(1)  # layers, tokens, tokens
+    mixed = mean_of_heads(attention.weights.double())  # layers, tokens, tokens
     identity = torch.eye(mixed.shape[-1], dtype=torch.float64)
     mixed = (mixed + identity) / (mixed + identity).sum(-1, keepdim=True)
     total = identity

@@ -37,6 +37,8 @@ class Translator {
     return orProblem(asked, () => {
       const read = this.source.tokenizer.tokenize(sentence);
       check(read);
+      const stranger = prefix.find((token) => !this.target.vocab.ids.has(token) || token === PAD || token === BOS);
+      if (stranger !== undefined) throw new Problem(`a translation cannot contain the token ${JSON.stringify(stranger)}: the model never writes it`);
       this.edit(edits);
       const start = this.start(read);
       const best = this.search(start, read.length + 1, beam, this.target.vocab.encode(prefix));
@@ -45,6 +47,8 @@ class Translator {
         problem: "",
         sentence,
         beam,
+        prefix,
+        edits,
         languages: [this.source, this.target].map(({ tokenizer }) => tokenizer.language),
         source: read.map(asText),
         unknown: read.map((token) => !this.source.vocab.ids.has(token)),
@@ -246,13 +250,15 @@ function mapData(kind, queryTokens, keyTokens, layers) {
   };
 }
 
-/** The mean of each group of `count` maps. */
+/** The mean of each group of `count` maps; heads that were silenced, all of whose weights are 0, are left out. */
 function meansOf(weights, count, area) {
+  const speaks = Array.from({ length: weights.length / area }, (_, head) => weights.subarray(head * area, (head + 1) * area).some((weight) => weight > 0));
+  const speaking = Array.from({ length: speaks.length / count }, (_, group) => speaks.slice(group * count, (group + 1) * count).filter(Boolean).length);
   return Float32Array.from({ length: weights.length / count }, (_, at) => {
     const start = Math.floor(at / area) * count * area + (at % area);
     let sum = 0;
     for (let i = 0; i < count; i++) sum += weights[start + i * area];
-    return sum / count;
+    return sum / Math.max(speaking[Math.floor(at / area)], 1);
   });
 }
 

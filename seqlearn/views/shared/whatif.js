@@ -115,7 +115,7 @@ function headSwitches(layers, choose) {
         switches.set(key, button);
         return button;
       });
-      const whole = make("button", { type: "button", class: "layer", "aria-label": `silence ${kind} layer ${layer}`, onclick: () => flip(keys) }, `${kind} ${layer}`);
+      const whole = make("button", { type: "button", class: "layer", "aria-label": `${kind} ${layer}: silence the layer`, onclick: () => flip(keys) }, `${kind} ${layer}`);
       group.append(make("div", { class: "switches", role: "group", "aria-label": `heads of ${kind} layer ${layer}` }, whole, ...heads));
     });
   }
@@ -133,7 +133,7 @@ function headSwitches(layers, choose) {
         const [kind, layer, head] = key.split(" ");
         const off = silent.has(key);
         button.setAttribute("aria-pressed", off);
-        button.setAttribute("aria-label", `${kind} layer ${layer}, head ${head}: ${off ? "silent" : "not silent"}`);
+        button.setAttribute("aria-label", `${head}, head of ${kind} layer ${layer}: ${off ? "silent" : "not silent"}`);
         button.title = `${kind}, layer ${layer}, head ${head}`;
       }
     },

@@ -49,8 +49,8 @@ def translated(
         All that the view draws. `asked` repeats the question. `best` is a list with a dictionary for each translation:
         its `text`; its `tokens` (the last one is <eos>, unless the search stopped before); the `pieces` of the text,
         one for each token; `score` and `probability` of the whole translation; `next` (see `next_tokens`), one for each
-        step; and `attention` (see `map_data`), None for a model without attention. `longest` is the number of tokens of
-        the longest source in training, None if nobody knows. `gold`, if asked for, is the answer of `gold_of`.
+        step; and `attention` (see `map_data`), None for a model without attention. `gold`, if asked for, is what
+        `gold_of` returned.
 
     Raises:
         TypeError: `translator` is no `Translator`.
@@ -83,7 +83,6 @@ def translated(
         "unknown": [token not in translator.source.vocab for token in source],
         "known": len(translator.source.vocab) - len(SPECIALS),
         "words": len(translator.target.vocab),
-        "longest": translator.config.get("longest"),
         **({"gold": gold_of(translator, sentence)} if links else {}),
         "best": [_translation(translator.target, source, *one) for one in forced],
     }
@@ -105,9 +104,9 @@ def about(translator: Translator) -> Data:
     """What a view has to know of the translator itself, whatever the sentence.
 
     Returns:
-        `live`, that questions are answered; `layers`, the name and the number of heads of each attention
-        layer, by kind; `vocab`, the words
-        that the model knows; `examples`, sentences to begin with; and `links`, whether there are true links to show.
+        `live`, that questions are answered; `layers`, the name and the number of heads of each attention layer, by
+        kind; `vocab`, the words that the model knows; `examples`, sentences to begin with; `longest`, the number of
+        tokens of the longest source in training, None if nobody knows; and `links`, whether true links can be shown.
     """
     if not isinstance(translator, Translator):
         raise TypeError(f"TranslatorView shows a Translator, not a {type(translator).__name__}")
@@ -120,6 +119,7 @@ def about(translator: Translator) -> Data:
         },
         "vocab": list(map(as_text, translator.source.vocab.tokens[len(SPECIALS) :][:MOST_WORDS])),
         "examples": list(EXAMPLES) if grammar and translator.source.tokenizer.language == "en" else [],
+        "longest": translator.config.get("longest"),
         "links": grammar,
     }
 

@@ -8,7 +8,7 @@ const MUCH_LONGER = 1.5; // times the longest sentence in training
 const searchName = (beam) => (beam === 1 ? "greedy" : `beam ${beam}`);
 const fresh = () => `translator-${Math.random().toString(36).slice(2)}-`; // for ids
 
-function build(model, root, { beams, live, layers, vocab, examples, links }) {
+function build(model, root, { beams, live, layers, vocab, examples, longest, links }) {
   let [shown, hovered, heads] = [null, null, ["all", 0, 0]]; // shown: what was drawn last, and from what
   const best = () => shown.result.best[shown.chosen];
   const last = () => best().tokens.length - 1;
@@ -74,7 +74,7 @@ function build(model, root, { beams, live, layers, vocab, examples, links }) {
   const code = make("pre", { tabindex: 0, "aria-label": "the same in Python" });
   const python = make("details", { class: "python" }, make("summary", {}, "in Python"), code);
   const trueLinks = make("input", { type: "checkbox", onchange: () => change(model, { links: trueLinks.checked }) });
-  const gold = links ? make("label", { class: "control" }, trueLinks, "true links") : null;
+  const gold = links && live ? make("label", { class: "control" }, trueLinks, "true links") : null;
   const done = make("span", { class: "faint" });
   const bar = make("div", { class: "controls whatif", role: "group", "aria-label": "what if?" }, make("strong", {}, "What if?"), undo, reset, gold, done, python);
 
@@ -108,14 +108,15 @@ function build(model, root, { beams, live, layers, vocab, examples, links }) {
     shown.line.mark(step, stays, target?.[0] === "key" ? lookers(target[1]) : []);
     shown.chips.mark(target && target[0] !== "query" ? target.at(-1) : null);
     const table = candidates(best(), step, shown.result.words, live ? (text) => force(step, text) : null);
-    const at = [...shown.candidates.querySelectorAll("button")].indexOf(root.getRootNode().activeElement);
+    const at = shown.focused ?? placeOf(root.getRootNode().activeElement, shown.candidates);
+    shown.focused = null;
     shown.candidates.replaceWith((shown.candidates = table));
-    if (at >= 0) table.querySelectorAll("button")[at]?.focus();
+    if (at >= 0) [...table.querySelectorAll("button")].slice(0, at + 1).at(-1)?.focus(); // the keyboard stays where it was
     tell(said, ...stepWords(best(), step, shown.weights), rowOf(stays) === null ? null : lockNote(true));
     const more = target && target[0] !== "query" && shown.panel;
     tell(told, ...(more ? [...shown.panel.says(target, false), lockNote(stays !== null)].filter(Boolean) : []));
     tell(rest, ...(target ? [] : [pointHint("a word, a line or a cell", "read its weights")]));
-    tell(scored, ...scoreWords(shown.result, best(), shown.weights, headName(heads)));
+    tell(scored, ...(model.get("links") && shown.result.gold !== undefined ? scoreWords(shown.result, best(), shown.weights, headName(heads)) : []));
     const pair = stays?.[0] === "pair" && live && shown.weights;
     weigh.show(pair ? shown.weights[stays[1] * shown.result.source.length + stays[1] + stays[2]] : null,
       pair ? ["weight of ", token(best().attention.keys[stays[2]]), " for ", token(best().tokens[stays[1]]), ":"] : []);
@@ -139,9 +140,10 @@ function build(model, root, { beams, live, layers, vocab, examples, links }) {
   const rebuild = (raw, chosen, room) => {
     const result = shown?.raw === raw ? shown.result : unpack(raw);
     const active = root.getRootNode().activeElement;
-    const place = [pairing, panels, below].find((part) => part.contains(active));
+    const focused = shown ? placeOf(active, shown.candidates) : -1;
+    const place = focused < 0 && [pairing, panels, below].find((part) => part.contains(active));
     const list = shown?.raw === raw ? shown.list : ranking(result, pick);
-    shown = { raw, result, chosen, room, list, candidates: make("table") };
+    shown = { raw, result, chosen, room, list, candidates: make("table"), focused: focused < 0 ? null : focused };
     shown.steps = best().tokens.map((text, i) => `${i + 1} of ${last() + 1}: ${shortened(text, 14)}`);
     const { attention } = best();
     hovered = null;
@@ -150,7 +152,8 @@ function build(model, root, { beams, live, layers, vocab, examples, links }) {
     shown.chips = chips(result, { point, swap: live ? swap : null, vocab, id });
     shown.line = written(best(), { language: result.languages[1], start: Math.min(model.get("step"), last()), forced, before: first?.result.best[0].tokens, point, lock });
     const named = (name, node) => [make("span", { class: "faint" }, name), node];
-    pairing.replaceChildren(...named("source", shown.chips.node), ...(first ? named("before", former(first.result, best())) : []),
+    const before = first ? former(first.result, best()) : make("div", { class: "before faint" }, "nothing is changed yet");
+    pairing.replaceChildren(...named("source", shown.chips.node), ...(live ? named("before", before) : []),
       ...named(first ? "now" : "translation", make("div", { class: "now" }, shown.line.node, first ? certainty(best()) : "")));
     list?.mark(chosen);
     if (attention) {
@@ -185,7 +188,7 @@ function build(model, root, { beams, live, layers, vocab, examples, links }) {
     [pairing, panels].forEach((part) => part.classList.toggle("former", waits || raw.problem !== ""));
     const problem = !waits && raw.problem !== "";
     box.setAttribute("aria-invalid", problem);
-    const warning = !waits && !problem && doubts(raw);
+    const warning = !waits && !problem && doubts(raw, longest);
     note.classList.toggle("wrong", Boolean(problem || warning));
     const end = " Below is the former translation.";
     if (waits) tell(note, "“", token(model.get("sentence")), `” (${searchName(model.get("beam"))}) is not translated yet: Python is busy, not running, or failed (see its log).${end}`);
@@ -221,17 +224,22 @@ function chips({ source, unknown, languages }, { point, swap, vocab, id }) {
   const rewrite = (i) => {
     const input = make("input", { class: "chip", list: `${id}words`, "aria-label": `another word for ${source[i]}`, placeholder: source[i], autocomplete: "off" });
     input.style.width = `${Math.max(8, source[i].length + 4)}ch`;
-    const back = () => input.isConnected && input.replaceWith((all[i] = chipAt(i)));
+    let open = true;
+    const close = (word = "") => {
+      if (!open) return; // the browser tells twice that the input has lost the focus
+      open = false;
+      input.replaceWith((all[i] = chipAt(i)));
+      if (word) swap(i, word);
+    };
     input.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") {
-        back();
-        all[i].focus();
-        event.preventDefault();
-        event.stopPropagation();
-      } else if (event.key === "Enter" && input.value.trim()) swap(i, input.value.trim());
+      if (event.key !== "Escape" && event.key !== "Enter") return;
+      close(event.key === "Enter" ? input.value.trim() : "");
+      if (all[i].isConnected) all[i].focus();
+      event.preventDefault();
+      event.stopPropagation();
     });
-    input.addEventListener("change", () => input.isConnected && input.value.trim() && swap(i, input.value.trim()));
-    input.addEventListener("blur", back);
+    input.addEventListener("change", () => close(input.value.trim())); // a word of the list was clicked
+    input.addEventListener("blur", () => close());
     all[i].replaceWith((all[i] = input));
     input.focus();
   };
@@ -254,7 +262,7 @@ function swapped(sentence, source, index, word) {
 }
 
 /** Why a translation is not to be trusted, as a list of texts; null if nothing speaks against it. */
-function doubts({ source, unknown, longest }) {
+function doubts({ source, unknown }, longest) {
   const [strange, words] = [unknown.filter(Boolean).length, source.filter((text) => /\p{L}/u.test(text)).length];
   if (longest && source.length > MUCH_LONGER * longest) {
     return [`Do not trust this translation: the sentence has ${source.length} tokens, and the longest in training had ${longest}. `];
@@ -377,6 +385,9 @@ function candidates({ tokens, next }, step, words, force) {
   return table;
 }
 
+/** The index of a button in a table; -1 for any other element. */
+const placeOf = (button, table) => [...table.querySelectorAll("button")].indexOf(button);
+
 /** Dots in the cells of the true links, where the translation is the one of the corpus. */
 function goldDots(box, gold, tokens, columns) {
   box.querySelectorAll(".gold").forEach((dot) => dot.remove());
@@ -410,7 +421,6 @@ function stepWords({ tokens, next, attention }, step, weights) {
 
 /** How well the shown attention agrees with the true links, and whether the pronouns are right. */
 function scoreWords({ source, gold }, { tokens }, weights, name) {
-  if (gold === undefined) return [];
   if (gold === null) return ["The true links are known for sentences of the built-in corpus only; this one is not among them."];
   const same = isGold(gold, tokens);
   const pronouns = gold.pronouns.map((at) => (tokens[at] === gold.tokens[at] ? [token(gold.tokens[at]), " is right. "] :

@@ -158,9 +158,12 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
         return live_model(self.translator)
 
     def page_state(self, live: bool = False) -> Data:
-        """A page shows what was translated last; without a model in it, its text box is read-only."""
-        known = {"golds": golds(self.translator)} if live else {}
-        return super().page_state() | self._last() | {"data": self.data | known | {"live": live}}
+        """A page shows what was translated last; without a model in it, its text box is read-only.
+
+        True links are in a page only if they are shown while it is written.
+        """
+        links = {"links": live and self.links, "golds": golds(self.translator) if live and self.links else {}}
+        return super().page_state() | self._last() | {"data": self.data | links | {"live": live}}
 
     def title(self) -> str:
         """The sentence and its translation."""
