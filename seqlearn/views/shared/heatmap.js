@@ -37,7 +37,7 @@ const longestOf = (texts) => Math.min(110, Math.max(0, ...texts.map(widthOf)));
  * width, height: of a cell, in pixels. room: the width for all columns and the labels beside them, if no width is given.
  * every: { rows, columns }, one label for so many of them.
  * A map of at most `most` rows and columns has its numbers in it, if the widest of them fits into a cell. least: the numbers
- * are weights; smaller ones than this are not written, and the others as .82.
+ * are weights; smaller ones than this are not written, and the others as .82; `mark` may fade the cells around them.
  * Gives { node, focus(), show(values, limits), mark(marks, faded), target(locked cell) }.
  */
 function heatMap(options) {
@@ -50,9 +50,9 @@ function heatMap(options) {
     few ? Math.max(12, fit(columns.length, CELL.width - 1, space)) : fit(columns.length, CELL.width, Math.min(320, space)));
   const height = options.height ?? (rows.length <= MOST_NUMBERS ? CELL.height : fit(rows.length, CELL.height, 320));
   const canvas = make("canvas", { "aria-hidden": "true" });
-  const ink = make("canvas", { class: "ink", "aria-hidden": "true" }); // the numbers, above what fades the cells
+  const ink = least === null ? null : make("canvas", { class: "ink", "aria-hidden": "true" }); // the numbers of weights, above what fades the cells
   const marks = make("div", { class: "marks", "aria-hidden": "true" });
-  const body = make("div", { class: "body" }, canvas, marks, few ? ink : null);
+  const body = make("div", { class: "body" }, canvas, marks, ink);
   const [low, high, scale] = [make("span"), make("span"), make("canvas", { class: "bar", width: 64, height: 1 })];
   const head = columnLabels(columns, width, every.columns);
   const side = rowLabels(rows, height, every.rows);
@@ -61,7 +61,7 @@ function heatMap(options) {
   const spoken = `${title}: ${rows.length} rows, ${columns.length} columns`;
   fill(body, point ? { role: "application", tabindex: 0, "aria-label": `${spoken}. Arrow keys move, ${enters}.` } :
     { role: "img", "aria-label": spoken }, []);
-  const [context, pencil] = [canvas, ink].map((node) => scaled(node, width * columns.length, height * rows.length));
+  const [context, pencil] = [canvas, ink].map((node) => node && scaled(node, width * columns.length, height * rows.length));
   const strip = scale.getContext("2d");
   for (let x = 0; x < 64; x++) {
     strip.fillStyle = `rgb(${colour(x / 63, ramp)})`;
@@ -75,7 +75,10 @@ function heatMap(options) {
   const target = point ? pointing(body, cellAt, rows.length, columns.length, options) : () => {};
   let drawn = [];
   let cells = null; // what `paint` and `write` draw
-  const write = (isFaded = () => false) => few && writeNumbers(pencil, cells, isFaded, groundOf(node));
+  const write = (isFaded = () => false) => {
+    pencil?.clearRect(0, 0, width * columns.length, height * rows.length);
+    if (few) writeNumbers(pencil ?? context, cells, isFaded, groundOf(node));
+  };
   const tip = ({ row, column }) => `${rows[row]}, ${columns[column]}: ${number(drawn[row * columns.length + column])}`;
   if (!point) body.addEventListener("pointermove", (event) => (body.title = cellAt(event) ? tip(cellAt(event)) : ""));
   return {
@@ -94,7 +97,7 @@ function heatMap(options) {
      * cells outside of the first frame are faded; their numbers get a colour that stays readable. */
     mark(list, faded = false) {
       const [first] = list;
-      if (cells) write(faded && first ? (i, j) => ![first.row ?? i, first.column ?? j].every((at, axis) => at === [i, j][axis]) : undefined);
+      if (cells && ink) write(faded && first ? (i, j) => ![first.row ?? i, first.column ?? j].every((at, axis) => at === [i, j][axis]) : undefined);
       marks.replaceChildren(...list.map(({ row, column, strong, span = 1, tag = null }, place) => {
         const frame = make("div", { class: `frame${strong ? " strong" : ""}${faded && place === 0 ? " veil" : ""}` }, tag);
         Object.assign(frame.style, inPixels({
@@ -154,7 +157,6 @@ function paint(context, cells) {
  * fit at all. */
 function writeNumbers(context, cells, isFaded, ground) {
   const { values, isMasked, word, tint, least, width, height, rows, columns } = cells;
-  context.clearRect(0, 0, width * columns, height * rows);
   const digits = decimals(values);
   const plain = (value) => (least === null ? inCell(value, digits) : value < least ? "" : value.toFixed(2).replace(/^0|\.00$/g, ""));
   const texts = Array.from({ length: rows * columns }, (_, at) => (word && word(values[at], Math.floor(at / columns), at % columns)) ?? plain(values[at]));
