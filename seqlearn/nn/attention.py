@@ -251,6 +251,8 @@ def dot_product_attend(
         order = causal_mask(steps, past, queries.device)
         mask = order if mask is None else mask & order
     if layer.record is not None:
+        if layer.vectors is not None:
+            layer.vectors.append((queries.detach(), keys.detach(), values.detach()))
         weights = layer.expose(masked_softmax(queries @ keys.transpose(-2, -1) * scale, mask), mask)
         return layer.dropout(weights) @ values
     dropout = layer.dropout.p if layer.training else 0.0

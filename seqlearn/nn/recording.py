@@ -8,8 +8,8 @@ Outside these blocks the weights need not exist as a tensor: the fused kernel ru
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Literal, TypeVar
 
 import torch
@@ -21,6 +21,9 @@ from .masking import Mask, as_mask
 
 Edit = Callable[[Tensor, Tensor], Tensor]
 """Takes weights after the softmax, and a bool tensor (True = may be attended); returns the weights to use instead."""
+
+Vectors = tuple[Tensor, Tensor, Tensor]
+"""The queries, keys and values of one call, `(batch, [heads,] tokens, size)`, as the dot product gets them."""
 
 Layer = TypeVar("Layer", bound=nn.Module)
 
@@ -38,6 +41,7 @@ class AttentionLayer(nn.Module):
     kind: Kind | None = None  # set by the model that the layer is a part of
     record: list[Tensor] | deque[Tensor] | None = None  # set inside a `record_attention` or `edit_attention` block
     edit: Edit | None = None  # set inside an `edit_attention` block; the layer then has a record, too
+    vectors: list[Vectors] | None = None  # set inside a `record_vectors` block; the layer then has a record, too
 
     def expose(
         self, weights: Float[Tensor, "*axes queries keys"], mask: Mask | None
@@ -86,6 +90,19 @@ def record_attention(model: nn.Module | Model) -> Iterator[dict[str, list[Tensor
 
 
 @contextmanager
+def record_vectors(model: nn.Module | Model) -> Iterator[dict[str, list[Vectors]]]:
+    """Collect queries, keys and values of every layer with dot products while the block runs, rotary positions applied.
+
+    Yields a dictionary: the name of the layer -> one tuple `(queries, keys, values)` for each call. A layer whose
+    scores are no dot products has none. Nothing is kept on the modules afterwards.
+    """
+    layers = {name: module for name, module in model.named_modules() if isinstance(module, AttentionLayer)}
+    record: dict[str, list[Vectors]] = {name: [] for name in layers}
+    with _keep_weights(layers.values()), _set("vectors", {layers[name]: calls for name, calls in record.items()}):
+        yield record
+
+
+@contextmanager
 def edit_attention(model: nn.Module | Model, edits: Mapping[str, Edit]) -> Iterator[None]:
     """Make attention layers use other weights than their own while the block runs, to find out what a head is good for.
 
@@ -103,10 +120,16 @@ def edit_attention(model: nn.Module | Model, edits: Mapping[str, Edit]) -> Itera
     if missing := [name for name in edits if name not in layers]:
         raise ValueError(f"there is no attention {missing[0]!r} in the model; it has {', '.join(layers) or 'none'}")
     edited = {layers[name]: edit for name, edit in edits.items()}
-    # A layer computes its weights as a tensor only while it has a record. A deque of length 0 discards the weights.
-    records = {layer: deque(maxlen=0) if layer.record is None else layer.record for layer in edited}
-    with _set("edit", edited), _set("record", records):
+    with _set("edit", edited), _keep_weights(edited):
         yield
+
+
+def _keep_weights(layers: Iterable[AttentionLayer]) -> AbstractContextManager[None]:
+    """Make each layer compute its weights as a tensor: it does so only while it has a record.
+
+    A deque of length 0 discards the weights of a layer that nobody records.
+    """
+    return _set("record", {layer: deque(maxlen=0) if layer.record is None else layer.record for layer in layers})
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from seqlearn.attention_map import AttentionMap
 from seqlearn.views import AttentionView
 from seqlearn.views.shared.arguments import as_text
 
+CELL = 28  # pixels
 CROSS = torch.tensor(
     [[0.91, 0.05, 0.04, 0.0], [0.2, 0.2, 0.2, 0.4], [0.001, 0.998, 0.0005, 0.0005]],
 )
@@ -48,7 +49,7 @@ def contrast(page, selector, name):
 def pixel(page, x, y):
     """Red, green, blue and alpha of a pixel of the heat map."""
     script = """(canvas, [x, y]) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data]"""
-    return page.locator(".body > canvas").first.evaluate(script, [x, y])
+    return page.locator(".stage .map canvas").first.evaluate(script, [x, y])
 
 
 def columns(page):
@@ -60,7 +61,7 @@ def cells(page):
 
 
 def heads(page):
-    return page.get_by_role("slider", name="layer and head")
+    return page.get_by_role("slider", name="cross: layer and head")
 
 
 def token(page, side, index):
@@ -72,7 +73,7 @@ def lines(page, group="all"):
     script = """(lines, group) => [...document.querySelectorAll(`.looks .${group} line`)].map(line =>
         ['y1', 'y2', 'stroke-width'].map(name => Number(line.getAttribute(name))))"""
     found = page.locator(".looks").evaluate(script, group)
-    return {(int(start // 24), int(end // 24)): thickness for start, end, thickness in found}
+    return {(int(start // CELL), int(end // CELL)): thickness for start, end, thickness in found}
 
 
 def said(page):
@@ -81,9 +82,9 @@ def said(page):
 
 def frames(page):
     """The frames of the heat map, as [row, column, rows, columns] of cells with numbers."""
-    script = """nodes => nodes.map(({ offsetTop, offsetLeft, offsetHeight, offsetWidth }) =>
-        [offsetTop / 24, offsetLeft / 38, offsetHeight / 24, offsetWidth / 38])"""
-    return page.locator(".scrolls").first.locator(".frame").evaluate_all(script)
+    script = """(nodes, cell) => nodes.map(({ offsetTop, offsetLeft, offsetHeight, offsetWidth }) =>
+        [offsetTop / cell, offsetLeft / cell, offsetHeight / cell, offsetWidth / cell])"""
+    return page.locator(".stage .frame").evaluate_all(script, CELL)
 
 
 def marked(page):
@@ -120,7 +121,7 @@ def test_which_column_is_which(show):
     ]  # fmt: skip
     left, right = (page.locator(".looks .rows").nth(side).bounding_box() for side in (0, 1))
     assert left["x"] + left["width"] < right["x"]
-    rows = page.locator(".map .rows").first
+    rows = page.locator(".stage .map .rows").first
     assert token(page, 0, 1).bounding_box()["y"] == rows.locator(".label").nth(1).bounding_box()["y"], "side by side"
     legend = page.locator(".legend").inner_text()
     assert legend.split("\n")[-3:] == ["0.1", "0.5", "1"] and "masked" not in legend
@@ -156,12 +157,12 @@ def test_a_token_tells_its_weights(show, side, index, sentence, mine, frame):
 def test_a_line_and_a_cell_tell_their_weight(show):
     page = show(AttentionView(cross()))
     box = page.locator(".looks svg").bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 36 + 48 / 4)  # from mange to .
+    page.mouse.move(box["x"] + box["width"] / 4, box["y"] + (1.5 + 2 / 4) * CELL)  # from mange to .
     assert said(page) == "mange → .: 0.40. mange looks at . 0.40, she 0.20, eats 0.20, it 0.20."
     assert page.locator(".tip").inner_text() == "mange → . 0.40"
     assert marked(page) == [["mange"], ["."]] and page.locator(".looks line.strong").count() == 1
     assert frames(page) == [[1, 0, 1, 4], [1, 3, 1, 1]]
-    cells(page).hover(position={"x": 2 * 38 + 19, "y": 12})
+    cells(page).hover(position={"x": 2.5 * CELL, "y": 0.5 * CELL})
     assert said(page).startswith("elle → it: 0.04. elle looks at she 0.91, ")
     assert page.locator(".tip").inner_text() == "elle → it 0.04"
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] + 40)
@@ -173,7 +174,7 @@ def test_every_number_told_is_that_of_the_map(show):
     page = show(AttentionView(one, layer=1, head=2))
     for i in range(6):
         for j in range(7):
-            cells(page).hover(position={"x": j * 38 + 19, "y": i * 24 + 12})
+            cells(page).hover(position={"x": (j + 0.5) * CELL, "y": (i + 0.5) * CELL})
             weight = float(one.weights[1, 2, i, j])
             text = f"{weight:.2f}" if weight >= 0.005 else "<0.005"
             assert page.locator(".tip").inner_text() == f"q{i} → k{j} {text}"
@@ -187,10 +188,10 @@ def test_the_mask_is_a_mask(show):
         "of what may be attended"
     )
     for i, j in ((0, 1), (0, 2), (1, 2)):
-        red, green, blue, alpha = pixel(page, j * 38 + 2, i * 24 + 2)
+        red, green, blue, alpha = pixel(page, j * CELL + 2, i * CELL + 2)
         assert red == green == blue and alpha == 255
     assert "masked: may not be attended, no line" in page.locator(".legend").inner_text()
-    cells(page).hover(position={"x": 2 * 38 + 19, "y": 12})
+    cells(page).hover(position={"x": 2.5 * CELL, "y": 0.5 * CELL})
     assert said(page) == "<bos> → la [2]: masked: it may not be attended. <bos> looks at <bos> 1.00."
     assert page.locator(".tip").inner_text() == "<bos> → la [2] masked"
 
@@ -209,7 +210,7 @@ def test_mean_and_rollout(show):
     options = page.get_by_label("show").locator("option")
     assert options.nth(3).is_disabled(), "cross-attention has none"
     token(page, 0, 0).click()
-    page.get_by_label("attention", exact=True).select_option("causal")
+    page.get_by_label("causal attention").click()
     assert page.evaluate("['kind', 'layer', 'head', 'locked'].map(name => model.get(name))") == ["causal", 0, 0, None]
     for text, name, weights in (
         ("mean of the layer", "layer", one.weights[0].mean(0)),
@@ -222,30 +223,35 @@ def test_mean_and_rollout(show):
         assert set(drawn) == {(i, j) for i in range(3) for j in range(i + 1)}
         for (i, j), thickness in drawn.items():
             assert thickness == pytest.approx(0.6 + 6.4 * float(weights[i, j]), abs=0.01)
-        assert page.locator(".map figcaption").first.inner_text() == text.replace("the layer", "layer 0")
+        assert page.locator(".stage .map figcaption").first.inner_text() == text.replace("the layer", "layer 0")
     token(page, 0, 0).hover()
     assert said(page) == "<bos> is made of <bos> 1.00."
     assert page.locator(".looks figcaption span").nth(1).inner_text() == "is made of →"
-    page.get_by_label("attention", exact=True).select_option("cross")
+    page.get_by_label("cross attention").click()
     assert page.evaluate("model.get('show')") == "head"
+
+
+def framed(page):
+    """The small maps with a frame around them."""
+    return page.locator(".heads .small.on").evaluate_all("nodes => nodes.map(node => node.title)")
 
 
 def test_a_head_is_chosen_in_the_grid(show):
     page = show(AttentionView(cross()))
-    box = heads(page).bounding_box()
-    heads(page).click(position={"x": 0.75 * box["width"], "y": 0.75 * box["height"]})
+    page.get_by_title("layer 1, head 1").click()
     assert page.evaluate("[model.get('layer'), model.get('head')]") == [1, 1]
-    assert page.locator(".map figcaption").first.inner_text() == "layer 1, head 1"
+    assert page.locator(".stage .map figcaption").first.inner_text() == "layer 1, head 1"
     assert set(lines(page)) == {(i, j) for i in range(3) for j in range(4)}, "all are 0.25"
+    assert page.locator(".small .caption").all_inner_texts() == ["0.0", "0.1", "1.0", "1.1"]
     for key, place in (("ArrowLeft", [1, 0]), ("ArrowUp", [0, 0]), ("ArrowUp", [0, 0]), ("End", [0, 1]),
                        ("PageDown", [1, 1]), ("Home", [1, 0])):  # fmt: skip
         page.keyboard.press(key)
         assert page.evaluate("[model.get('layer'), model.get('head')]") == place
-    frame = heads(page).locator(".frame").bounding_box()
-    assert frame["x"] - box["x"] == pytest.approx(2, abs=1) and frame["y"] > box["y"] + box["height"] / 2 - 1
+    assert framed(page) == ["layer 1, head 0"]
+    assert heads(page).get_attribute("aria-valuetext") == "layer 1, head 0"
     page.evaluate("model.set('show', 'layer')")
-    assert heads(page).locator(".frame").bounding_box()["width"] > 0.9 * box["width"], "the whole layer"
-    page.keyboard.press("Enter")
+    assert framed(page) == ["layer 1, head 0", "layer 1, head 1"], "the whole layer"
+    page.keyboard.press(" ")
     assert page.evaluate("model.get('show')") == "head"
 
 
@@ -260,7 +266,7 @@ def test_a_click_locks_and_frees(show):
     assert said(page).startswith("it is looked at by elle 0.20"), "another head, the same token"
     token(page, 1, 2).click()
     assert page.evaluate("model.get('locked')") is None
-    cells(page).click(position={"x": 57, "y": 60})
+    cells(page).click(position={"x": 1.5 * CELL, "y": 2.5 * CELL})
     assert page.evaluate("model.get('locked')") == ["pair", 2, 1]
     page.keyboard.press("Escape")
     assert page.evaluate("model.get('locked')") is None
@@ -274,8 +280,8 @@ def test_what_python_locked_is_shown(show):
 
 def test_keys(show):
     page = show(AttentionView(cross(), causal()))
-    for _ in range(4):
-        page.keyboard.press("Tab")  # attention, show, threshold, columns
+    for _ in range(10):
+        page.keyboard.press("Tab")  # show, threshold, compare, two levels, two kinds with their heads, columns
     assert said(page).startswith("elle looks at she 0.91")
     assert page.locator(".tip").is_hidden(), "there is no mouse"
     for key, start in (("ArrowDown", "mange looks"), ("ArrowRight", "eats is"), ("End", ". is"),
@@ -292,8 +298,7 @@ def test_keys(show):
     assert page.evaluate("model.get('locked')") is None
     page.keyboard.press("Tab")
     assert said(page).startswith("elle → she")
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowRight")
+    heads(page).press("ArrowRight")
     assert page.evaluate("model.get('head')") == 1
     page.evaluate("model.set('locked', ['query', 0])")
     page.keyboard.press("Escape")
@@ -331,7 +336,7 @@ def test_a_narrow_window(show, page, tokens):
     page.set_viewport_size({"width": 320, "height": 900})
     show(AttentionView(random(2, 8, tokens, tokens), causal([f"q{i}" for i in range(tokens)])))
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
-    tops = page.locator(".panels > :not(.tip)").evaluate_all(
+    tops = page.locator(".overview, .stage > :not(.tip)").evaluate_all(
         "nodes => nodes.map(node => node.getBoundingClientRect().top)"
     )
     assert tops == sorted(tops) and len(set(tops)) == 3, "one below the other"
@@ -357,7 +362,7 @@ def test_every_control_has_a_name(show):
     names = page.locator("select, input, [tabindex], [role=group], [role=region]").evaluate_all(
         "nodes => nodes.map(node => node.getAttribute('aria-label'))"
     )
-    assert len(names) == 8 and all(names)
+    assert len(names) == 10 and all(names)
     assert "Arrow keys move, Enter locks" in columns(page).get_attribute("aria-label")
     assert page.locator(".says").get_attribute("aria-live") == "polite"
 
@@ -393,9 +398,9 @@ def test_a_row_is_pointed_at_from_its_upper_edge_to_its_lower_one(show, page, sh
     show(AttentionView(cross()))
     columns_box, cells_box = (node.bounding_box() for node in (page.locator(".looks svg"), cells(page)))
     for row, name in enumerate(("elle", "mange", "la")):
-        page.mouse.move(columns_box["x"] - 9, columns_box["y"] + (row + share) * 24)
+        page.mouse.move(columns_box["x"] - 9, columns_box["y"] + (row + share) * CELL)
         assert said(page).startswith(f"{name} looks at ") and marked(page)[0] == [name]
-        page.mouse.move(cells_box["x"] + (2 + share) * 38, cells_box["y"] + (row + share) * 24)
+        page.mouse.move(cells_box["x"] + (2 + share) * CELL, cells_box["y"] + (row + share) * CELL)
         assert said(page).startswith(f"{name} → it: ") and frames(page)[0] == [row, 0, 1, 4]
 
 
@@ -407,16 +412,18 @@ def test_each_small_map_is_that_of_its_layer_and_head(show, page):
             weights[layer, head, :, 4] = 1
             weights[layer, head, layer] = torch.eye(5)[head]
     show(AttentionView(AttentionMap(weights, list("abcd"), list("vwxyz"))))
-    sampled = """(canvas, [layer, head, row, column]) => { const size = canvas.width / 3;
-        const at = (index, place, count) => Math.round(index * size + 2 + (place + 0.5) * (size - 4) / count);
-        return [...canvas.getContext('2d').getImageData(at(head, column, 5), at(layer, row, 4), 1, 1).data] }"""
-    canvas = page.locator(".heads canvas")
+    sampled = "(canvas, [row, column]) => canvas.getContext('2d').getImageData(column, row, 1, 1).data[0]"
+    small = page.locator(".heads .small")
+    assert small.evaluate_all("nodes => nodes.map(node => node.title)") == [
+        f"layer {layer}, head {head}" for layer in range(2) for head in range(3)
+    ]
+    places = [node.bounding_box() for node in small.all()]
+    (x0, y0), (x1, y1), (x2, y2), (x3, y3) = [(place["x"], place["y"]) for place in places[:4]]
+    assert y0 == y1 == y2 < y3 and x0 == x3 < x1 < x2, "a row for each layer"
     for layer in range(2):
         for head in range(3):
-            drawn = [
-                [canvas.evaluate(sampled, [layer, head, row, column])[0] > 200 for column in range(5)]
-                for row in range(4)
-            ]
+            canvas = small.nth(3 * layer + head).locator("canvas")
+            drawn = [[canvas.evaluate(sampled, [row, column]) > 200 for column in range(5)] for row in range(4)]
             assert drawn == weights[layer, head].bool().tolist(), f"yellow where layer {layer}, head {head} looks"
 
 

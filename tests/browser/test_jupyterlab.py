@@ -200,14 +200,14 @@ def python_knows(notebook, text, cell=3, attempts=600):
 def attention_there_and_back(page, notebook):
     """The view of cell 10: what is chosen reaches Python, and the other way round."""
     looks = page.get_by_role("region", name="attention: who looks at whom")
-    looks.get_by_label("attention", exact=True).select_option("encoder")
+    looks.get_by_label("encoder attention").click()
     looks.get_by_label("lines from weight").press("ArrowRight")
-    grid = looks.get_by_role("slider", name="layer and head")
+    grid = looks.get_by_role("slider", name="encoder: layer and head")
     for key in ("End", "PageDown"):
         grid.press(key)
     looks.get_by_role("application", name="token that looks").press("Enter")
     python_knows(notebook, "encoder 1 7 head 0.06 ['query', 0]", cell=11)
-    page.wait_for_function("document.querySelector('[aria-label=attention]').value === 'cross'")
+    page.wait_for_function("document.querySelector('[aria-label^=\"cross attention\"]').ariaPressed === 'true'")
     looks.get_by_label("show", exact=True).select_option("mean of all heads")
     looks.get_by_role("application").first.press("Escape")
     python_knows(notebook, "cross 1 7 all 0.06 None", cell=11)

@@ -12,7 +12,10 @@ from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
 from seqlearn.attention_map import AttentionMap
+from seqlearn.nn.recording import attention_layers, record_attention, record_vectors
+from seqlearn.translator import Translator
 from seqlearn.views import AttentionView
+from seqlearn.views.attention.vectors import head_vectors
 from seqlearn.views.shared.packing import unpack
 
 matplotlib.use("agg")
@@ -110,9 +113,12 @@ def test_what_is_shown():
 
 
 def test_another_kind_may_have_less():
-    view = AttentionView(cross(layers=3), encoder(layers=1, heads=2), layer=2, head=2, locked=["query", 3])
+    view = AttentionView(
+        cross(layers=3), encoder(layers=1, heads=2), layer=2, head=2, locked=["query", 3], overlay=[[2, 0], [0, 1]]
+    )
     view.kind = "encoder"
     assert (view.layer, view.head, view.locked) == (0, 1, None), "it has 1 layer, 2 heads and 3 queries"
+    assert view.overlay == [[0, 1]]
     view.locked = ["pair", 2, 0]
     view.kind = "cross"
     assert (view.layer, view.head, view.locked) == (0, 1, ["pair", 2, 0]), "what is there stays"
@@ -138,6 +144,11 @@ def test_another_kind_may_have_less():
         ("locked", [["query"], 1], "locked is"),
         ("locked", ["query", True], "locked is"),
         ("locked", [], r"locked is .* not \[\]"),
+        ("zoom", "word", "zoom is one of heads, head, cell, not 'word'"),
+        ("overlay", [[0, 3]], r"overlay is a list of \[layer, head\] below \[2, 3\]; \[0, 3\] is none"),
+        ("overlay", [[-1, 0]], "overlay is a list"),
+        ("overlay", [[0]], "overlay is a list"),
+        ("overlay", [[0, 1], [0, 1]], "an overlay has at most 8 heads, each once, not 2"),
     ],
 )
 def test_what_is_chosen_has_to_be_there(name, value, sentence):
@@ -262,3 +273,140 @@ def test_the_bundle_of_a_notebook():
     assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
     assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 500_000
     assert plt.get_fignums() == before, "a figure that pyplot knows would be shown a second time"
+
+
+# ---- The vectors of the heads, and the zoom ----
+
+SENTENCE, FRENCH = "The girl washes the red apple and eats it.", "La fille lave la pomme rouge et la mange."
+KINDS = ("encoder", "causal", "cross")
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return Translator.pretrained("transformer", "cpu")
+
+
+@pytest.fixture(scope="module")
+def maps(trained):
+    return {kind: trained.attend(SENTENCE, FRENCH, kind) for kind in KINDS}
+
+
+def rotary(trained):
+    torch.manual_seed(3)
+    sizes = {"num_hiddens": 16, "ffn_num_hiddens": 8, "num_heads": 2, "num_layers": 2, "positions": "rotary"}
+    return Translator.new("transformer", trained.source, trained.target, **sizes)
+
+
+def softmax(scores):
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+@pytest.mark.parametrize("kinds", [KINDS, ("cross",), ("encoder",), ("encoder", "causal")])
+def test_the_vectors_give_the_weights_again(trained, positions, kinds):
+    """With rotary positions applied (Su et al., 2021), no other formula is needed than softmax(q . k / sqrt(d))."""
+    translator = trained if positions == "sinusoidal" else rotary(trained)
+    maps = {kind: translator.attend(SENTENCE, FRENCH, kind) for kind in kinds}
+    found = head_vectors(translator, maps)
+    assert list(found) == list(kinds)
+    for kind, one in maps.items():
+        queries, keys, _ = (part.double().numpy() for part in found[kind])
+        for layer, head in np.ndindex(*one.weights.shape[:2]):
+            scores = queries[layer, head] @ keys[layer, head].T / math.sqrt(queries.shape[-1])
+            if one.mask is not None:
+                scores[~one.mask.numpy()] = -np.inf
+            np.testing.assert_allclose(softmax(scores), one.weights[layer, head], atol=1e-5)
+
+
+def test_the_values_make_the_output_of_the_layer(trained, maps):
+    """W_o of all contexts side by side is what the layer gives: in the encoder, whose layers are called as a whole."""
+    layers, outputs = list(attention_layers(trained.model, "encoder").values()), []
+    hooks = [layer.register_forward_hook(lambda layer, given, output: outputs.append(output[0])) for layer in layers]
+    values = head_vectors(trained, maps)["encoder"][2]
+    for hook in hooks:
+        hook.remove()
+    for layer, output, weights, value in zip(layers, outputs, maps["encoder"].weights, values, strict=True):
+        contexts = torch.cat([weight @ part for weight, part in zip(weights, value, strict=True)], -1)
+        torch.testing.assert_close(contexts @ layer.W_o.weight.T, output, atol=1e-5, rtol=1e-4)
+
+
+def test_a_model_keeps_no_vectors(trained):
+    with record_attention(trained.model) as outer, record_vectors(trained.model) as record:
+        trained.translate(SENTENCE)
+    calls = sum(map(len, outer.values()))
+    assert calls > 0 and sum(map(len, record.values())) == calls, "and the record of the weights goes on"
+    layers = attention_layers(trained.model).values()
+    assert all(layer.vectors is None and layer.record is None for layer in layers)
+    with record_vectors(trained.model) as record:
+        pass
+    assert set(record) == set(attention_layers(trained.model)) and not any(record.values())
+
+
+@pytest.mark.parametrize(
+    ("kinds", "made_by", "sentence"),
+    [
+        (KINDS, "another", "this translator gives other encoder attention: these maps are not of its model"),
+        (("causal",), "itself", "the source of the sentence is not shown by causal attention alone: add a map"),
+        (("cross",), "bahdanau", "the model has no MultiHeadAttention of the kind 'cross': there are no q"),
+    ],
+)  # fmt: skip
+def test_vectors_that_there_are_not(as_a_user, trained, maps, kinds, made_by, sentence):
+    translator = {"itself": trained, "another": rotary(trained)}.get(made_by) or Translator.pretrained(made_by, "cpu")
+    shown = [maps[kind] for kind in kinds]
+    with pytest.raises(ValueError, match=sentence):
+        AttentionView(*shown, translator=translator)
+    with pytest.raises(TypeError, match="translator is a Translator, whose model made the maps, not a str"):
+        AttentionView(*shown, translator="transformer")
+
+
+def weights_of_steps(view):
+    return unpack(view.steps["matrices"]["weights"]["numbers"])
+
+
+def test_the_zoom_asks_for_the_arithmetic(trained, maps):
+    view = AttentionView(*maps.values(), layer=1, head=3, translator=trained)
+    assert view.data["asks"] and view.steps == {} and view.zoom == "heads"
+    view.zoom = "cell"
+    assert view.steps["asked"] == ["encoder", 1, 3] and view.steps["problem"] == ""
+    torch.testing.assert_close(weights_of_steps(view), maps["encoder"].weights[1, 3], atol=1e-5, rtol=0)
+    assert view.steps["axes"]["query"] == list(maps["encoder"].query_tokens)
+    with view.hold_trait_notifications():
+        view.kind, view.head = "causal", 1
+    assert view.steps["asked"] == ["causal", 1, 1]
+    torch.testing.assert_close(weights_of_steps(view), maps["causal"].weights[1, 1], atol=1e-5, rtol=0)
+    view.update(*(trained.attend("The cat sleeps.", "Le chat dort bien.", kind) for kind in KINDS))
+    assert view.steps["axes"]["key"] == list(view.maps["causal"].key_tokens)
+    assert len(view.steps["axes"]["key"]) == 6, "of the new sentence"
+    assert AttentionView(maps["encoder"], zoom="cell", translator=trained).steps["asked"] == ["encoder", 0, 0]
+    plain = AttentionView(maps["encoder"], zoom="cell")
+    assert plain.steps == {} and not plain.data["asks"]
+
+
+def test_a_page_stores_the_shown_head(trained, maps):
+    view = AttentionView(*maps.values(), kind="cross", layer=1, head=2, translator=trained)
+    state = view.page_state()
+    assert state["steps"]["asked"] == ["cross", 1, 2] and not state["data"]["asks"] and view.data["asks"]
+    view.show = "all"
+    assert view.page_state()["steps"] == {}, "a mean of heads has no vectors"
+    assert AttentionView(*maps.values()).page_state()["steps"] == {}
+
+
+def test_roles_stand_at_their_heads():
+    roles = {("encoder", 1, 2): "noun of it: 92 %", ("causal", 7, 7): "of a map that is not shown"}
+    view = AttentionView(cross(), encoder(), roles=roles)
+    assert [sent["roles"] for sent in view.data["maps"]] == [None, [["", "", ""], ["", "", "noun of it: 92 %"]]]
+    view.update(encoder(layers=3))
+    assert view.data["maps"][0]["roles"][1:] == [["", "", "noun of it: 92 %"], ["", "", ""]]
+
+
+@pytest.mark.parametrize(
+    ("roles", "sentence"),
+    [
+        ({("cross", 2, 0): "x"}, "roles: there is no layer 2, head 0: cross attention has 2 x 3, counted from 0"),
+        ({"cross 0.1": "x"}, r"roles has texts by \(kind, layer, head\), .* not by 'cross 0.1'"),
+    ],
+)
+def test_roles_of_heads_that_there_are_not(as_a_user, roles, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        AttentionView(cross(), roles=roles)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ...attention_map import AttentionMap
 from ..maps import MOST_PANELS
+from ..shared.arguments import as_text
 from ..shared.attention import has_rollout, map_data, wrong_lock
 from ..shared.types import Data, Lock
+
+Head = tuple[str, int, int]  # kind, layer, head
+Roles = Mapping[Head, str]
 
 SHOWS = {  # the values of the trait `show`, and the title of each
     "head": "layer {layer}, head {head}",
@@ -15,12 +19,42 @@ SHOWS = {  # the values of the trait `show`, and the title of each
     "all": "mean of all heads",
     "rollout": "rollout",
 }
+ZOOMS = ("heads", "head", "cell")  # the values of the trait `zoom`
 MOST_TOKENS = 256
+MOST_TONES = 8  # heads in an overlay; attention.js has the same number
 
 
-def attention_data(maps: Mapping[str, AttentionMap]) -> Data:
-    """All that the browser draws of these maps."""
-    return {"maps": [map_data(attention) for attention in maps.values()]}
+def attention_data(maps: Mapping[str, AttentionMap], roles: Roles, asks: bool) -> Data:
+    """All that the browser draws of these maps.
+
+    Args:
+        roles: short texts about some of the heads.
+        asks: whether somebody computes the vectors of the head that is shown at the zoom "cell".
+    """
+    parts = [map_data(attention) | {"roles": role_table(attention, roles)} for attention in maps.values()]
+    return {"maps": parts, "asks": asks}
+
+
+def role_table(attention: AttentionMap, roles: Roles) -> list[list[str]] | None:
+    """The role of each head of each layer of one map, empty where none is given; None if the map has no role at all."""
+    layers, heads = attention.weights.shape[:2]
+    texts = [as_text(roles.get((attention.kind, *divmod(at, heads)), "")) for at in range(layers * heads)]
+    table = [texts[start : start + heads] for start in range(0, layers * heads, heads)]
+    return table if any(map(any, table)) else None
+
+
+def checked_roles(roles: Roles | None, maps: Mapping[str, AttentionMap]) -> dict[Head, str]:
+    """The roles; those of kinds without a map here may stay among them.
+
+    Raises:
+        ValueError: a key is not (kind, layer, head), or the map of this kind has no such head.
+    """
+    for key in roles or {}:
+        if not (isinstance(key, tuple) and len(key) == 3):
+            raise ValueError(f"roles has texts by (kind, layer, head), such as ('encoder', 1, 3), not by {key!r}")
+        if key[0] in maps and (wrong := wrong_choice(maps, *key)):
+            raise ValueError(f"roles: {wrong}")
+    return dict(roles or {})
 
 
 def checked(*maps: AttentionMap) -> dict[str, AttentionMap]:
@@ -84,6 +118,8 @@ def wrong_choice(
     show: str = "head",
     threshold: float = 0.0,
     locked: Lock | None = None,
+    zoom: str = "heads",
+    overlay: Sequence[Sequence[int]] = (),
 ) -> str:
     """What is wrong with a choice, in one sentence; empty if the maps have everything that was chosen."""
     if kind not in maps:
@@ -96,4 +132,17 @@ def wrong_choice(
         return f"show is one of {', '.join(shows)} for {kind} attention, not {show!r}"
     if not 0 <= threshold <= 1:
         return f"a threshold is from 0 to 1, as weights are, not {threshold}"
-    return wrong_lock(locked, queries, keys)
+    if zoom not in ZOOMS:
+        return f"zoom is one of {', '.join(ZOOMS)}, not {zoom!r}"
+    return wrong_overlay(overlay, layers, heads) or wrong_lock(locked, queries, keys)
+
+
+def wrong_overlay(overlay: Sequence[Sequence[int]], layers: int, heads: int) -> str:
+    """What is wrong with the heads that are drawn over each other, in one sentence; empty if nothing is wrong."""
+    for place in overlay:
+        pair = isinstance(place, list | tuple) and len(place) == 2 and all(type(index) is int for index in place)
+        if not pair or not (0 <= place[0] < layers and 0 <= place[1] < heads):
+            return f"overlay is a list of [layer, head] below [{layers}, {heads}]; {place} is none"
+    if len(overlay) > MOST_TONES or len({tuple(place) for place in overlay}) < len(overlay):
+        return f"an overlay has at most {MOST_TONES} heads, each once, not {len(overlay)}: {list(overlay)}"
+    return ""

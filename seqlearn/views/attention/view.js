@@ -1,91 +1,237 @@
-// AttentionView: a small map of every head of every layer, and one head, or a mean of heads, large. Python computes.
+// AttentionView: small maps of all heads; one head, a mean or several heads, large; the arithmetic of one cell. Python computes.
 
 const SHOWS = { head: "one head", layer: "mean of the layer", all: "mean of all heads", rollout: "rollout" };
 const HUNDREDTHS = Array.from({ length: 101 }, (_, at) => number(at / 100));
+const WIDE = 860; // pixels from which the small maps stand beside the large one
+const TALL = 610; // pixels for the small maps of all kinds
+const LARGE = { cell: 36, heads: 28 }; // pixels of a cell of one head that stands alone, and beside the small maps
 
 function build(model, root, data) {
   const { maps } = data;
-  const within = (x, count) => Math.min(Math.max(x, 0), count - 1);
-  /** The current choice, limited to what the maps have. */
-  const chosen = () => {
-    const map = maps.find(({ kind }) => kind === model.get("kind")) ?? maps[0];
+  const several = maps.some(({ weights }) => weights.shape[0] * weights.shape[1] > 1);
+  let [preview, hovered, answer] = [null, null, null]; // preview: { kind, layer, head }, the small map that is pointed at
+  let drawn = {}; // what stands on the page: { key, what, zoom, room, now, overview, panel, cell }
+
+  /** What is shown: the choice, limited to what the maps have, or the small map that is pointed at. */
+  const chosen = (peek = preview) => {
+    const at = peek ?? { kind: model.get("kind"), layer: model.get("layer"), head: model.get("head") };
+    const map = maps.find(({ kind }) => kind === at.kind) ?? maps[0];
     const [layers, heads] = map.weights.shape;
-    const show = model.get("show") === "rollout" && !map.rollout ? "head" : model.get("show");
-    return { map, show, layer: within(model.get("layer"), layers), head: within(model.get("head"), heads) };
+    const show = peek || (model.get("show") === "rollout" && !map.rollout) ? "head" : model.get("show");
+    const overlay = peek ? [] : model.get("overlay").filter(([layer, head]) => layer < layers && head < heads);
+    return { map, kind: map.kind, show, layer: within(at.layer, layers), head: within(at.head, heads), overlay };
   };
+  const levels = () => {
+    const { map, layer, head } = chosen();
+    const stored = String(answer?.asked) === String([map.kind, layer, head]) && !answer.problem;
+    return [several && "heads", "head", (data.asks || stored) && "cell"].filter(Boolean);
+  };
+  const zoom = () => (levels().includes(model.get("zoom")) ? model.get("zoom") : model.get("zoom") === "heads" ? "head" : levels().at(-1));
+  const locked = () => {
+    const target = model.get("locked");
+    return target && fits(chosen().map, target) && (!preview || preview.kind === model.get("kind")) ? target : null;
+  };
+  /** The cell whose arithmetic is shown: the locked one, or the largest weight of the locked row, column, or of all. */
+  const cellOfZoom = () => {
+    const { map, layer, head } = chosen();
+    const [what, ...at] = locked() ?? [];
+    const cells = map.queries.flatMap((_, i) => map.keys.map((_, j) => [i, j]));
+    const open = cells.filter(([i, j]) => (what === "pair" ? i === at[0] && j === at[1] : what === "query" ? i === at[0] : what === "key" ? j === at[0] : true));
+    const weights = weightsOf(map, "head", layer, head);
+    const weight = ([i, j]) => weights[i * map.keys.length + j];
+    return open.reduce((best, cell) => (weight(cell) > weight(best) ? cell : best));
+  };
+
   const pick = (values) => change(model, values);
+  const goTo = (level) => {
+    preview = null;
+    if (level === "cell") pick({ show: "head", overlay: [], locked: ["pair", ...cellOfZoom()], zoom: level });
+    else pick({ zoom: level });
+  };
+  /** One level in or out, if there is one. */
+  const go = (by) => {
+    const to = levels()[levels().indexOf(zoom()) + by];
+    if (to) goTo(to);
+    return Boolean(to);
+  };
+  const enter = (target) => {
+    pick({ locked: target });
+    if (levels().includes("cell")) goTo("cell");
+    else pick({ locked: null });
+  };
+  const choose = (kind, layer, head) => {
+    preview = null;
+    const other = kind === model.get("kind") ? {} : { ...fitting(maps, model, kind), kind, locked: null, overlay: [] };
+    const { overlay } = chosen();
+    if (layer === null) pick(other);
+    else if (overlay.length && !other.kind) pick({ overlay: toggled(overlay, [layer, head]), layer, head, show: "head" });
+    else pick({ ...other, show: "head", layer, head });
+  };
+
   const choices = {
-    kind: choice({ label: "attention", texts: maps.map(({ kind }) => kind), choose: (kind) => pick({ ...fitting(maps, model, kind), kind, locked: null }) }),
-    show: choice({ label: "show", texts: Object.values(SHOWS), choose: (text) => pick({ show: Object.keys(SHOWS).find((show) => SHOWS[show] === text) }) }),
+    show: choice({ label: "show", texts: Object.values(SHOWS), choose: (text) => pick({ overlay: [], show: Object.keys(SHOWS).find((show) => SHOWS[show] === text) }) }),
     lines: slider({ label: "lines from weight", texts: HUNDREDTHS, choose: (at) => pick({ threshold: at / 100 }) }),
   };
+  const together = make("button", { type: "button", class: "together", "aria-label": "compare heads", "aria-pressed": false, onclick: () => {
+    const { overlay, layer, head } = chosen();
+    pick(overlay.length ? { overlay: [] } : { overlay: [[layer, head]], show: "head", zoom: "heads" });
+  } }, "compare heads");
+  const trail = make("nav", { class: "trail", "aria-label": "zoom" });
+  const stage = make("div", { class: "stage" });
   const panels = make("div", { class: "panels looking" });
   const [foot, said, told] = [make("div"), make("div"), make("div")];
   layOut(root, "attention: who looks at whom", {
-    controls: { settings: [maps.length > 1 && choices.kind.node, choices.show.node, choices.lines.node] },
+    controls: { settings: [choices.show.node, choices.lines.node, several && together] },
+    intro: [trail],
     panels,
     legend: foot,
     says: [said, told],
   });
 
-  let [hovered, drawn] = [null, {}]; // drawn: { map, room, panel, heads, what }, the parts on the page
-  const locked = () => {
-    const target = model.get("locked");
-    return target && fits(chosen().map, target) ? target : null;
-  };
   const explain = () => {
+    drawTrail();
+    if (zoom() === "cell") return drawCell();
     const target = locked() ?? hovered;
     drawn.panel.mark(target, locked() !== null);
-    tell(told, ...(target ? drawn.panel.says(target, locked() !== null) : [pointHint("a token, a line or a cell", "read its weights")]));
+    tell(told, ...(target ? drawn.panel.says(target, locked() !== null) : [hint(levels())]));
   };
   const point = (target) => {
     if (String(target) === String(hovered)) return;
     hovered = target;
     explain();
   };
-  const rebuild = (map, room) => {
+  const drawTrail = () => {
+    const { map, show, layer, head } = chosen();
+    const cell = model.get("locked") || zoom() === "cell" ? cellOfZoom() : null;
+    const names = {
+      heads: () => ["all heads"],
+      head: () => [`${map.kind}: ${titleOf(show, layer, head)}`],
+      cell: () => (cell && show === "head" ? [...tokenAt(map.queries, cell[0]), " → ", ...tokenAt(map.keys, cell[1])] : ["one cell"]),
+    };
+    const now = levels();
+    if (now.join() !== trail.dataset.levels) {
+      trail.dataset.levels = now.join();
+      trail.replaceChildren(...(now.length > 1 ? [make("ol", {}, ...now.map((level) => make("li", {}, make("button", { type: "button", "data-level": level, onclick: () => goTo(level) }))))] : []));
+    }
+    trail.querySelectorAll("button").forEach((button) => {
+      const { level } = button.dataset;
+      button.replaceChildren(...names[level]());
+      fill(button, { "aria-label": `zoom to ${button.textContent}`, "aria-current": level === zoom() ? "step" : "false" }, []);
+    });
+  };
+
+  /** The parts on the page; what stands there already is not touched, so that it keeps the focus of the keyboard. */
+  const standing = (...nodes) => {
+    const same = nodes.length === panels.children.length && nodes.every((node, i) => node === panels.children[i]);
+    if (!same) panels.replaceChildren(...nodes);
+  };
+
+  /** The large part: one head or a mean, several heads, or the arithmetic of a cell. */
+  const rebuild = ({ map, overlay }, level, room) => {
     hovered = null;
+    const beside = level === "heads" && room >= WIDE;
+    const width = beside ? Math.min(400, 0.31 * room) : room;
+    if (level === "heads" && (drawn.overview?.width !== width || drawn.overview?.beside !== beside)) {
+      drawn.overview = { ...headOverview(maps, width, beside ? TALL : 0, { choose, enter: () => go(1),
+        preview: (place) => {
+          if (String(Object.values(place ?? {})) === String(Object.values(preview ?? {}))) return;
+          preview = place;
+          redraw();
+        } }), width, beside };
+    }
+    const left = beside ? room - drawn.overview.room - 24 : room;
     const masked = (i, j) => map.mask !== null && !map.mask.at(i, j) && !(i === j && chosen().show === "rollout");
-    const panel = attentionPanel({ ...map, isMasked: masked, room, point, lock: (target) => pick({ locked: target }) });
-    const several = map.weights.shape[0] * map.weights.shape[1] > 1;
-    const heads = several && headGrid(map, room, (layer, head) => pick({ show: "head", layer, head }));
-    drawn = { map, room, panel, heads };
-    panels.replaceChildren(...panel.nodes, ...(heads ? [heads.node] : []));
-    foot.replaceChildren(panel.legend);
+    const options = { ...map, isMasked: masked, room: left, beside: left, cell: level === "head" ? LARGE.cell : LARGE.heads, point, enter, lock: (target) => pick({ locked: target }) };
+    drawn.panel = overlay.length ? overlayPanel({ ...options, maps: level === "head" || overlay.length < 3 }) : attentionPanel(options);
+    drawn.cell = null;
+    stage.replaceChildren(...drawn.panel.nodes);
+    standing(...(level === "heads" ? [drawn.overview.node] : []), stage);
+    foot.replaceChildren(drawn.panel.legend);
+  };
+  const drawCell = () => {
+    const { map, layer, head } = chosen();
+    const ready = String(answer?.asked) === String([map.kind, layer, head]);
+    tell(said, `${map.kind} attention, layer ${layer}, head ${head}: the arithmetic of one cell.`);
+    if (!ready || answer.problem) {
+      drawn.cell = { node: make("p", { class: "faint" }, answer && ready ? answer.problem : "The vectors of this head are being computed.") };
+      stage.replaceChildren(drawn.cell.node);
+      standing(stage);
+      return tell(told, hint(levels()));
+    }
+    const [row, column] = cellOfZoom();
+    const key = [row, column, roomIn(root)].join();
+    if (drawn.cell?.key !== key || drawn.cell.answer !== answer) {
+      const focused = stage.contains(root.getRootNode().activeElement);
+      drawn.cell = { key, answer, ...cellArithmetic(answer, { row, column, room: roomIn(root), lock: (cell) => pick({ locked: ["pair", ...cell] }) }) };
+      stage.replaceChildren(drawn.cell.node);
+      standing(stage);
+      foot.replaceChildren(drawn.cell.legend);
+      if (focused) drawn.cell.focus();
+    }
+    return tell(told, ...drawn.cell.says);
   };
   const redraw = () => {
-    const { map, show, layer, head } = chosen();
-    const room = roomIn(root);
-    const focused = [...panels.children].findIndex((node) => node.contains(root.getRootNode().activeElement));
-    if (map !== drawn.map || room !== drawn.room) rebuild(map, room);
-    const threshold = model.get("threshold");
-    const what = [show, layer, head, threshold].join();
-    if (what === drawn.what) return;
-    drawn.what = what;
-    choices.kind.set(map.kind);
+    const now = chosen();
+    const { map, show, layer, head, overlay } = now;
+    const [level, room, threshold] = [zoom(), roomIn(root), model.get("threshold")];
+    const focus = focusIn(root, panels, drawn);
+    const before = drawn.level && drawn.level !== level ? boxesOf(drawn, stage) : null;
     choices.show.set(SHOWS[show]);
     choices.show.node.querySelector("option:last-child").disabled = !map.rollout;
     choices.lines.set(Math.round(100 * threshold));
-    const title = { head: `layer ${layer}, head ${head}`, layer: `mean of layer ${layer}`, all: SHOWS.all, rollout: SHOWS.rollout }[show];
-    const lines = drawn.panel.show(weightsOf(map, show, layer, head), { title, threshold, made: show === "rollout" });
-    if (drawn.heads) drawn.heads.mark(show, layer, head);
-    tell(said, `${map.kind} attention, ${title}: ${lines}`);
+    together.setAttribute("aria-pressed", overlay.length > 0);
+    const key = [level, map.kind, room, overlay.length > 0, level === "head" || overlay.length < 3].join();
+    if (level !== "cell" && key !== drawn.key) rebuild(now, level, room);
+    Object.assign(drawn, { key, level, place: [map.kind, layer, head] });
+    if (level === "heads") drawn.overview.mark({ ...chosen(null), tones: model.get("overlay") });
+    if (level !== "cell") {
+      const role = show === "head" ? map.roles?.[layer][head] : "";
+      const title = `${titleOf(show, layer, head)}${role ? ` · ${role}` : ""}`;
+      const weights = overlay.length ? overlay.map(([layer, head]) => ({ name: `${layer}.${head}`, role: map.roles?.[layer][head], weights: weightsOf(map, "head", layer, head) })) :
+        weightsOf(map, show, layer, head);
+      const lines = drawn.panel.show(weights, { title, threshold, made: show === "rollout" });
+      tell(said, `${map.kind} attention, ${overlay.length ? `${overlay.length} head${overlay.length > 1 ? "s" : ""}` : title}: ${lines}`);
+    } else drawn.cell = null;
     explain();
-    if (focused >= 0 && !panels.contains(root.getRootNode().activeElement)) {
-      if (focused < 2) drawn.panel.focus(focused); // the focus of the keyboard stays on the same part
-      else drawn.heads?.focus();
-    }
+    if (before) showZoom(before, drawn, stage);
+    if (focus && !panels.contains(root.getRootNode().activeElement)) refocus(focus, drawn, map.kind);
   };
+  const ask = () => {
+    answer = unpack(model.get("steps"));
+    if (!answer.asked) answer = null;
+    drawn.key = null;
+    redraw();
+  };
+  panels.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || (locked() && zoom() !== "cell")) return;
+    go(-1); // before the parts of the panels hear of the key
+    event.preventDefault();
+    event.stopPropagation();
+  }, true);
   root.onkeydown = (event) => {
-    if (event.key === "Escape") pick({ locked: null });
+    if (event.target.matches("input, select") && event.key !== "Escape") return;
+    if (event.key === "Escape" && !event.defaultPrevented) return locked() ? pick({ locked: null }) : go(-1);
+    if (event.key === "Backspace") return go(-1) && event.preventDefault();
     const by = { PageUp: -1, PageDown: 1 }[event.key];
-    if (!by || event.target.matches("input, select, .heads *")) return;
+    if (!by || event.target.matches(".heads *")) return;
     const { map, show, layer, head } = chosen();
     pick({ layer: within(layer + by, map.weights.shape[0]), head, show: show === "layer" ? show : "head" });
     event.preventDefault();
   };
+  answer = unpack(model.get("steps"));
   redraw();
-  return { kind: redraw, layer: redraw, head: redraw, show: redraw, threshold: redraw, locked: explain, resized: redraw };
+  return { kind: redraw, layer: redraw, head: redraw, show: redraw, threshold: redraw, zoom: redraw, overlay: redraw, steps: ask, locked: explain, resized: redraw };
+}
+
+const within = (x, count) => Math.min(Math.max(x, 0), count - 1);
+const titleOf = (show, layer, head) => ({ head: `layer ${layer}, head ${head}`, layer: `mean of layer ${layer}`, all: SHOWS.all, rollout: SHOWS.rollout })[show];
+const hint = (levels) => pointHint("a token, a line or a cell", "read its weights",
+  { enter: levels.length > 1 ? "keeps it. Enter again or a double click goes in; Escape frees it, then goes back" : "keeps it" });
+
+/** The list with this head, or without it if it was there; at most MOST_TONES. */
+function toggled(list, [layer, head]) {
+  const rest = list.filter((one) => one[0] !== layer || one[1] !== head);
+  return rest.length < list.length ? rest : [...list, [layer, head]].slice(-MOST_TONES);
 }
 
 /** Layer, head and show for another kind, which may have fewer of them. */
@@ -99,4 +245,42 @@ function fitting(maps, model, kind) {
 function fits({ queries, keys }, [what, ...at]) {
   const counts = { query: [queries.length], key: [keys.length], pair: [queries.length, keys.length] }[what];
   return at.every((index, place) => index < counts[place]);
+}
+
+// ---- Zooming --------------------------------------------------------------------------------------------------------
+
+/** Which part of the panels has the focus of the keyboard: "overview", the number of a part of the stage, or null. */
+function focusIn(root, panels, { overview }) {
+  const active = root.getRootNode().activeElement;
+  if (!panels.contains(active)) return null;
+  return overview?.node.contains(active) ? "overview" : `${Math.max(0, [...panels.querySelectorAll(".stage [tabindex]")].indexOf(active))}`;
+}
+
+function refocus(focus, { level, overview, panel, cell }, kind) {
+  if (level === "cell") cell.focus?.();
+  else if (level === "heads" && focus === "overview") overview.focus(kind);
+  else panel.focus(Math.min(Number(focus) || 0, 1));
+}
+
+/** Where the parts stand that a zoom begins with. */
+function boxesOf({ level, overview, place, cell }, stage) {
+  const frame = stage.querySelector(".frame.strong") ?? stage.querySelector(".map .body");
+  const node = { heads: overview?.canvasOf(...(place ?? [])), head: frame, cell: cell?.node }[level];
+  return { from: level, small: node?.getBoundingClientRect(), large: (stage.querySelector(".map .body") ?? node)?.getBoundingClientRect() };
+}
+
+/** The small map grows to the large one, a cell to its arithmetic, and back. */
+function showZoom({ from, small, large }, { level, overview, place }, stage) {
+  const map = stage.querySelector(".map .body")?.closest(".scrolls");
+  if (level === "heads") grow(overview.canvasOf(...place), large);
+  else if (level === "cell") grow(stage.firstElementChild, small);
+  else grow(map, from === "heads" ? small : large);
+}
+
+/** A node moves from a box to its own place in 300 ms; not where reduced motion is asked for. */
+function grow(node, from) {
+  const to = node?.getBoundingClientRect();
+  if (!from?.width || !to?.width || window.matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const start = `translate(${from.left - to.left}px, ${from.top - to.top}px) scale(${from.width / to.width}, ${from.height / to.height})`;
+  node.animate([{ transformOrigin: "0 0", transform: start, opacity: 0.4 }, { transformOrigin: "0 0", transform: "none", opacity: 1 }], { duration: 300, easing: "ease-out" });
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import traitlets
@@ -9,20 +10,28 @@ from matplotlib.figure import Figure
 
 from ...attention_map import AttentionMap
 from ...reading import average, rollout
+from ...translator import Translator
 from ..shared.attention import has_rollout
 from ..shared.base import View
 from ..shared.types import Data, Lock, Proposal
-from .data import attention_data, checked, wrong_choice
+from .data import Roles, attention_data, checked, checked_roles, wrong_choice
 from .picture import attention_picture
+from .vectors import head_steps, head_vectors
+
+CHOICES = ("kind", "layer", "head", "show", "threshold", "locked", "zoom", "overlay")
 
 
-class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "heads")):
-    """Tokens joined by lines, the heat map of the same weights, and a small map of every head.
+class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "heads", "cell")):
+    """A small map of every head; one head large, as lines between tokens and as a heat map; the arithmetic of a cell.
 
     Args:
         attention, more: the maps of one sentence pair, each of another kind: cross-, encoder and causal attention.
-        kind, layer, head, show, threshold, locked: the first values of the traits; default: the first head of the
-            first map.
+        kind, layer, head, show, threshold, locked, zoom, overlay: the first values of the traits; default: the first
+            head of the first map.
+        roles: a short text for some heads, by (kind, layer, head): what the head was measured to do, such as
+            `seqlearn.roles.read_roles("transformer")`.
+        translator: the translator whose model made the maps. The view then shows the arithmetic of a cell on the
+            vectors of this model, which is computed once more, at once.
 
     Traits, synced with the browser:
         kind: which of the maps.
@@ -31,12 +40,21 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
             (`seqlearn.reading.rollout`, only for self-attention).
         threshold: the smallest weight that gets a line, rounded to hundredths.
         locked: what stays marked: ["query", i], ["key", j], ["pair", i, j] or None.
+        zoom: "heads", the small maps of all heads beside the large one; "head", the large one alone; "cell", the
+            arithmetic of the locked cell (of the largest weight, if no cell is locked), only with a translator.
+        overlay: a list of [layer, head], at most 8: these heads are drawn over each other, each in a colour of its own,
+            in place of the chosen head; empty: none.
+        steps: the answer to the zoom "cell": what `steps_data` returns for the vectors of the chosen head, and `asked`,
+            which is [kind, layer, head], and `problem`, a sentence or empty. Until `asked` is the chosen head, the view
+            waits. Python sets this trait; in a page, whoever computes the vectors there may set it (and make
+            `data["asks"]` true).
     Change several traits at once inside `with view.hold_trait_notifications():`.
 
     Raises:
-        TypeError: an argument is no `AttentionMap`.
+        TypeError: an argument is no `AttentionMap`, or `translator` is no `Translator`.
         ValueError: two maps have the same kind, or belong to different sentences; over 256 tokens or 144 heads; a
-            negative weight; or the maps lack the chosen kind, layer, head or token.
+            negative weight; the maps lack the chosen kind, layer, head or token, or a head with a role; or the model of
+            the translator did not make these maps.
     """
 
     caption = "Who looks at whom"
@@ -47,6 +65,9 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
     show = traitlets.Unicode("head").tag(sync=True)
     threshold = traitlets.Float(0.05).tag(sync=True)
     locked = traitlets.List(allow_none=True, default_value=None).tag(sync=True)
+    zoom = traitlets.Unicode("heads").tag(sync=True)
+    overlay = traitlets.List().tag(sync=True)
+    steps = traitlets.Dict().tag(sync=True)
 
     def __init__(
         self,
@@ -58,22 +79,35 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
         show: str = "head",
         threshold: float = 0.05,
         locked: Lock | None = None,
+        zoom: str = "heads",
+        overlay: Sequence[Sequence[int]] = (),
+        roles: Roles | None = None,
+        translator: Translator | None = None,
     ):
         self.maps = checked(attention, *more)
+        self.roles = checked_roles(roles, self.maps)
+        self.translator = translator
+        self._vectors = None if translator is None else head_vectors(translator, self.maps)
         chosen = {"layer": layer, "head": head, "show": show, "threshold": threshold, "locked": locked}
-        chosen["kind"] = attention.kind if kind is None else kind
+        chosen |= {"kind": attention.kind if kind is None else kind, "zoom": zoom, "overlay": list(map(list, overlay))}
         if wrong := wrong_choice(self.maps, **chosen):
             raise ValueError(wrong)
-        super().__init__(data=attention_data(self.maps), **chosen)
+        super().__init__(data=attention_data(self.maps, self.roles, translator is not None), **chosen)
+        self._answer()
 
     def update(self, attention: AttentionMap, *more: AttentionMap) -> None:
-        """Show another sentence in the same view. Choices that the new maps have, too, stay as they are."""
+        """Show another sentence in the same view. Choices that the new maps have, too, stay as they are.
+
+        A view with a translator takes maps that its model makes now. Roles stay, those of the heads that are there.
+        """
         maps = checked(attention, *more)
-        data = attention_data(maps)
+        vectors = None if self.translator is None else head_vectors(self.translator, maps)
+        data = attention_data(maps, self.roles, self.translator is not None)
         with self.hold_sync(), self.hold_trait_notifications():
-            self.maps, self.data = maps, data
+            self.maps, self._vectors, self.data, self.steps = maps, vectors, data, {}
             self.kind = self.kind if self.kind in maps else attention.kind
             self._fit()
+        self._answer()
 
     @traitlets.observe("kind")
     def _fit(self, change: object = None) -> None:
@@ -83,13 +117,21 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
             self.layer, self.head = min(self.layer, layers - 1), min(self.head, heads - 1)
             if self.show == "rollout" and not has_rollout(self.maps[self.kind]):
                 self.show = "head"
+            self.overlay = [place for place in self.overlay if place[0] < layers and place[1] < heads]
             if wrong_choice(self.maps, **self._chosen()):
                 self.locked = None
 
-    def _chosen(self) -> Data:
-        return {name: getattr(self, name) for name in ("kind", "layer", "head", "show", "threshold", "locked")}
+    @traitlets.observe("zoom", "kind", "layer", "head")
+    def _answer(self, change: object = None) -> None:
+        """Compute the arithmetic of the chosen head if the zoom asks for it."""
+        asked = [self.kind, self.layer, self.head]
+        if self.zoom == "cell" and self._vectors is not None and self.steps.get("asked") != asked:
+            self.steps = head_steps(self._vectors, self.maps, self.kind, self.layer, self.head)
 
-    @traitlets.validate("kind", "layer", "head", "show", "threshold", "locked")
+    def _chosen(self) -> Data:
+        return {name: getattr(self, name) for name in CHOICES}
+
+    @traitlets.validate(*CHOICES)
     def _fits(self, proposal: Proposal) -> object:
         name, value = proposal["trait"].name, proposal["value"]
         chosen = self._chosen() | {name: value}
@@ -98,6 +140,13 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
         if wrong := wrong_choice(self.maps, **chosen):
             raise traitlets.TraitError(wrong)
         return round(value, 2) if name == "threshold" else value
+
+    def page_state(self) -> Data:
+        """A page has no Python: the arithmetic of the chosen head is stored in it, and of no other head."""
+        stored = {}
+        if self._vectors is not None and self.show == "head":
+            stored = head_steps(self._vectors, self.maps, self.kind, self.layer, self.head)
+        return super().page_state() | {"data": self.data | {"asks": False}, "steps": stored}
 
     @property
     def shown(self) -> AttentionMap:

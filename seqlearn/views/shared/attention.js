@@ -4,15 +4,21 @@ const MOST_LINES = 6000; // an SVG with more takes too long
 const MOST_WORDS = 5; // tokens that a sentence names with their weights
 const LOOKS = { query: "looks at", key: "is looked at by", arrow: " → " };
 const MADE = { query: "is made of", key: "is a part of", arrow: " ← " }; // of a rollout
+const MOST_TONES = 8; // heads that are drawn over each other: four colours, each as a solid and as a dashed line
+const TONE_GAP = 4; // pixels between the lines of two heads from one token to another
 const LINE = { thin: 0.6, thick: 7, faint: 0.15, gap: 5 }; // pixels, and the opacity of a weight near 0
+const WEIGHT = { cell: 28, least: 0.05, most: 24 }; // pixels of a cell; the smallest weight and the longest sentence with numbers
 
 /** The columns and the heat map of one attention. The panel keeps no choices: `show` and `mark` say what to draw.
  *
  * queries, keys: the texts of the rows and of the columns. names: { query, key }, the names of the two columns.
  * isMasked(i, j): whether a cell is masked; such a cell is hatched and has no line. full: the weight of the thickest line
  * and of the brightest cell. room: the width for the panel, in pixels. point(target): called with what is under the
- * mouse or the arrow keys, or null. lock(target): called after a click or Enter; null frees.
+ * mouse or the arrow keys, or null. lock(target): called after a click or Enter; null frees. enter(target): called after
+ * Enter on what is locked, or a double click; without it Enter frees.
  * A target is ["query", i], ["key", j] or ["pair", i, j].
+ * beside: the width for columns and heat map side by side, in place of `room`, the width for one of them. cell: the size of
+ * a cell. Inside an element of class "resting", marks fade nothing.
  *
  * Gives { nodes, legend, show, mark, says, focus }.
  * nodes: the columns, the heat map and the tooltip, all for one `.panels.side`. legend: the node below them.
@@ -23,18 +29,18 @@ const LINE = { thin: 0.6, thick: 7, faint: 0.15, gap: 5 }; // pixels, and the op
  * says(target, locked): the sentences about the target, as a list of texts and elements.
  * focus(which): gives the focus to the columns, 0, or to the heat map, 1.
  */
-function attentionPanel({ queries, keys, names, isMasked = () => false, full = 1, room = 900, point, lock }) {
-  const cell = (count, most, space) => [fit(count, most, space)].map((size) => (size > 6 && size < 9 ? 6 : size))[0]; // cells up to 6 pixels have no gaps
-  const pitch = cell(Math.max(queries.length, keys.length), CELL.height, 500);
-  const columns = tokenColumns({ queries, keys, names, full, pitch, room, point, lock });
+function attentionPanel({ queries, keys, names, isMasked = () => false, full = 1, room = 900, beside = null, cell = WEIGHT.cell, point, lock, enter = null }) {
+  const pitch = cellOf(Math.max(queries.length, keys.length), cell, 500);
+  const { forLines, forMap } = share(queries, keys, beside, cell) ?? { forLines: room, forMap: Math.min(480, Math.max(100, room - longestOf(queries) - 60)) };
+  const columns = tokenColumns({ queries, keys, names, full, pitch, room: forLines, point, lock, enter });
   const pairOf = (cell) => cell && ["pair", cell.row, cell.column];
   const map = heatMap({
     title: "attention", rows: queries, columns: keys, isMasked, word: (weight, i, j) => (isMasked(i, j) ? "" : null),
-    height: pitch, width: cell(keys.length, CELL.width, Math.min(480, Math.max(100, room - longestOf(queries) - 60))),
-    point: (cell) => point(pairOf(cell)), lock: (cell) => lock(pairOf(cell)),
+    height: pitch, width: cellOf(keys.length, cell, forMap), most: WEIGHT.most, least: WEIGHT.least,
+    point: (cell) => point(pairOf(cell)), lock: (cell) => lock(pairOf(cell)), enter: enter && ((cell) => enter(pairOf(cell))),
   });
   const boxes = [columns.node, make("div", { class: "scrolls" }, map.node)];
-  if (room > 700) boxes[1].style.marginBottom = `${pitch * Math.max(0, keys.length - queries.length)}px`; // rows beside queries
+  if (room > 700 || beside) boxes[1].style.marginBottom = `${pitch * Math.max(0, keys.length - queries.length)}px`; // rows beside queries
   const tip = make("div", { class: "tip", "aria-hidden": "true", hidden: true });
   let mouse = null; // where a tooltip would stand
   for (const box of boxes) {
@@ -60,7 +66,7 @@ function attentionPanel({ queries, keys, names, isMasked = () => false, full = 1
       const [what, first, second] = target ?? [];
       columns.mark(target, locked);
       const frames = { query: [{ row: first }], key: [{ column: first }], pair: [{ row: first }, { row: first, column: second, strong: true }] };
-      map.mark(frames[what] ?? []);
+      map.mark(frames[what] ?? [], target !== null && !map.node.closest(".resting"));
       map.target(locked && what === "pair" ? { row: first, column: second } : null);
       tip.hidden = !target || locked || !mouse;
       if (!tip.hidden) putTip(tip, mouse, tipText(words, target));
@@ -68,6 +74,76 @@ function attentionPanel({ queries, keys, names, isMasked = () => false, full = 1
     says: (target, locked = false) => attentionWords(words, target, locked),
   };
 }
+
+/** The size of one of `count` cells that share this room; cells up to 6 pixels have no gaps. */
+const cellOf = (count, most, space) => [fit(count, most, space)].map((size) => (size > 6 && size < 9 ? 6 : size))[0];
+
+/** The widths for the columns and for the cells of the heat map, side by side in `beside` pixels; null if that is too little
+ * for both. */
+function share(queries, keys, beside, cell) {
+  if (beside === null) return null;
+  const labels = longestOf(queries) + longestOf(keys) + 30;
+  const aside = longestOf(queries) + 0.71 * longestOf(keys) + 50; // beside the cells
+  const [least, left] = [labels + 90, beside - labels - aside];
+  const forMap = Math.min(keys.length * cell, 480, left - 90);
+  return forMap < 12 * keys.length && forMap < 320 ? null : { forLines: Math.max(least, beside - aside - forMap), forMap };
+}
+
+/** Several heads of one kind: their lines over each other, a colour for each head, and their heat maps side by side.
+ *
+ * maps: whether the heat maps are drawn, too. The other options are those of `attentionPanel`, which has the same parts:
+ * Gives { nodes, legend, show, mark, says, focus }. show takes a list of { name, role, weights } in place of the weights.
+ */
+function overlayPanel({ queries, keys, names, isMasked = () => false, full = 1, room, beside, cell, maps, point, lock, enter = null }) {
+  const pitch = cellOf(Math.max(queries.length, keys.length), WEIGHT.cell, 500);
+  const space = beside ?? room;
+  const aside = longestOf(queries) + 0.71 * longestOf(keys) + 46; // beside the cells of a map
+  const lines = longestOf(queries) + longestOf(keys) + 30 + 170;
+  const columns = tokenColumns({ queries, keys, names, full, pitch, room: Math.min(space, lines), point, lock, enter });
+  const pictures = make("div", { class: "pictures" });
+  const legend = make("div");
+  let drawn = []; // { name, role, weights, map }
+  const at = ({ weights }) => (i, j) => weights[i * keys.length + j];
+  const pairOf = (cell) => cell && ["pair", cell.row, cell.column];
+  const mapOf = (one, tone, count) => {
+    const sided = (space - lines - 24) / count - aside; // beside the lines
+    const width = cellOf(keys.length, Math.min(cell, WEIGHT.cell), sided >= 10 * keys.length ? sided : Math.min(320, space - aside));
+    const map = heatMap({ title: one.name, rows: queries, columns: keys, isMasked, word: (weight, i, j) => (isMasked(i, j) ? "" : null),
+      width, height: Math.min(width, pitch), most: WEIGHT.most, least: WEIGHT.least, bar: false,
+      point: (cell) => point(pairOf(cell)), lock: (cell) => lock(pairOf(cell)), enter: enter && ((cell) => enter(pairOf(cell))) });
+    map.show(one.weights, [0, full]);
+    map.node.querySelector("figcaption").replaceChildren(toneSign(tone), ` head ${one.name}${one.role ? ` · ${one.role}` : ""}`);
+    return map;
+  };
+  return {
+    nodes: [columns.node, pictures],
+    legend,
+    focus: () => columns.focus(),
+    show(list, { threshold = 0 } = {}) {
+      drawn = list.map((one, tone) => ({ ...one, map: maps ? mapOf(one, tone, list.length) : null }));
+      pictures.replaceChildren(...drawn.filter(({ map }) => map).map(({ map }) => make("div", { class: "scrolls" }, map.node)));
+      const parts = drawn.map((one) => linesFrom(queries.length, keys.length, isMasked, at(one), threshold));
+      const lines = parts.flatMap(({ drawn: some }, tone) => some.map((line) => ({ ...line, tone, shift: (tone - (list.length - 1) / 2) * Math.min(TONE_GAP, pitch / list.length) })));
+      columns.show(lines.sort((a, b) => a.weight - b.weight).slice(-MOST_LINES), LOOKS);
+      legend.replaceChildren(legendOf(["each head has its colour:", ""], ...drawn.map(({ name, role }, tone) => [toneSign(tone), `head ${name}${role ? `: ${role}` : ""}`]),
+        ["click a small map to add a head or to take one away", ""]));
+      return linesText({ drawn: lines, total: lines.length, open: parts.reduce((sum, { open }) => sum + open, 0) }, threshold);
+    },
+    mark(target, locked = false) {
+      const [what, first, second] = target ?? [];
+      columns.mark(target, locked);
+      const frames = { query: [{ row: first }], key: [{ column: first }], pair: [{ row: first }, { row: first, column: second, strong: true }] };
+      drawn.forEach(({ map }) => {
+        map?.mark(frames[what] ?? [], target !== null);
+        map?.target(locked && what === "pair" ? { row: first, column: second } : null);
+      });
+    },
+    says: (target, locked = false) => drawn.map((one, tone) => make("div", {}, toneSign(tone), ` ${one.name}: `,
+      ...attentionWords({ queries, keys, isMasked, at: at(one), verbs: () => LOOKS }, target, locked && tone === 0))),
+  };
+}
+
+const toneSign = (tone) => draw("svg", { class: `sample tone${tone}`, width: 22, height: 10, "aria-hidden": "true" }, draw("line", { x1: 1, x2: 21, y1: 5, y2: 5, "stroke-width": 4 }));
 
 /** A line for each weight from the threshold on, the heaviest last. Of more than MOST_LINES the heaviest are drawn; `total`
  * counts all of them, `open` all weights that are not masked. */
@@ -94,7 +170,7 @@ function linesText({ drawn, total, open }, threshold) {
 }
 
 /** Queries at the left, keys at the right, lines between them: gives { node, focus, show(lines), mark(target, locked) }. */
-function tokenColumns({ queries, keys, names, full, pitch, room, point, lock }) {
+function tokenColumns({ queries, keys, names, full, pitch, room, point, lock, enter }) {
   const most = room < 420 ? 78 : 110;
   const [left, right] = [rowLabels(queries, pitch), rowLabels(keys, pitch)];
   right.node.classList.add("keys");
@@ -115,7 +191,7 @@ function tokenColumns({ queries, keys, names, full, pitch, room, point, lock }) 
   const lineAt = (x, y) => {
     let [best, least] = [null, LINE.gap];
     for (const line of lines) {
-      const away = Math.abs(y - middle(line.i) - ((middle(line.j) - middle(line.i)) * x) / width);
+      const away = Math.abs(y - (line.shift ?? 0) - middle(line.i) - ((middle(line.j) - middle(line.i)) * x) / width);
       const gap = Math.max(0, away - thick(line.weight) / 2);
       if (gap <= least) [best, least] = [line, gap]; // of two lines, the heavier one
     }
@@ -128,9 +204,9 @@ function tokenColumns({ queries, keys, names, full, pitch, room, point, lock }) 
     const [side, index, count] = [x < 0 ? "query" : "key", Math.floor(y / pitch), (x < 0 ? queries : keys).length];
     return index >= 0 && index < count ? [side, index] : null;
   };
-  const keep = columnKeys(body, targetAt, { query: queries.length, key: keys.length }, { point, lock });
-  const lineOf = ({ i, j, weight }, strong = false) => draw("line", {
-    class: strong && "strong", x1: 0, y1: middle(i), x2: width, y2: middle(j), "stroke-width": thick(weight).toFixed(2),
+  const keep = columnKeys(body, targetAt, { query: queries.length, key: keys.length }, { point, lock, enter });
+  const lineOf = ({ i, j, weight, tone, shift = 0 }, strong = false) => draw("line", {
+    class: tone === undefined ? strong && "strong" : `tone${tone}`, x1: 0, y1: middle(i) + shift, x2: width, y2: middle(j) + shift, "stroke-width": thick(weight).toFixed(2),
     "stroke-opacity": (LINE.faint + (1 - LINE.faint) * Math.min(weight / full, 1)).toFixed(2),
   });
   return {
@@ -148,7 +224,7 @@ function tokenColumns({ queries, keys, names, full, pitch, room, point, lock }) 
       const mine = target ? lines.filter(({ i, j }) => (what === "key" ? j : i) === first) : [];
       left.mark(what === "key" ? mine.map(({ i }) => i) : [first]);
       right.mark(what === "key" ? [first] : what === "pair" ? [second] : mine.map(({ j }) => j));
-      const numbers = pitch < 11 ? [] : mine.map(({ i, j, weight }) => (what === "key" ?
+      const numbers = pitch < 11 ? [] : mine.filter(({ tone }) => tone === undefined).map(({ i, j, weight }) => (what === "key" ?
         draw("text", { x: 1, y: middle(i) + 4 }, weightText(weight)) :
         draw("text", { x: width - 1, y: middle(j) + 4, "text-anchor": "end" }, weightText(weight))));
       lit.replaceChildren(...mine.map((line) => lineOf(line, what === "pair" && line.j === second)), ...numbers);
@@ -158,7 +234,7 @@ function tokenColumns({ queries, keys, names, full, pitch, room, point, lock }) 
 
 /** Mouse and keyboard on the columns. The arrow keys go up and down, left to the queries, right to the attention keys.
  * Returns a function that sets the target. */
-function columnKeys(body, targetAt, counts, { point, lock }) {
+function columnKeys(body, targetAt, counts, { point, lock, enter = null }) {
   let [locked, cursor] = [null, ["query", 0]];
   const toggle = (target) => lock(locked && locked.join() === target.join() ? null : target);
   const place = (side, index) => [side, Math.min(Math.max(index, 0), counts[side] - 1)];
@@ -172,12 +248,14 @@ function columnKeys(body, targetAt, counts, { point, lock }) {
   body.addEventListener("blur", () => point(null));
   body.addEventListener("focus", () => body.matches(":focus-visible") && point(cursor));
   body.addEventListener("click", (event) => targetAt(event) && toggle(targetAt(event)));
+  body.addEventListener("dblclick", (event) => enter && targetAt(event) && enter(targetAt(event)));
   body.addEventListener("keydown", (event) => {
     if (event.key in moves) {
       cursor = moves[event.key](cursor);
       if (locked) lock(cursor); // the lock follows the arrow keys
       point(cursor);
-    } else if (event.key === "Enter" || event.key === " ") toggle(cursor);
+    } else if (event.key === "Enter" && enter && locked?.join() === cursor.join()) enter(cursor);
+    else if (event.key === "Enter" || event.key === " ") toggle(cursor);
     else if (event.key === "Escape") lock(null);
     else return;
     event.preventDefault();

@@ -14,6 +14,8 @@ function isLight(rgb) {
 const MOST_NUMBERS = 12; // rows or columns of a map with numbers in its cells
 const CELL = { width: 38, height: 24 }; // with room for a number
 const SMALL = "11px system-ui, sans-serif";
+const FONTS = [11, 10, 9]; // pixels: the sizes of a number in a cell, the largest that fits
+const VEIL = 0.55; // the share of the ground in a faded cell; attention.css has the same
 const pen = document.createElement("canvas").getContext("2d");
 
 function widthOf(text) {
@@ -32,23 +34,25 @@ const longestOf = (texts) => Math.min(110, Math.max(0, ...texts.map(widthOf)));
  * point({ row, column } or null): called with the cell under the mouse or the arrow keys. lock({ row, column } or null):
  * called after a click or Enter; `enters` says what Enter does. Without `point` the map ignores mouse and keyboard.
  * start: the cell where the arrow keys begin.
- * width, height: of a cell, in pixels; a cell of CELL.width or more has its number in it. room: the width for all columns
- * and the labels beside them, if no width is given. every: { rows, columns }, one label for so many of them.
- * Gives { node, focus(), show(values, limits), mark(marks), target(locked cell) }.
+ * width, height: of a cell, in pixels. room: the width for all columns and the labels beside them, if no width is given.
+ * every: { rows, columns }, one label for so many of them.
+ * A map of at most `most` rows and columns has its numbers in it, if the widest of them fits into a cell. least: the numbers
+ * are weights; smaller ones than this are not written, and the others as .82; `mark` may fade the cells around them.
+ * Gives { node, focus(), show(values, limits), mark(marks, faded), target(locked cell) }.
  */
 function heatMap(options) {
   const { title, rows, columns, isMasked = () => false, word = null, tint = null, ramp = VIRIDIS, bar = true } = options;
-  const { point = null, enters = "Enter locks", every = {} } = options;
-  const few = rows.length <= MOST_NUMBERS && columns.length <= MOST_NUMBERS;
+  const { point = null, enters = "Enter locks", every = {}, most = MOST_NUMBERS, least = null } = options;
+  const few = rows.length <= most && columns.length <= most;
   const space = (options.room ?? 1e4) - 25 - longestOf(rows) - 0.6 * longestOf(columns);
   const roomy = few && columns.length * CELL.width <= space;
   const width = options.width ?? (roomy ? CELL.width :
     few ? Math.max(12, fit(columns.length, CELL.width - 1, space)) : fit(columns.length, CELL.width, Math.min(320, space)));
   const height = options.height ?? (rows.length <= MOST_NUMBERS ? CELL.height : fit(rows.length, CELL.height, 320));
-  const written = few && width >= CELL.width;
   const canvas = make("canvas", { "aria-hidden": "true" });
+  const ink = least === null ? null : make("canvas", { class: "ink", "aria-hidden": "true" }); // the numbers of weights, above what fades the cells
   const marks = make("div", { class: "marks", "aria-hidden": "true" });
-  const body = make("div", { class: "body" }, canvas, marks);
+  const body = make("div", { class: "body" }, canvas, marks, ink);
   const [low, high, scale] = [make("span"), make("span"), make("canvas", { class: "bar", width: 64, height: 1 })];
   const head = columnLabels(columns, width, every.columns);
   const side = rowLabels(rows, height, every.rows);
@@ -57,7 +61,7 @@ function heatMap(options) {
   const spoken = `${title}: ${rows.length} rows, ${columns.length} columns`;
   fill(body, point ? { role: "application", tabindex: 0, "aria-label": `${spoken}. Arrow keys move, ${enters}.` } :
     { role: "img", "aria-label": spoken }, []);
-  const context = scaled(canvas, width * columns.length, height * rows.length);
+  const [context, pencil] = [canvas, ink].map((node) => node && scaled(node, width * columns.length, height * rows.length));
   const strip = scale.getContext("2d");
   for (let x = 0; x < 64; x++) {
     strip.fillStyle = `rgb(${colour(x / 63, ramp)})`;
@@ -70,6 +74,11 @@ function heatMap(options) {
   };
   const target = point ? pointing(body, cellAt, rows.length, columns.length, options) : () => {};
   let drawn = [];
+  let cells = null; // what `paint` and `write` draw
+  const write = (isFaded = () => false) => {
+    pencil?.clearRect(0, 0, width * columns.length, height * rows.length);
+    if (few) writeNumbers(pencil ?? context, cells, isFaded, groundOf(node));
+  };
   const tip = ({ row, column }) => `${rows[row]}, ${columns[column]}: ${number(drawn[row * columns.length + column])}`;
   if (!point) body.addEventListener("pointermove", (event) => (body.title = cellAt(event) ? tip(cellAt(event)) : ""));
   return {
@@ -78,14 +87,19 @@ function heatMap(options) {
     focus: () => body.focus({ focusVisible: true }),
     show(values, limits = extent(values)) {
       drawn = values;
-      paint(context, { values, limits, isMasked, word, tint, ramp, written, width, height, rows: rows.length, columns: columns.length });
+      cells = { values, limits, isMasked, word, tint, ramp, least, width, height, rows: rows.length, columns: columns.length };
+      paint(context, cells);
+      write();
       [low.textContent, high.textContent] = limits.map(number);
     },
     /** Frames around cells: [{ row, column, strong, span, tag }]. Without a column the frame is around the whole row,
-     * without a row around the whole column, or around `span` columns. The tag stands beside the frame. */
-    mark(list) {
-      marks.replaceChildren(...list.map(({ row, column, strong, span = 1, tag = null }) => {
-        const frame = make("div", { class: strong ? "frame strong" : "frame" }, tag);
+     * without a row around the whole column, or around `span` columns. The tag stands beside the frame. faded: whether all
+     * cells outside of the first frame are faded; their numbers get a colour that stays readable. */
+    mark(list, faded = false) {
+      const [first] = list;
+      if (cells && ink) write(faded && first ? (i, j) => ![first.row ?? i, first.column ?? j].every((at, axis) => at === [i, j][axis]) : undefined);
+      marks.replaceChildren(...list.map(({ row, column, strong, span = 1, tag = null }, place) => {
+        const frame = make("div", { class: `frame${strong ? " strong" : ""}${faded && place === 0 ? " veil" : ""}` }, tag);
         Object.assign(frame.style, inPixels({
           left: (column ?? 0) * width,
           top: (row ?? 0) * height,
@@ -113,29 +127,51 @@ function scaled(canvas, width, height) {
   return context;
 }
 
-/** Draws the cells: a colour, or hatching if masked, and a word. The grey differs from white, black and viridis. */
-function paint(context, { values, limits, isMasked, word, tint, ramp, written, width, height, rows, columns }) {
+/** The colour of the view's ground, as red, green and blue. */
+function groundOf(node) {
+  const root = node.closest(".seqlearn");
+  return (root && getComputedStyle(root).backgroundColor.match(/\d+/g)?.slice(0, 3).map(Number)) ?? [255, 255, 255];
+}
+
+const shadeOf = ({ values, limits, ramp, columns }, row, column) =>
+  colour((values[row * columns + column] - limits[0]) / (limits[1] - limits[0] || 1), ramp);
+
+/** Draws the cells: a colour, or hatching if masked. The grey differs from white, black and viridis. */
+function paint(context, cells) {
+  const { isMasked, tint, width, height, rows, columns } = cells;
   context.clearRect(0, 0, width * columns, height * rows);
-  context.font = SMALL;
-  context.textAlign = "center";
-  context.textBaseline = "middle";
   const gap = width > 6 && height > 6 ? 1 : 0;
-  const digits = decimals(values);
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
-      const [value, x, y] = [values[row * columns + column], column * width, row * height];
-      const masked = isMasked(row, column);
-      const rgb = colour((value - limits[0]) / (limits[1] - limits[0] || 1), ramp);
-      if (masked) hatch(context, x, y, width - gap, height - gap);
+      const [x, y] = [column * width, row * height];
+      if (isMasked(row, column)) hatch(context, x, y, width - gap, height - gap);
       else {
-        context.fillStyle = tint ?? `rgb(${rgb})`;
+        context.fillStyle = tint ?? `rgb(${shadeOf(cells, row, column)})`;
         context.fillRect(x, y, width - gap, height - gap);
       }
-      if (!written) continue;
-      context.fillStyle = masked || tint || isLight(rgb) ? "#000" : "#fff";
-      context.fillText((word && word(value, row, column)) ?? inCell(value, digits), x + width / 2, y + height / 2, width - 4);
     }
   }
+}
+
+/** Writes the number or the word of each cell, in the largest font in which the widest of them fits; in none, if it does not
+ * fit at all. */
+function writeNumbers(context, cells, isFaded, ground) {
+  const { values, isMasked, word, tint, least, width, height, rows, columns } = cells;
+  const digits = decimals(values);
+  const plain = (value) => (least === null ? inCell(value, digits) : value < least ? "" : value.toFixed(2).replace(/^0|\.00$/g, ""));
+  const texts = Array.from({ length: rows * columns }, (_, at) => (word && word(values[at], Math.floor(at / columns), at % columns)) ?? plain(values[at]));
+  const widest = Math.max(0, ...[...new Set(texts)].map(widthOf));
+  const font = FONTS.find((size) => (widest * size) / 11 <= width - 3 && size <= height - 3);
+  if (!font) return;
+  Object.assign(context, { font: SMALL.replace("11", font), textAlign: "center", textBaseline: "middle" });
+  texts.forEach((text, at) => {
+    if (!text) return;
+    const [row, column] = [Math.floor(at / columns), at % columns];
+    const shade = isMasked(row, column) || tint ? [160, 160, 160] : shadeOf(cells, row, column);
+    const seen = isFaded(row, column) ? shade.map((part, i) => VEIL * ground[i] + (1 - VEIL) * part) : shade;
+    context.fillStyle = isLight(seen) ? "#000" : "#fff";
+    context.fillText(text, (column + 0.5) * width, (row + 0.5) * height);
+  });
 }
 
 function hatch(context, x, y, width, height) {
@@ -206,9 +242,10 @@ function underline(labels, list) {
   labels.forEach((label, i) => label && label.classList.toggle("on", list.includes(i)));
 }
 
-/** Mouse and keyboard on a grid: arrow keys, Home and End of a row, Enter, Escape. Returns a function that sets the locked
- * cell and, where nothing is locked, the cell where the arrow keys begin. */
-function pointing(body, cellAt, rows, columns, { point, lock, start }) {
+/** Mouse and keyboard on a grid: arrow keys, Home and End of a row, Enter, Escape. enter(cell): called after Enter on the
+ * locked cell, or a double click; without it Enter frees the cell. Returns a function that sets the locked cell and,
+ * where nothing is locked, the cell where the arrow keys begin. */
+function pointing(body, cellAt, rows, columns, { point, lock, start, enter = null }) {
   const within = (at, count) => Math.min(Math.max(at, 0), count - 1);
   let [locked, cursor] = [null, { row: within(start?.row ?? 0, rows), column: within(start?.column ?? 0, columns) }];
   const same = (a, b) => a && b && a.row === b.row && a.column === b.column;
@@ -223,6 +260,7 @@ function pointing(body, cellAt, rows, columns, { point, lock, start }) {
     cursor = cell;
     lock(same(cell, locked) ? null : cell);
   });
+  body.addEventListener("dblclick", (event) => enter && cellAt(event) && enter(cellAt(event)));
   body.addEventListener("keydown", (event) => {
     if (event.key in moves) {
       const [down, right] = moves[event.key];
@@ -230,7 +268,8 @@ function pointing(body, cellAt, rows, columns, { point, lock, start }) {
       cursor = next;
       if (locked) lock(next); // the lock follows the arrow keys
       point(next);
-    } else if (event.key === "Enter" || event.key === " ") lock(same(cursor, locked) ? null : cursor);
+    } else if (event.key === "Enter" && enter && same(cursor, locked)) enter(cursor);
+    else if (event.key === "Enter" || event.key === " ") lock(same(cursor, locked) ? null : cursor);
     else if (event.key === "Escape") lock(null);
     else return;
     event.preventDefault();
