@@ -102,10 +102,7 @@ def test_a_candidate_is_forced_and_taken_back(live, transformer):
     now(live, after)
     live.get_by_role("button", name="Reset").press("Enter")
     now(live, before)
-    assert (
-        live.locator(".before").inner_text() == "nothing is changed yet"
-        and live.get_by_role("button", name="Undo").is_disabled()
-    )
+    assert live.locator(".before bdi").count() == 0 and live.get_by_role("button", name="Undo").is_disabled()
     assert (get(live, "prefix"), get(live, "edits")) == ([], [])
 
 

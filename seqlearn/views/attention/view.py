@@ -141,12 +141,12 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
             raise traitlets.TraitError(wrong)
         return round(value, 2) if name == "threshold" else value
 
-    def page_state(self) -> Data:
+    def page_state(self, live: bool = False) -> Data:
         """A page has no Python: the arithmetic of the chosen head is stored in it, and of no other head."""
         stored = {}
         if self._vectors is not None and self.show == "head":
             stored = head_steps(self._vectors, self.maps, self.kind, self.layer, self.head)
-        return super().page_state() | {"data": self.data | {"asks": False}, "steps": stored}
+        return super().page_state(live) | {"data": self.data | {"asks": False}, "steps": stored}
 
     @property
     def shown(self) -> AttentionMap:

@@ -131,10 +131,10 @@ class BeamView(View, folder=Path(__file__).parent):
             raise traitlets.TraitError(f"the tree has no node {tuple(proposal['value'])}")
         return proposal["value"]
 
-    def page_state(self) -> Data:
+    def page_state(self, live: bool = False) -> Data:
         """A page cannot search, so it gets the tree of every width with every alpha."""
         pairs = [(width, alpha) for width in self.data["widths"] for alpha in self.data["alphas"]]
-        return super().page_state() | {"trees": [self._searched(*pair)[1] for pair in pairs] or self.trees}
+        return super().page_state(live) | {"trees": [self._searched(*pair)[1] for pair in pairs] or self.trees}
 
     def summary(self) -> str:
         """The numbers of steps and nodes; width and alpha if there are sliders."""

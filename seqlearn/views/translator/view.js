@@ -4,6 +4,7 @@
 
 const MOST_SEEN = 3; // source tokens that the sentence about a step names, each with its weight
 const THRESHOLD = 0.05; // smaller weights are not named, and get no line
+const CANDIDATES = 280; // pixels for the candidates; view.css has the same
 const MUCH_LONGER = 1.5; // times the longest sentence in training
 const searchName = (beam) => (beam === 1 ? "greedy" : `beam ${beam}`);
 const fresh = () => `translator-${Math.random().toString(36).slice(2)}-`; // for ids
@@ -76,10 +77,10 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
   const trueLinks = make("input", { type: "checkbox", onchange: () => change(model, { links: trueLinks.checked }) });
   const gold = links && live ? make("label", { class: "control" }, trueLinks, "true links") : null;
   const done = make("span", { class: "faint" });
-  const bar = make("div", { class: "controls whatif", role: "group", "aria-label": "what if?" }, make("strong", {}, "What if?"), undo, reset, gold, done, python);
+  const bar = make("div", { class: "controls whatif", role: "group", "aria-label": "what if?" }, undo, reset, python, gold, done);
 
   const which = make("span", { class: "control" });
-  const [pairing, panels, foot, below] = [make("div", { class: "pairing" }), make("div", { class: "panels side" }), make("div"), make("div", { class: "panels side below" })];
+  const [pairing, panels, foot, below] = [make("div", { class: "pairing" }), make("div", { class: "panels side" }), make("div", { class: "feet" }), make("div", { class: "panels side below" })];
   const [said, told, rest, scored] = [make("div"), make("div"), make("div"), make("div")];
   layOut(root, "translate a sentence", {
     controls: { sentence: [form], steps: [...walk.nodes, which] },
@@ -91,7 +92,6 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
   });
   root.querySelector(".controls").after(note);
   foot.before(below);
-  if (live) panels.before(bar);
 
   const locked = () => {
     const [what, first, second = 0] = model.get("locked") ?? [];
@@ -108,10 +108,9 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     shown.line.mark(step, stays, target?.[0] === "key" ? lookers(target[1]) : []);
     shown.chips.mark(target && target[0] !== "query" ? target.at(-1) : null);
     const table = candidates(best(), step, shown.result.words, live ? (text) => force(step, text) : null);
-    const at = shown.focused ?? placeOf(root.getRootNode().activeElement, shown.candidates);
-    shown.focused = null;
+    const spot = stops(shown.candidates).indexOf(root.getRootNode().activeElement);
     shown.candidates.replaceWith((shown.candidates = table));
-    if (at >= 0) [...table.querySelectorAll("button")].slice(0, at + 1).at(-1)?.focus(); // the keyboard stays where it was
+    if (spot >= 0) focusNear(table, spot);
     tell(said, ...stepWords(best(), step, shown.weights), rowOf(stays) === null ? null : lockNote(true));
     const more = target && target[0] !== "query" && shown.panel;
     tell(told, ...(more ? [...shown.panel.says(target, false), lockNote(stays !== null)].filter(Boolean) : []));
@@ -140,43 +139,48 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
   const rebuild = (raw, chosen, room) => {
     const result = shown?.raw === raw ? shown.result : unpack(raw);
     const active = root.getRootNode().activeElement;
-    const focused = shown ? placeOf(active, shown.candidates) : -1;
-    const place = focused < 0 && [pairing, panels, below].find((part) => part.contains(active));
+    const place = [pairing, panels, below].find((part) => part.contains(active));
+    const spot = place && stops(place).indexOf(active);
     const list = shown?.raw === raw ? shown.list : ranking(result, pick);
-    shown = { raw, result, chosen, room, list, candidates: make("table"), focused: focused < 0 ? null : focused };
+    shown = { raw, result, chosen, room, list, candidates: make("table") };
     shown.steps = best().tokens.map((text, i) => `${i + 1} of ${last() + 1}: ${shortened(text, 14)}`);
     const { attention } = best();
+    const column = make("div", { class: "beside" }, shown.candidates, board?.node ?? "");
     hovered = null;
     const first = history.first();
     const forced = first ? history.forced() : [result.prefix.length - 1];
     shown.chips = chips(result, { point, swap: live ? swap : null, vocab, id });
     shown.line = written(best(), { language: result.languages[1], start: Math.min(model.get("step"), last()), forced, before: first?.result.best[0].tokens, point, lock });
     const named = (name, node) => [make("span", { class: "faint" }, name), node];
-    const before = first ? former(first.result, best()) : make("div", { class: "before faint" }, "nothing is changed yet");
+    const before = make("div", { class: "before" }, ...(first ? former(first.result, best()) : [make("span", { class: "faint" }, "What if? Nothing is changed yet.")]), bar);
     pairing.replaceChildren(...named("source", shown.chips.node), ...(live ? named("before", before) : []),
-      ...named(first ? "now" : "translation", make("div", { class: "now" }, shown.line.node, first ? certainty(best()) : "")));
+      ...named(first ? "now" : "translation", make("div", { class: "present" }, shown.line.node, first ? certainty(best()) : "")));
     list?.mark(chosen);
     if (attention) {
       const { shape } = attention.weights;
       if (heads[1] >= shape[0] || heads[2] >= shape[1]) heads = ["all", 0, 0];
-      shown.panel = attentionPanel({ ...attention, room: Math.min(room - 12, 520), point, lock });
+      const beside = room >= 860 ? Math.min(room - CANDIDATES - 48, 760) : null; // all three panels in a row
+      shown.panel = attentionPanel({ ...attention, room: Math.min(room - 12, 520), beside, cell: 26, point, lock });
       which.replaceChildren(...(shape[0] * shape[1] > 1 ? [headChoice(shape, heads, (of) => {
         heads = of;
         attend();
         explain();
       })] : []));
       const [lines, ...others] = shown.panel.nodes;
-      panels.replaceChildren(lines, ...others, shown.candidates);
+      panels.replaceChildren(lines, ...others, column);
     } else {
       which.replaceChildren();
       panels.replaceChildren(make("p", { class: "blind" }, "This model has no attention to look at: it reads the whole source " +
-        "into a few numbers before it writes the first token, and never looks at the source again."), shown.candidates);
+        "into a few numbers before it writes the first token, and never looks at the source again."), column);
     }
     const found = list && make("div", { class: "found" }, make("div", { class: "head-line" }, `${result.best.length} translations found, with score and probability`), list.node);
-    below.replaceChildren(...[found, board?.node].filter(Boolean));
+    below.replaceChildren(...[found].filter(Boolean));
     foot.replaceChildren(...(shown.panel ? [shown.panel.legend] : []), meaning(result, first !== null));
     attend();
-    if (place) (place.contains(active) ? active : place.querySelector("[tabindex]"))?.focus({ focusVisible: true });
+    if (!place) return;
+    explain(); // the candidates are there again
+    if (place.contains(active)) active.focus({ focusVisible: true });
+    else focusNear(place, spot);
   };
   const redraw = () => {
     const raw = model.get("result");
@@ -199,7 +203,7 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     code.textContent = pythonCode(question(), layers);
     trueLinks.checked = model.get("links");
     const made = [...(model.get("prefix").length ? [`begins with “${model.get("prefix").slice(-3).join(" ")}”`] : []), ...editsInWords(model.get("edits"))];
-    tell(done, made.length ? made.join("; ") : live ? "click a candidate, a source word, a head; or lock a cell and change its weight" : "");
+    tell(done, made.length ? made.join("; ") : live ? "Click a candidate, a source word or a head; or lock a cell and change its weight." : "");
     redrawStep();
   };
   const retype = () => box.value === model.get("sentence") || (box.value = model.get("sentence"));
@@ -285,11 +289,11 @@ const shortChance = (p) => (p >= 0.005 ? `p = ${chance(p)}` : `p: ${chance(p)}`)
 /** The probability of a whole translation. */
 const certainty = ({ probability }) => make("span", { class: "certainty" }, shortChance(probability));
 
-/** The translation before the first change; what is no longer there is crossed out. */
+/** The translation before the first change, as a list of nodes; what is no longer there is crossed out. */
 function former({ best: [{ tokens, pieces, probability }], languages }, now) {
   const [gone] = differences(tokens, now.tokens);
   const parts = pieces.map((piece, i) => make(gone[i] ? "del" : "span", {}, piece));
-  return make("div", { class: "before" }, make("bdi", { lang: languages[1] || null }, ...parts), certainty({ probability }));
+  return [make("bdi", { lang: languages[1] || null }, ...parts), certainty({ probability })];
 }
 
 /** The translation, with a span for each token: gives { node, mark(step, locked, lookers) }. `forced`: the steps whose token
@@ -385,8 +389,9 @@ function candidates({ tokens, next }, step, words, force) {
   return table;
 }
 
-/** The index of a button in a table; -1 for any other element. */
-const placeOf = (button, table) => [...table.querySelectorAll("button")].indexOf(button);
+/** What the keyboard can reach in a part of the view; the part may be drawn anew, and the focus goes to the same place. */
+const stops = (part) => [...part.querySelectorAll("button, input, summary, [tabindex]")];
+const focusNear = (part, spot) => stops(part).slice(0, spot + 1).at(-1)?.focus({ focusVisible: true });
 
 /** Dots in the cells of the true links, where the translation is the one of the corpus. */
 function goldDots(box, gold, tokens, columns) {

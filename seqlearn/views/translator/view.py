@@ -163,7 +163,7 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
         True links are in a page only if they are shown while it is written.
         """
         links = {"links": live and self.links, "golds": golds(self.translator) if live and self.links else {}}
-        return super().page_state() | self._last() | {"data": self.data | links | {"live": live}}
+        return super().page_state(live) | self._last() | {"data": self.data | links | {"live": live}}
 
     def title(self) -> str:
         """The sentence and its translation."""
