@@ -1,9 +1,9 @@
 """The model in the page: how large it is, how soon it is ready, how fast it answers: python benchmarks/live.py
 
-A page with nothing but the packed model of the course is opened from a file in Chromium, again and again. "Ready" is the time from
-the start of the navigation to the moment when the model could answer; the first answer still waits for the browser's
-compiler. Each line has the median and the largest of several runs, in milliseconds; the goals are for the medians on a
-quiet machine. The benchmark needs playwright, one of the test requirements, and a browser.
+A page with nothing but the packed model of the course is opened from a file in Chromium, again and again. "Ready" is
+the time from the start of the navigation to the moment when the model can answer; the first answer still waits for the
+browser's compiler. Each line has the median and the largest of several runs, in milliseconds; the goals are for the
+medians on a quiet machine. The benchmark needs playwright, one of the test requirements, and a browser.
 """
 
 from __future__ import annotations

@@ -575,8 +575,9 @@ def test_a_newer_question_replaces_one_that_waits(engine):
 def test_without_a_worker_the_page_itself_answers(engine, page):
     """Where a policy or a browser forbids workers."""
     forbidden = engine(lambda text: text.replace("worker-src blob:", "worker-src 'none'"))
-    forbidden.evaluate("() => start(true)")
-    assert "la pomme" in forbidden.evaluate("() => ask(['translated', { sentence: 'the apple' }])")
+    early = "() => { start(true); return ask(['translated', { sentence: 'the apple' }]); }"  # before the worker failed
+    assert "la pomme" in forbidden.evaluate(early)
+    assert "le chat" in forbidden.evaluate("() => ask(['translated', { sentence: 'the cat' }])")
     assert not forbidden.evaluate("live.inWorker()")
     assert len(page.wrong) == 1 and "worker-src 'none'" in page.wrong.pop()  # the browser says so in its console
 
