@@ -42,6 +42,8 @@ const TESTS = {
     let state = started(source);
     return steps.map(([rows, tokens]) => model().decoder.forward(tokens, (state = state.select(rows))));
   },
+  next: (calls) => calls.map(([logits, written]) => nextTokens(window.translator.target.vocab, Float32Array.from(logits), written)),
+  spoil: () => void (model().decoder.dense.weight[50] = NaN),
   ask: ([kind, question]) => window.translator[kind](question),
   asks: (questions) => questions.map(([kind, question]) => window.translator[kind](question)),
   searches: ({ sentences, beam }) => sentences.map((sentence) => {
