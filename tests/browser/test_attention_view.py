@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from browser.test_family import AXE, FIND_BARRIERS, SOON_FITS
 from hostile import HOSTILE
 
 from seqlearn.attention_map import AttentionMap
@@ -605,16 +606,20 @@ def test_in_and_out_by_mouse(show, real):
     assert page.locator(".overview").is_visible(), "as Python, or a link, may set it"
 
 
+TITLES = """(body, [row, rows, columns]) => { const box = body.getBoundingClientRect();
+    return Array.from({ length: columns }, (_, column) => {
+        const [x, y] = [(column + 0.5) / columns, (row + 0.5) / rows];
+        const place = { clientX: box.left + x * box.width, clientY: box.top + y * box.height };
+        body.dispatchEvent(new PointerEvent('pointermove', place));
+        return body.title }) }"""
+
+
 def strip(page, name):
-    """The tooltip of each cell of a strip of the arithmetic."""
+    """The numbers in the tooltips of a strip of the arithmetic."""
     row = page.locator(".stage-of-cell .map").filter(has=page.locator(".rows .label", has_text=name)).first
-    labels, body, found = row.locator(".rows .label").all_inner_texts(), row.locator(".body"), []
-    box, count = body.bounding_box(), {"score": 11}.get(name, 32)
-    for column in range(count):
-        y = (labels.index(name) + 0.5) * box["height"] / len(labels)
-        body.hover(position={"x": (column + 0.5) * box["width"] / count, "y": y})
-        found.append(float(body.get_attribute("title").rpartition(": ")[2].replace("−", "-")))
-    return torch.tensor(found)
+    labels, columns = row.locator(".rows .label").all_inner_texts(), {"score": 11}.get(name, 32)
+    titles = row.locator(".body").evaluate(TITLES, [labels.index(name), len(labels), columns])
+    return torch.tensor([float(title.rpartition(": ")[2].replace("−", "-")) for title in titles])
 
 
 def test_the_arithmetic_of_a_cell_is_that_of_the_model(show, real):
@@ -700,3 +705,20 @@ def test_heads_are_overlaid_in_colours(show):
     assert state(page, "overlay") == [[]] and page.locator(".pictures").count() == 0
     page.evaluate("model.set('overlay', [[0, 0], [1, 0], [1, 1]])")
     assert page.get_by_label("compare heads").get_attribute("aria-pressed") == "true"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_barriers_at_any_zoom(show, page, real, scheme):
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    real.locked = ["pair", 8, 5]
+    show(real)
+    page.evaluate(AXE)
+    several = "'overlay', [[1, 3], [0, 1], [0, 2], [1, 0], [0, 3]]"
+    for change in ("'zoom', 'head'", "'zoom', 'cell'", "'zoom', 'heads'", several):
+        page.evaluate(f"model.set({change})")
+        for width in (1300, 320):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(FIND_BARRIERS)[1] == []
+            assert page.evaluate(SOON_FITS), f"{change} at {width}"
+    page.set_viewport_size({"width": 1300, "height": 1400})
+    page.emulate_media(color_scheme="light", reduced_motion="no-preference")

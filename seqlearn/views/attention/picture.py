@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from ...attention_map import AttentionMap
@@ -127,13 +128,14 @@ def draw_lines(
         places = places[np.argsort(weights[tuple(places.T)])][-MOST_LINES:]  # the heaviest last, on top
         share = np.minimum(weights[tuple(places.T)] / full, 1)
         mine = places[:, 1 if what == "key" else 0] == at[0] if at else np.ones(len(places), dtype=bool)
-        alpha = (0.15 + 0.85 * share) * np.where(mine, 1, 0.2)
+        alpha = ((0.15 + 0.85 * share) * np.where(mine, 1, 0.2))[:, None]
         shift = 0.14 * (number - (len(drawn) - 1) / 2)
         segments = [((0, i + 0.5 + shift), (1, j + 0.5 + shift)) for i, j in places]
-        color = TRAIN if len(drawn) == 1 else CYCLE[number % 4]
+        color = np.array(to_rgb(TRAIN if len(drawn) == 1 else CYCLE[number % 4]))
+        colors = 1 - alpha + alpha * color  # on white; opaque lines make a small file
         style = "solid" if number < 4 else "dashed"
         thick = 0.5 + 4.5 * share
-        ax.add_collection(LineCollection(segments, linewidths=thick, colors=color, alpha=alpha, linestyles=style))
+        ax.add_collection(LineCollection(segments, linewidths=thick, colors=colors, linestyles=style))
     ax.set(xlim=(0, 1), ylim=(rows, 0), xticks=[], frame_on=False, label="lines")
     ax.grid(False)
     right = ax.twinx()
