@@ -22,7 +22,7 @@ function build(model, root, data) {
     return { map, kind: map.kind, show, layer: within(at.layer, layers), head: within(at.head, heads), overlay };
   };
   const levels = () => {
-    const { map, layer, head } = chosen();
+    const { map, layer, head } = chosen(null);
     const stored = String(answer?.asked) === String([map.kind, layer, head]) && !answer.problem;
     return [several && "heads", "head", (data.asks || stored) && "cell"].filter(Boolean);
   };
@@ -33,8 +33,9 @@ function build(model, root, data) {
   };
   /** The cell whose arithmetic is shown: the locked one, or the largest weight of the locked row, column, or of all. */
   const cellOfZoom = () => {
-    const { map, layer, head } = chosen();
-    const [what, ...at] = locked() ?? [];
+    const { map, layer, head } = chosen(null);
+    const target = model.get("locked");
+    const [what, ...at] = target && fits(map, target) ? target : [];
     const cells = map.queries.flatMap((_, i) => map.keys.map((_, j) => [i, j]));
     const open = cells.filter(([i, j]) => (what === "pair" ? i === at[0] && j === at[1] : what === "query" ? i === at[0] : what === "key" ? j === at[0] : true));
     const weights = weightsOf(map, "head", layer, head);
@@ -101,7 +102,7 @@ function build(model, root, data) {
     explain();
   };
   const drawTrail = () => {
-    const { map, show, layer, head, overlay } = chosen();
+    const { map, show, layer, head, overlay } = chosen(null);
     const cell = model.get("locked") || zoom() === "cell" ? cellOfZoom() : null;
     const names = {
       heads: () => ["all heads"],
