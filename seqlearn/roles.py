@@ -135,7 +135,7 @@ def head_roles(
 
 def _in_words(role: str, share: float) -> str:
     if role == "alignment":
-        return f"alignment: AER {1 - share:.2f}"
+        return f"aligns: AER {1 - share:.2f}"
     name, _, detail = role.partition(" (")
     return f"{name}: {100 * share:.0f} %" + (f" ({detail}" if detail else "")
 

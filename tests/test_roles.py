@@ -76,7 +76,7 @@ def test_alignment_is_an_error_rate():
     found = {(gold[j], j) for j in range(12)}
     both, total = len(found & set(PAIR.alignment)), len(found) + len(PAIR.alignment)
     assert shares["alignment"].item() == pytest.approx(2 * both / total)
-    assert head_roles({"cross": {"alignment": shares["alignment"]}}) == {("cross", 0, 0): "alignment: AER 0.04"}
+    assert head_roles({"cross": {"alignment": shares["alignment"]}}) == {("cross", 0, 0): "aligns: AER 0.04"}
 
 
 def test_the_strongest_role_counts():
@@ -86,7 +86,7 @@ def test_the_strongest_role_counts():
 
 
 def test_files(tmp_path, monkeypatch):
-    roles = {("encoder", 1, 3): "noun of it: 93 %", ("cross", 0, 12): "alignment: AER 0.19"}
+    roles = {("encoder", 1, 3): "noun of it: 93 %", ("cross", 0, 12): "aligns: AER 0.19"}
     monkeypatch.setattr("seqlearn.roles.__file__", str(tmp_path / "seqlearn" / "roles.py"))
     (tmp_path / "assets" / "mine").mkdir(parents=True)
     write_roles(tmp_path / "assets" / "mine" / "roles.json", roles, 7)

@@ -300,6 +300,11 @@ def test_the_picture_of_an_overlay():
     figure = view.figure()
     for found, weights in zip(lines_of(parts_of(figure)[0]), (one.weights[0, 1], one.weights[1, 2]), strict=True):
         assert set(found) == {tuple(at) for at in (weights >= 0.3).nonzero().tolist()}
+    many = AttentionView(attention(layers=8, heads=9, queries=64, keys=64, sharp=5), overlay=[[3, 4]], threshold=0.2)
+    assert many.data["maps"][0]["weights"]["dtype"] == "uint16"
+    (found,) = lines_of(parts_of(many.figure())[0])
+    for (i, j), (width, _) in found.items():
+        assert width == pytest.approx(0.5 + 4.5 * float(many.maps["cross"].weights[3, 4, i, j]), abs=0.01)
     first, second = (lines.get_colors()[0, :3].tolist() for lines in parts_of(figure)[0].collections)
     assert first != second
     assert figure.get_suptitle() == "cross attention, heads 0.1 and 1.2\nshe eats it → elle la mange <eos>"

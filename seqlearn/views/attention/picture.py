@@ -15,7 +15,7 @@ from ..maps import heatmap
 from ..shared.axes import COLUMN, frame, label_axis
 from ..shared.colours import CMAP, CYCLE, TRAIN
 from ..shared.fonts import any_script, short_label
-from ..shared.packing import unpack
+from ..shared.packing import LARGEST, unpack
 from ..shared.types import Data, Lock
 from .data import SHOWS
 
@@ -58,7 +58,7 @@ def attention_picture(
     ratios = [lines, width, beside] if beside else [lines, width]
     panels = figure.subplots(1, len(ratios), width_ratios=ratios, squeeze=False)[0]
     all_weights = unpack(data["weights"]).double().numpy()
-    scale = 65535 if data["weights"]["dtype"] == "uint16" else 1
+    scale = LARGEST if data["weights"]["dtype"] == "uint16" else 1
     drawn = [all_weights[at[0], at[1]] / scale for at in overlay] or [shown.weights[0, 0].numpy()]
     draw_lines(panels[0], shown, drawn, threshold, data["full"], locked)
     heatmap(shown, ax=panels[1])

@@ -86,7 +86,7 @@ function share(queries, keys, beside, cell) {
   const aside = longestOf(queries) + 0.71 * longestOf(keys) + 50; // beside the cells
   const [least, left] = [labels + 90, beside - labels - aside];
   const forMap = Math.min(keys.length * cell, 480, left - 90);
-  const enough = keys.length * (keys.length > WEIGHT.most ? 12 : 18); // with room for a number
+  const enough = keys.length * (keys.length > WEIGHT.most ? 6 : 15); // with room for a number
   return forMap < Math.min(enough, 320) ? null : { forLines: Math.max(least, beside - aside - forMap), forMap };
 }
 
