@@ -1,7 +1,10 @@
-"""Trains and scores the small models that come with the course: python assets/make.py [bahdanau|transformer|picture]
+"""Trains and scores the small models that come with the course.
+
+    python assets/make.py [bahdanau|transformer|roles|picture]
 
 Each model is a folder beside this file. Its `scores.json` holds the scores on the test part of the built-in corpus. A
-test loads the model and scores it again. `picture` draws attention.png, the picture of the README, with the model as it
+test loads the model and scores it again. `roles` measures what each head of the Transformer does on the valid part, and
+writes its `roles.json`. `picture` draws attention.png, the picture of the README, with the model as it
 is stored.
 """
 
@@ -18,6 +21,7 @@ os.environ["SEQLEARN_DEVICE"] = "cpu"  # so that everybody makes the same model
 import torch
 
 from seqlearn.data import corpus
+from seqlearn.roles import head_roles, role_shares, write_roles
 from seqlearn.training import make_schedule
 from seqlearn.translator import Translator
 from seqlearn.views import heatmap
@@ -60,6 +64,14 @@ def make(name: str) -> None:
     print(scores)
 
 
+def measure_roles(name: str = "transformer") -> None:
+    """Measure the roles of all heads on the valid part, and write them."""
+    torch.set_num_threads(1)
+    translator, pairs = Translator.pretrained(name, "cpu"), corpus.builtin().split().valid
+    maps = {kind: translator.attend_all(pairs, kind) for kind in ("encoder", "causal", "cross")}
+    write_roles(HERE / name / "roles.json", head_roles(role_shares(maps, pairs)), len(pairs))
+
+
 def draw_picture() -> None:
     """Draw where the small recurrent model looks, with the gold links, for the README."""
     translator = Translator.pretrained("bahdanau", "cpu")
@@ -72,8 +84,10 @@ def draw_picture() -> None:
 
 
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or [*RECIPES, "picture"]:
+    for wanted in sys.argv[1:] or [*RECIPES, "roles", "picture"]:
         if wanted == "picture":
             draw_picture()
+        elif wanted == "roles":
+            measure_roles()
         else:
             make(wanted)

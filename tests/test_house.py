@@ -22,8 +22,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # A room uses rooms before it in this list, never after it. A new room has to be given its place.
 ROOMS = [
     "front_door", "devices", "threads", "d2l_compat", "pairs", "grammar", "data", "nn", "attention_map", "beams",
-    "fast_step", "forced_decoding", "decoding", "metrics", "reading", "models", "training", "saving", "translator",
-    "whatif", "views", "exercises", "cli", "__main__",
+    "fast_step", "forced_decoding", "decoding", "metrics", "reading", "roles", "models", "training", "saving",
+    "translator", "whatif", "views", "exercises", "cli", "__main__",
 ]  # fmt: skip
 
 GENERATED = {".venv", ".git", ".hypothesis", "my-lessons", "_build", "build", "dist", "__pycache__", "node_modules"}

@@ -4,9 +4,12 @@ import math
 
 import pytest
 import torch
+from browser.test_family import AXE, FIND_BARRIERS, SOON_FITS
 from hostile import HOSTILE
 
 from seqlearn.attention_map import AttentionMap
+from seqlearn.roles import read_roles
+from seqlearn.translator import Translator
 from seqlearn.views import AttentionView
 from seqlearn.views.shared.arguments import as_text
 
@@ -435,3 +438,287 @@ def test_weights_in_two_bytes_are_not_smaller_than_in_four(show):
     page = show(AttentionView(AttentionMap(weights, names, names), threshold=0.2))
     assert page.evaluate("model.get('data').maps[0].weights.dtype") == "uint16"
     assert page.locator(".says > div").first.inner_text().startswith("cross attention, layer 0, head 0: 1,280 lines;")
+
+
+# ---- Numbers in cells ----
+
+COUNT_INK = """(canvas, [row, column, size]) => {
+    const scale = canvas.width / parseFloat(canvas.style.width);
+    const box = [column * size, row * size, size, size].map(at => Math.round(at * scale));
+    return canvas.getContext('2d').getImageData(...box).data.filter((part, at) => at % 4 === 3 && part > 99).length }"""
+SHADE_OF_INK = """(canvas, [row, column, size]) => {
+    const { data } = canvas.getContext('2d').getImageData(column * size, row * size, size, size);
+    let best = 3;
+    for (let at = 3; at < data.length; at += 4) if (data[at] > data[best]) best = at;
+    return data[best] < 99 ? null : data[best - 1] > 128 ? 'white' : 'black' }"""
+
+
+@pytest.mark.parametrize("count", [4, 11, 12, 13, 20, 24])
+def test_weights_from_a_twentieth_on_have_their_number_in_the_cell(show, count):
+    weights = torch.full((count, count), 0.02)
+    weights[:, 0] = 0.05
+    weights[:, 1] = 1 - 0.05 - 0.02 * (count - 2)
+    names = [[f"{letter}{i}" for i in range(count)] for letter in "qk"]
+    page = show(AttentionView(AttentionMap(weights.expand(1, 2, -1, -1), *names)))
+    ink = page.locator(".stage .ink")
+    size = ink.bounding_box()["width"] / count
+    written = [ink.evaluate(COUNT_INK, [1, column, size]) > 4 for column in range(count)]
+    assert written == [True, True] + [False] * (count - 2), f"cells of {size} pixels"
+    assert size == 28 or count > 17
+
+
+def test_cells_of_another_width_keep_their_numbers(show, page):
+    """Cells become narrower with the window, and their numbers with them."""
+    show(AttentionView(random(1, 2, 12, 12)))
+    script = "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data"
+    for width in (1300, 900, 700, 500, 420, 380):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(50)
+        count = page.locator(".stage .ink").evaluate(f"{script}.filter(part => part > 99).length")
+        assert count > 100, width
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_faded_numbers_stay_readable(show, page, scheme):
+    """Cells outside of a locked row are faded by 55 % of the ground: white on dark violet becomes black on mauve."""
+    page.emulate_media(color_scheme=scheme)
+    weights = torch.tensor([[0.85, 0.05, 0.1], [0.85, 0.05, 0.1]])
+    show(AttentionView(AttentionMap(weights, ["a", "b"], ["c", "d", "e"]), locked=["query", 0]))
+    ink = page.locator(".stage .ink")
+    shades = [[ink.evaluate(SHADE_OF_INK, [row, column, CELL]) for column in range(3)] for row in range(2)]
+    assert shades[0] == ["black", "white", "white"], "yellow, and two dark cells"
+    assert shades[1] == (["black", "black", "black"] if scheme == "light" else ["white", "white", "white"])
+    page.evaluate("model.set('locked', null)")
+    assert ink.evaluate(SHADE_OF_INK, [1, 1, CELL]) == "white", "when nothing is faded"
+    page.emulate_media(color_scheme="light")
+
+
+# ---- The zoom ----
+
+SENTENCE, FRENCH = "The girl washes the red apple and eats it.", "La fille lave la pomme rouge et la mange."
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return Translator.pretrained("transformer", "cpu")
+
+
+@pytest.fixture
+def real(translator):
+    """A view of the 24 heads of the Transformer, with their roles, and the real vectors of encoder 1.3."""
+    maps = [translator.attend(SENTENCE, FRENCH, kind) for kind in ("encoder", "causal", "cross")]
+    return AttentionView(*maps, layer=1, head=3, roles=read_roles(), translator=translator)
+
+
+def crumbs(page):
+    """The trail, with a star at the current level."""
+    script = "nodes => nodes.map(node => (node.getAttribute('aria-current') === 'step' ? '*' : '') + node.textContent)"
+    return page.locator(".trail button").evaluate_all(script)
+
+
+def state(page, *names):
+    return page.evaluate("names => names.map(name => model.get(name))", list(names))
+
+
+def test_all_heads_stand_above_the_fold(show, page, real):
+    """At 1440 x 900, an output of JupyterLab is about 1050 x 780 pixels."""
+    page.set_viewport_size({"width": 1070, "height": 780})
+    show(real)
+    assert page.locator(".small").count() == 24
+    for box in (
+        *page.locator(".small").all(),
+        page.locator(".looks"),
+        page.locator(".stage .map"),
+        page.locator(".says"),
+    ):
+        place = box.bounding_box()
+        assert place["y"] + place["height"] <= 780 and place["x"] + place["width"] <= 1070
+    assert page.locator(".looks").bounding_box()["y"] < 250, "beside the small maps"
+    assert (
+        page.get_by_title("layer 1, head 3").first.locator(".caption").inner_text() == "1.3 noun of it: 93 % (because)"
+    )
+    assert page.get_by_title("layer 0, head 2: article's noun: 97 %").count() == 1
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_pointing_at_a_small_map_previews_its_head(show, real):
+    page = show(real)
+    title = page.locator(".stage .map figcaption")
+    assert title.inner_text() == "layer 1, head 3 · noun of it: 93 % (because)"
+    token(page, 0, 8).click()
+    page.get_by_role("slider", name="encoder").locator(".small").nth(6).hover()
+    assert title.inner_text() == "layer 1, head 2" and said(page).startswith("it looks at ")
+    page.get_by_role("slider", name="cross").locator(".small").nth(2).hover()
+    assert title.inner_text() == "layer 0, head 2 · article's noun: 97 %"
+    assert token(page, 0, 1).inner_text() == "fille"
+    assert state(page, "kind", "layer", "head", "locked") == ["encoder", 1, 3, ["query", 8]], "nothing was chosen"
+    page.mouse.move(900, 1000)
+    assert title.inner_text() == "layer 1, head 3 · noun of it: 93 % (because)" and said(page).startswith(
+        "it looks at "
+    )
+    page.get_by_role("slider", name="cross").locator(".small").nth(2).click()
+    assert state(page, "kind", "layer", "head", "locked") == ["cross", 0, 2, None]
+
+
+def test_in_and_out_by_keys(show, page, real):
+    """Enter keeps, and Enter again goes in; Escape frees, and then goes back."""
+    page.emulate_media(reduced_motion="reduce")
+    show(real)
+    assert crumbs(page) == ["*all heads", "encoder: layer 1, head 3", "one cell"]
+    grid = page.get_by_role("slider", name="encoder")
+    grid.press("Enter")
+    assert state(page, "zoom") == ["head"] and crumbs(page)[1][0] == "*" and grid.count() == 0
+    assert page.evaluate("document.activeElement.closest('.looks') !== null"), "the focus goes with the zoom"
+    page.keyboard.press("Tab")
+    for key in ("ArrowDown", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    assert state(page, "zoom", "locked") == ["head", ["pair", 1, 1]] and crumbs(page)[2] == "girl → girl"
+    page.keyboard.press("Enter")
+    assert state(page, "zoom", "locked") == ["cell", ["pair", 1, 1]]
+    assert crumbs(page) == ["all heads", "encoder: layer 1, head 3", "*girl → girl"]
+    for zoom, locked in (("head", ["pair", 1, 1]), ("head", None), ("heads", None), ("heads", None)):
+        page.keyboard.press("Escape")
+        assert state(page, "zoom", "locked") == [zoom, locked]
+    assert page.evaluate("document.activeElement.closest('.overview') !== null")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Backspace")
+    assert state(page, "zoom") == ["heads"]
+    page.emulate_media(reduced_motion="no-preference")
+
+
+def test_in_and_out_by_mouse(show, real):
+    page = show(real)
+    page.get_by_role("slider", name="encoder").locator(".small").nth(1).dblclick()
+    assert state(page, "zoom", "head", "layer") == ["head", 1, 0]
+    assert page.evaluate("document.getAnimations().map(one => one.effect.getTiming().duration)") == [300]
+    page.get_by_label("zoom to all heads").click()
+    page.get_by_role("slider", name="encoder").locator(".small").nth(7).click()
+    token(page, 0, 8).click()
+    page.get_by_label("zoom to it → apple").click()
+    assert state(page, "zoom", "locked") == ["cell", ["pair", 8, 5]], "the largest weight of the locked row"
+    page.get_by_label("zoom to encoder: layer 1, head 3").click()
+    assert state(page, "zoom") == ["head"]
+    page.wait_for_timeout(400)  # until nothing moves
+    cells(page).dblclick(position={"x": 1.5 * 36, "y": 0.5 * 36})
+    assert state(page, "zoom", "locked") == ["cell", ["pair", 0, 1]]
+    page.evaluate("model.set('zoom', 'heads')")
+    assert page.locator(".overview").is_visible(), "as Python, or a link, may set it"
+
+
+TITLES = """(body, [row, rows, columns]) => { const box = body.getBoundingClientRect();
+    return Array.from({ length: columns }, (_, column) => {
+        const [x, y] = [(column + 0.5) / columns, (row + 0.5) / rows];
+        const place = { clientX: box.left + x * box.width, clientY: box.top + y * box.height };
+        body.dispatchEvent(new PointerEvent('pointermove', place));
+        return body.title }) }"""
+
+
+def strip(page, name):
+    """The numbers in the tooltips of a strip of the arithmetic."""
+    row = page.locator(".stage-of-cell .map").filter(has=page.locator(".rows .label", has_text=name)).first
+    labels, columns = row.locator(".rows .label").all_inner_texts(), {"score": 11}.get(name, 32)
+    titles = row.locator(".body").evaluate(TITLES, [labels.index(name), len(labels), columns])
+    return torch.tensor([float(title.rpartition(": ")[2].replace("−", "-")) for title in titles])
+
+
+def test_the_arithmetic_of_a_cell_is_that_of_the_model(show, real):
+    real.locked, real.zoom = ["pair", 8, 5], "cell"
+    page = show(real)
+    queries, keys, values = (part[1, 3] for part in real._vectors["encoder"])
+    close = {"atol": 0.0051, "rtol": 0.06}  # tooltips have two decimals, small ones two digits
+    torch.testing.assert_close(strip(page, "q of it"), queries[8], **close)
+    torch.testing.assert_close(strip(page, "k of apple"), keys[5], **close)
+    torch.testing.assert_close(strip(page, "q · k"), queries[8] * keys[5], **close)
+    scores = keys @ queries[8] / 32**0.5
+    torch.testing.assert_close(strip(page, "score"), scores, **close)
+    weight = float(scores.softmax(0)[5])
+    torch.testing.assert_close(strip(page, f"{weight:.2f} · v of apple"), weight * values[5], **close)
+    torch.testing.assert_close(strip(page, "context of it"), scores.softmax(0) @ values, **close)
+    text = page.locator(".cell-stages").inner_text()
+    product, score = float(queries[8] @ keys[5]), float(scores[5])
+    assert f"score = {product:.2f} / √32 = {score:.2f}" in text and f"over 11 keys) = {weight:.2f}" in text
+    assert said(page).startswith(f"it gives apple the score {score:.2f} and the weight {weight:.2f}.")
+    page.get_by_role("application").focus()
+    page.keyboard.press("ArrowLeft")
+    assert state(page, "locked") == [["pair", 8, 4]] and crumbs(page)[2] == "*it → red"
+    assert page.evaluate("document.activeElement.getAttribute('role')") == "application"
+
+
+def test_a_page_has_the_arithmetic_of_the_stored_head_only(show, real):
+    page = show(real)
+    assert len(crumbs(page)) == 3
+    page.get_by_role("slider", name="encoder").press("ArrowLeft")
+    assert crumbs(page) == ["*all heads", "encoder: layer 1, head 2"], "no vectors of this head"
+    page.evaluate("model.set('head', 3)")
+    assert len(crumbs(page)) == 3
+
+
+def test_an_answer_that_comes_later(show, real):
+    """As in JupyterLab: the view asks by its zoom, waits, and draws what arrives in `steps`."""
+    real.zoom = "cell"
+    page = show(real)
+    page.evaluate("window.answer = model.get('steps'); model.set('data', {...model.get('data'), asks: true})")
+    page.evaluate("model.set('steps', {})")
+    assert page.locator(".stage").inner_text() == "The vectors of this head are being computed."
+    page.evaluate("model.set('steps', {asked: ['encoder', 1, 3], problem: 'no such head'})")
+    assert page.locator(".stage").inner_text() == "no such head"
+    page.evaluate("model.set('steps', answer)")
+    assert page.locator(".stage-of-cell").count() == 5
+    page.evaluate("model.set('head', 0)")
+    assert page.locator(".stage").inner_text() == "The vectors of this head are being computed."
+
+
+# ---- Several heads ----
+
+
+def tones(page, group="all"):
+    """Of each colour, the lines as (query, key)."""
+    script = """(lines, group) => [...document.querySelectorAll(`.looks .${group} line`)].map(line =>
+        [line.getAttribute('class'), Number(line.getAttribute('y1')), Number(line.getAttribute('y2'))])"""
+    found = {}
+    for tone, start, end in page.locator(".looks").evaluate(script, group):
+        found.setdefault(tone, set()).add((int(start // CELL), int(end // CELL)))
+    return found
+
+
+def test_heads_are_overlaid_in_colours(show):
+    page = show(AttentionView(cross(), threshold=0.3))
+    page.get_by_label("compare heads").click()
+    assert state(page, "overlay") == [[[0, 0]]]
+    page.get_by_title("layer 0, head 1").click()
+    assert state(page, "overlay") == [[[0, 0], [0, 1]]]
+    assert tones(page) == {"tone0": {(0, 0), (1, 3), (2, 1)}, "tone1": {(0, 3), (1, 0), (2, 1)}}
+    assert page.locator(".pictures .map figcaption").all_inner_texts() == [" head 0.0", " head 0.1"], "side by side"
+    page.mouse.move(900, 1300)
+    token(page, 0, 1).hover()
+    assert page.locator(".says > div").nth(1).locator("div div").all_inner_texts() == [
+        " 0.0: mange looks at . 0.40, she 0.20, eats 0.20, it 0.20.",
+        " 0.1: mange looks at she 0.91, eats 0.05, it 0.04, and 1 other 0.00.",
+    ]
+    assert tones(page, "lit") == {"tone0": {(1, 3)}, "tone1": {(1, 0)}}
+    heads(page).press("ArrowDown")
+    assert state(page, "overlay") == [[[0, 0], [0, 1], [1, 1]]] and len(tones(page)) == 2, "0.25 is below the threshold"
+    heads(page).press(" ")
+    assert state(page, "overlay") == [[[0, 0], [0, 1]]], "the same head again goes"
+    page.get_by_label("compare heads").click()
+    assert state(page, "overlay") == [[]] and page.locator(".pictures").count() == 0
+    page.evaluate("model.set('overlay', [[0, 0], [1, 0], [1, 1]])")
+    assert page.get_by_label("compare heads").get_attribute("aria-pressed") == "true"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_barriers_at_any_zoom(show, page, real, scheme):
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    real.locked = ["pair", 8, 5]
+    show(real)
+    page.evaluate(AXE)
+    several = "'overlay', [[1, 3], [0, 1], [0, 2], [1, 0], [0, 3]]"
+    for change in ("'zoom', 'head'", "'zoom', 'cell'", "'zoom', 'heads'", several):
+        page.evaluate(f"model.set({change})")
+        for width in (1300, 320):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(FIND_BARRIERS)[1] == []
+            assert page.evaluate(SOON_FITS), f"{change} at {width}"
+    page.set_viewport_size({"width": 1300, "height": 1400})
+    page.emulate_media(color_scheme="light", reduced_motion="no-preference")

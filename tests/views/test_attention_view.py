@@ -11,6 +11,7 @@ import traitlets
 from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
+from figures import faults
 from seqlearn.attention_map import AttentionMap
 from seqlearn.nn.recording import attention_layers, record_attention, record_vectors
 from seqlearn.translator import Translator
@@ -232,46 +233,107 @@ def test_summary():
     assert repr(view) == "AttentionView(encoder, 2 layers, 1 heads, 3 queries, 3 keys, also cross and causal)"
 
 
+def parts_of(figure):
+    """The axes of a picture: lines, heat map and small maps."""
+    named = {ax.get_label(): ax for ax in figure.axes}
+    return named["lines"], next(ax for name, ax in named.items() if not name), named.get("heads")
+
+
+def lines_of(ax):
+    """Of each colour, the lines as (query, key): width, and opacity of the blue, which has no red."""
+    return [
+        {
+            tuple(int(y) for _, y in segment): (width, alpha)
+            for segment, width, alpha in zip(
+                lines.get_segments(), lines.get_linewidths(), 1 - lines.get_colors()[:, 0], strict=True
+            )
+        }
+        for lines in ax.collections
+    ]
+
+
 def test_the_picture():
     one = causal()
-    view = AttentionView(one, layer=1, head=2, locked=["pair", 3, 1])
-    large, small = (ax for ax in view.figure().axes if ax.get_label() != "<colorbar>")
+    roles = {("causal", 0, 1): "word before: 70 %"}
+    view = AttentionView(one, layer=1, head=2, locked=["pair", 3, 1], roles=roles)
+    figure = view.figure()
+    lines, large, small = parts_of(figure)
     drawn = large.collections[0].get_array().reshape(4, 4)
     np.testing.assert_allclose(drawn.filled(0), one.weights[1, 2], atol=1e-6)
     assert np.array_equal(drawn.mask, ~one.mask.numpy()) and large.collections[0].get_clim() == (0, 1)
-    assert large.get_title("left") == "causal attention: layer 1, head 2"
+    weight = float(one.weights[1, 2, 3, 1])
+    assert figure.get_suptitle() == (
+        f"causal attention, layer 1, head 2: mange looks at elle ({weight:.2f})\n<bos> elle la mange"
+    )
+    (found,) = lines_of(lines)
+    weights = one.weights[1, 2].numpy()
+    assert set(found) == {(i, j) for i, j in np.ndindex(4, 4) if weights[i, j] >= 0.05}
+    for (i, j), (width, alpha) in found.items():
+        assert width == pytest.approx(0.5 + 4.5 * weights[i, j], abs=0.01)
+        assert alpha == pytest.approx((0.15 + 0.85 * weights[i, j]) * (1 if i == 3 else 0.2), abs=0.01)
+    assert [label.get_text() for label in lines.get_yticklabels()] == ["<bos>", *TARGET[:-1]]
     assert [label.get_text() for label in large.get_yticklabels()] == ["<bos>", *TARGET[:-1]]
+    assert {text.get_text() for text in large.texts} == {
+        f"{x:.2f}".lstrip("0") for x in weights.flatten() if x >= 0.05
+    }, "numbers from .05 on"
     boxes = [patch.get_bbox().bounds for patch in large.patches if isinstance(patch, Rectangle)]
     assert boxes == [(0, 3, 4, 1)] * 2 + [(1, 3, 1, 1)] * 2
     picture = small.images[0].get_array()
     assert picture.shape == (2 * 5, 3 * 5), "a gap after each"
     np.testing.assert_allclose(picture[5:9, 10:14], 255 * one.weights[1, 2], atol=0.6)
     assert small.patches[0].get_bbox().bounds == pytest.approx((2, 1, 0.8, 0.8))
+    assert small.get_xlabel().endswith("0.1 word before: 70 %")
     view.show, view.locked = "rollout", None
-    large, small = (ax for ax in view.figure().axes if ax.get_label() != "<colorbar>")
+    figure = view.figure()
+    lines, large, small = parts_of(figure)
     rolled = large.collections[0].get_array().reshape(4, 4).filled(0)
     np.testing.assert_allclose(rolled, plain_rollout(one.weights), atol=1e-6)
-    assert large.get_title("left") == "causal attention: rollout" and not large.patches
+    assert figure.get_suptitle().startswith("causal attention, rollout\n") and not large.patches
     assert small.patches[0].get_bbox().bounds == pytest.approx((0, 0, 2.8, 1.8))
+    view.show, view.layer, view.head = "head", 0, 1
+    assert view.figure().get_suptitle().startswith("causal attention, layer 0, head 1: word before: 70 %")
 
 
-def test_the_picture_of_one_head_stands_alone():
+def test_the_picture_of_an_overlay():
+    one = cross()
+    view = AttentionView(one, overlay=[[0, 1], [1, 2]], threshold=0.3)
+    figure = view.figure()
+    for found, weights in zip(lines_of(parts_of(figure)[0]), (one.weights[0, 1], one.weights[1, 2]), strict=True):
+        assert set(found) == {tuple(at) for at in (weights >= 0.3).nonzero().tolist()}
+    many = AttentionView(attention(layers=8, heads=9, queries=64, keys=64, sharp=5), overlay=[[3, 4]], threshold=0.2)
+    assert many.data["maps"][0]["weights"]["dtype"] == "uint16"
+    (found,) = lines_of(parts_of(many.figure())[0])
+    for (i, j), (width, _) in found.items():
+        assert width == pytest.approx(0.5 + 4.5 * float(many.maps["cross"].weights[3, 4, i, j]), abs=0.01)
+    first, second = (lines.get_colors()[0, :3].tolist() for lines in parts_of(figure)[0].collections)
+    assert first != second
+    assert figure.get_suptitle() == "cross attention, heads 0.1 and 1.2\nshe eats it → elle la mange <eos>"
+
+
+def test_the_picture_of_one_head_has_no_small_maps():
     view = AttentionView(cross(layers=1, heads=1), locked=["key", 1])
-    (large,) = view.figure().axes
-    assert len(large.child_axes) == 1 and large.patches[0].get_bbox().bounds == (1, 0, 1, 4)
+    _, large, small = parts_of(view.figure())
+    assert small is None and large.patches[0].get_bbox().bounds == (1, 0, 1, 4)
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(4, 3), (11, 11), (14, 14), (30, 12), (100, 256)])
+def test_no_picture_is_wider_than_a_lesson(queries, keys):
+    view = AttentionView(attention(queries=queries, keys=keys, heads=8), locked=["query", 1])
+    assert view.figure().get_figwidth() <= 9.6
+    assert not faults(view.figure())
 
 
 def test_the_picture_of_a_long_sentence_has_few_labels():
-    large = AttentionView(attention(queries=100, keys=256, sharp=0)).figure().axes[0]
+    _, large, _ = parts_of(AttentionView(attention(queries=100, keys=256, sharp=0)).figure())
     assert large.collections[0].get_clim() == (0, 0.02), "the brightest colour is that of the browser"
     assert len(large.get_yticks()) <= 32 and len(large.get_xticks()) <= 32
 
 
 def test_the_bundle_of_a_notebook():
-    view, before = AttentionView(attention(layers=8, heads=8, queries=20, keys=20)), plt.get_fignums()
+    view, before = AttentionView(attention(layers=8, heads=8, queries=20, keys=20, sharp=4)), plt.get_fignums()
     data, _ = view._repr_mimebundle_()
     assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
-    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 500_000
+    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 900_000
     assert plt.get_fignums() == before, "a figure that pyplot knows would be shown a second time"
 
 

@@ -1,19 +1,28 @@
-"""The picture of `AttentionView`: the heat map of what is shown and, beside it, the small maps of all heads."""
+"""The picture of `AttentionView`: lines between tokens, the heat map of the same weights, small maps of all heads."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from ...attention_map import AttentionMap
 from ..maps import heatmap
-from ..shared.axes import COLUMN, frame
-from ..shared.colours import CMAP
-from ..shared.fonts import any_script
-from ..shared.packing import unpack
+from ..shared.axes import COLUMN, frame, label_axis
+from ..shared.colours import CMAP, CYCLE, TRAIN
+from ..shared.fonts import any_script, short_label
+from ..shared.packing import LARGEST, unpack
 from ..shared.types import Data, Lock
 from .data import SHOWS
+
+LINES = 2.4  # inches: the width of the lines with their tokens
+LEAST, MOST_NUMBERS = 0.05, 14  # the smallest weight, and the most tokens, with numbers in the cells
+MOST_LINES = 120  # of one head; with more of them the file becomes large, and no line can be followed
+MOST_ROLES = 6  # that are named below the small maps
 
 
 @any_script
@@ -24,28 +33,118 @@ def attention_picture(
     show: str,
     layer: int,
     head: int,
+    threshold: float,
     locked: Lock | None,
+    overlay: Sequence[Sequence[int]],
+    sentence: str,
 ) -> Figure:
-    """The heat map of `shown`, a map with one layer and one head, and the small maps of all heads, if several.
+    """Lines and heat map of `shown`, a map with one layer and one head, and the small maps of all heads, if several.
 
     Args:
-        data: what `map_data` made of the whole map.
-        show, layer, head, locked: the traits of the view.
+        data: what `map_data` made of the whole map, and its `roles`.
+        show, layer, head, threshold, locked, overlay: the traits of the view. Of an overlay all lines are drawn, and
+            the heat map of the chosen head.
+        sentence: the tokens as a text, written below the title.
     """
     thumbs = unpack(data["thumbs"]).numpy()
     (layers, heads), (queries, keys) = thumbs.shape[:2], shown.weights.shape[2:]
-    beside = min(0.9 + 0.5 * heads, 4.0) if layers * heads > 1 else 0.0
-    width, height = min(2.5 + 0.45 * keys, COLUMN - beside), min(1.8 + 0.38 * queries, 8.0)
-    figure = Figure(figsize=(width + beside, max(height, 0.9 + 0.5 * layers)), layout="constrained")
-    ratios = [width, beside] if beside else [width]
+    long = 0.07 * min(20, max(map(len, (*shown.query_tokens, *shown.key_tokens))))  # inches of the longest token
+    beside = min(0.9 + 0.5 * heads, 2.6) if layers * heads > 1 else 0.0
+    lines = LINES + long
+    width = min(2.2 + long + 0.36 * keys, COLUMN - beside - lines)
+    cell = max(0.17, min(0.36, (width - long - 1.6) / keys))  # inches, about
+    height = min(1.4 + 0.7 * long + cell * max(queries, keys), 8.0)
+    figure = Figure(figsize=(lines + width + beside, max(height, 1.7 + 0.6 * layers)), layout="constrained")
+    ratios = [lines, width, beside] if beside else [lines, width]
     panels = figure.subplots(1, len(ratios), width_ratios=ratios, squeeze=False)[0]
-    title = f"{shown.kind} attention: {SHOWS[show].format(layer=layer, head=head)}"
-    heatmap(shown, ax=panels[0], title=title)
-    panels[0].collections[0].set_clim(0, data["full"])
-    mark_locked(panels[0], locked, queries, keys)
+    all_weights = unpack(data["weights"]).double().numpy()
+    scale = LARGEST if data["weights"]["dtype"] == "uint16" else 1
+    drawn = [all_weights[at[0], at[1]] / scale for at in overlay] or [shown.weights[0, 0].numpy()]
+    draw_lines(panels[0], shown, drawn, threshold, data["full"], locked)
+    heatmap(shown, ax=panels[1])
+    panels[1].set(ylabel="", xlabel="")
+    if keys > 20:
+        label_axis(panels[1].xaxis, shown.key_tokens, 90, most=int((width - long - 1.2) / 0.18), longest=20)
+    panels[1].collections[0].set_clim(0, data["full"])
+    write_numbers(panels[1], shown.weights[0, 0].numpy() / data["full"], data["full"])
+    mark_locked(panels[1], locked, queries, keys)
     if beside:
-        draw_heads(panels[1], thumbs, show, layer, head)
+        draw_heads(panels[2], thumbs, show, layer, head)
+        name_roles(panels[2], data["roles"])
+    heads_shown = " and ".join(f"{at[0]}.{at[1]}" for at in overlay)
+    name = f"heads {heads_shown}" if len(overlay) > 1 else SHOWS[show].format(layer=layer, head=head)
+    role = data["roles"][layer][head] if data["roles"] and show == "head" and len(overlay) < 2 else ""
+    words = in_words(shown, locked) or role
+    title = f"{shown.kind} attention, {name}" + (f": {words}" if words else "")
+    most = int(11.5 * figure.get_figwidth())
+    figure.suptitle(f"{short_label(title, most)}\n{short_label(sentence, most)}", x=0.01, ha="left", fontsize=10)
     return figure
+
+
+def in_words(shown: AttentionMap, locked: Lock | None) -> str:
+    """The largest weight of what is locked; empty if nothing is."""
+    if not locked:
+        return ""
+    weights, (what, *at) = shown.weights[0, 0], locked
+    query = int(weights[:, at[0]].argmax()) if what == "key" else at[0]
+    key = {"key": at[0], "pair": at[-1]}.get(what, int(weights[query].argmax()))
+    return f"{shown.query_tokens[query]} looks at {shown.key_tokens[key]} ({float(weights[query, key]):.2f})"
+
+
+def write_numbers(ax: Axes, shares: np.ndarray, full: float) -> None:
+    """The weights from 0.05 on in their cells, if the sentence is short; in longer ones nobody could read them.
+
+    Args:
+        shares: the weights, divided by `full`, the weight of the brightest colour.
+    """
+    for text in [*ax.texts]:
+        text.remove()
+    for row, column in np.argwhere(shares * full >= LEAST) if max(shares.shape) <= MOST_NUMBERS else ():
+        ink = "black" if shares[row, column] > 0.5 else "white"
+        number = f"{shares[row, column] * full:.2f}".lstrip("0")
+        ax.text(column + 0.5, row + 0.5, number, ha="center", va="center", color=ink, fontsize=7)
+
+
+def draw_lines(
+    ax: Axes,
+    shown: AttentionMap,
+    drawn: Sequence[np.ndarray],
+    threshold: float,
+    full: float,
+    locked: Lock | None,
+) -> None:
+    """The queries at the left, the keys at the right, and a line for each weight from the threshold on, 120 at most.
+
+    Args:
+        drawn: the weights `(queries, keys)`, of one head or of several, each in a colour of its own.
+        full: the weight of the thickest line.
+    """
+    rows = max(shown.weights.shape[2:])
+    what, *at = locked or [""]
+    for number, weights in enumerate(drawn):
+        places = np.argwhere((weights > 0) & (weights >= threshold - 1e-6))
+        if not len(places):
+            continue
+        places = places[np.argsort(weights[tuple(places.T)])][-MOST_LINES:]  # the heaviest last, on top
+        share = np.minimum(weights[tuple(places.T)] / full, 1)
+        mine = places[:, 1 if what == "key" else 0] == at[0] if at else np.ones(len(places), dtype=bool)
+        alpha = ((0.15 + 0.85 * share) * np.where(mine, 1, 0.2))[:, None]
+        shift = 0.14 * (number - (len(drawn) - 1) / 2)
+        segments = [((0, i + 0.5 + shift), (1, j + 0.5 + shift)) for i, j in places]
+        color = np.array(to_rgb(TRAIN if len(drawn) == 1 else CYCLE[number % 4]))
+        colors = 1 - alpha + alpha * color  # on white; opaque lines make a small file
+        style = "solid" if number < 4 else "dashed"
+        thick = 0.5 + 4.5 * share
+        ax.add_collection(LineCollection(segments, linewidths=thick, colors=colors, linestyles=style))
+    ax.set(xlim=(0, 1), ylim=(rows, 0), xticks=[], frame_on=False, label="lines")
+    ax.grid(False)
+    right = ax.twinx()
+    right.set(ylim=(rows, 0), frame_on=False, label="keys")
+    right.grid(False)
+    label_axis(ax.yaxis, shown.query_tokens, 0, longest=20)
+    label_axis(right.yaxis, shown.key_tokens, 0, longest=20)
+    for axes in (ax, right):
+        axes.tick_params(length=0)
 
 
 def mark_locked(ax: Axes, locked: Lock | None, queries: int, keys: int) -> None:
@@ -81,7 +180,16 @@ def draw_heads(ax: Axes, thumbs: np.ndarray, show: str, layer: int, head: int) -
     boxes = {"head": (head, layer, 1, 1), "layer": (0, layer, heads, 1)}
     x, y, across, down = boxes.get(show, (0, 0, heads, layers))
     frame(ax, (x, y, across - 1 + columns / wide, down - 1 + rows / high))
-    ax.set(xlabel="head", ylabel="layer", title="every head", frame_on=False)
+    ax.set(xlabel="head", ylabel="layer", title="all heads", frame_on=False, label="heads")
     ax.set_xticks([i + columns / wide / 2 for i in range(heads)], [str(i) for i in range(heads)])
     ax.set_yticks([i + rows / high / 2 for i in range(layers)], [str(i) for i in range(layers)])
     ax.tick_params(length=0)
+
+
+def name_roles(ax: Axes, roles: list[list[str]] | None) -> None:
+    """The roles as a list below the small maps."""
+    named = [f"{layer}.{head} {role}" for layer, row in enumerate(roles or []) for head, role in enumerate(row) if role]
+    rest = [f"and {len(named) - MOST_ROLES} more"] if len(named) > MOST_ROLES else []
+    if named:
+        texts = [short_label(name, 34) for name in named[:MOST_ROLES]] + rest
+        ax.set_xlabel("head\n\n" + "\n".join(texts), fontsize=8, linespacing=1.3)

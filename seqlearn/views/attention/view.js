@@ -3,7 +3,7 @@
 const SHOWS = { head: "one head", layer: "mean of the layer", all: "mean of all heads", rollout: "rollout" };
 const HUNDREDTHS = Array.from({ length: 101 }, (_, at) => number(at / 100));
 const WIDE = 860; // pixels from which the small maps stand beside the large one
-const TALL = 610; // pixels for the small maps of all kinds
+const TALL = 590; // pixels for the small maps of all kinds
 const LARGE = { cell: 36, heads: 28 }; // pixels of a cell of one head that stands alone, and beside the small maps
 
 function build(model, root, data) {
@@ -22,7 +22,7 @@ function build(model, root, data) {
     return { map, kind: map.kind, show, layer: within(at.layer, layers), head: within(at.head, heads), overlay };
   };
   const levels = () => {
-    const { map, layer, head } = chosen();
+    const { map, layer, head } = chosen(null);
     const stored = String(answer?.asked) === String([map.kind, layer, head]) && !answer.problem;
     return [several && "heads", "head", (data.asks || stored) && "cell"].filter(Boolean);
   };
@@ -33,8 +33,9 @@ function build(model, root, data) {
   };
   /** The cell whose arithmetic is shown: the locked one, or the largest weight of the locked row, column, or of all. */
   const cellOfZoom = () => {
-    const { map, layer, head } = chosen();
-    const [what, ...at] = locked() ?? [];
+    const { map, layer, head } = chosen(null);
+    const target = model.get("locked");
+    const [what, ...at] = target && fits(map, target) ? target : [];
     const cells = map.queries.flatMap((_, i) => map.keys.map((_, j) => [i, j]));
     const open = cells.filter(([i, j]) => (what === "pair" ? i === at[0] && j === at[1] : what === "query" ? i === at[0] : what === "key" ? j === at[0] : true));
     const weights = weightsOf(map, "head", layer, head);
@@ -101,11 +102,11 @@ function build(model, root, data) {
     explain();
   };
   const drawTrail = () => {
-    const { map, show, layer, head } = chosen();
+    const { map, show, layer, head, overlay } = chosen(null);
     const cell = model.get("locked") || zoom() === "cell" ? cellOfZoom() : null;
     const names = {
       heads: () => ["all heads"],
-      head: () => [`${map.kind}: ${titleOf(show, layer, head)}`],
+      head: () => [`${map.kind}: ${overlay.length > 1 ? `${overlay.length} heads` : titleOf(show, layer, head)}`],
       cell: () => (cell && show === "head" ? [...tokenAt(map.queries, cell[0]), " → ", ...tokenAt(map.keys, cell[1])] : ["one cell"]),
     };
     const now = levels();
@@ -142,7 +143,7 @@ function build(model, root, data) {
     const left = beside ? room - drawn.overview.room - 24 : room;
     const masked = (i, j) => map.mask !== null && !map.mask.at(i, j) && !(i === j && chosen().show === "rollout");
     const options = { ...map, isMasked: masked, room: left, beside: left, cell: level === "head" ? LARGE.cell : LARGE.heads, point, enter, lock: (target) => pick({ locked: target }) };
-    drawn.panel = overlay.length ? overlayPanel({ ...options, maps: level === "head" || overlay.length < 3 }) : attentionPanel(options);
+    drawn.panel = overlay.length ? overlayPanel({ ...options, maps: level === "head" }) : attentionPanel(options);
     drawn.cell = null;
     stage.replaceChildren(...drawn.panel.nodes);
     standing(...(level === "heads" ? [drawn.overview.node] : []), stage);
@@ -174,13 +175,14 @@ function build(model, root, data) {
     const now = chosen();
     const { map, show, layer, head, overlay } = now;
     const [level, room, threshold] = [zoom(), roomIn(root), model.get("threshold")];
-    const focus = focusIn(root, panels, drawn);
+    const out = level === "heads" && drawn.level === "head";
+    const focus = out && focusIn(root, panels, drawn) ? "overview" : focusIn(root, panels, drawn);
     const before = drawn.level && drawn.level !== level ? boxesOf(drawn, stage) : null;
     choices.show.set(SHOWS[show]);
     choices.show.node.querySelector("option:last-child").disabled = !map.rollout;
     choices.lines.set(Math.round(100 * threshold));
     together.setAttribute("aria-pressed", overlay.length > 0);
-    const key = [level, map.kind, room, overlay.length > 0, level === "head" || overlay.length < 3].join();
+    const key = [level, map.kind, room, overlay.length > 0].join();
     if (level !== "cell" && key !== drawn.key) rebuild(now, level, room);
     Object.assign(drawn, { key, level, place: [map.kind, layer, head] });
     if (level === "heads") drawn.overview.mark({ ...chosen(null), tones: model.get("overlay") });

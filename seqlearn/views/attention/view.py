@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from ...attention_map import AttentionMap
 from ...reading import average, rollout
 from ...translator import Translator
+from ..shared.arguments import as_text
 from ..shared.attention import has_rollout
 from ..shared.base import View
 from ..shared.types import Data, Lock, Proposal
@@ -168,7 +169,13 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
         return f"{self.kind}, {layers} layers, {heads} heads, {queries} queries, {keys} keys{also}"
 
     def figure(self) -> Figure:
-        """The heat map of what is shown and, beside it, the small maps of all heads, if there are several."""
+        """Lines and heat map of what is shown and, beside them, the small maps of all heads, if there are several."""
         data = self.data["maps"][list(self.maps).index(self.kind)]
-        chosen = {name: getattr(self, name) for name in ("show", "layer", "head", "locked")}
-        return attention_picture(self.shown, data, **chosen)
+        chosen = {name: getattr(self, name) for name in ("show", "layer", "head", "threshold", "locked", "overlay")}
+        return attention_picture(self.shown, data, sentence=self._sentence(), **chosen)
+
+    def _sentence(self) -> str:
+        """The tokens of the shown map as a text; of cross-attention, source and target."""
+        attention = self.maps[self.kind]
+        texts = [" ".join(map(as_text, tokens)) for tokens in (attention.key_tokens, attention.query_tokens)]
+        return " → ".join(texts) if self.kind == "cross" else texts[0]

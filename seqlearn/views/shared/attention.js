@@ -86,12 +86,13 @@ function share(queries, keys, beside, cell) {
   const aside = longestOf(queries) + 0.71 * longestOf(keys) + 50; // beside the cells
   const [least, left] = [labels + 90, beside - labels - aside];
   const forMap = Math.min(keys.length * cell, 480, left - 90);
-  return forMap < 12 * keys.length && forMap < 320 ? null : { forLines: Math.max(least, beside - aside - forMap), forMap };
+  const enough = keys.length * (keys.length > WEIGHT.most ? 6 : 15); // with room for a number
+  return forMap < Math.min(enough, 320) ? null : { forLines: Math.max(least, beside - aside - forMap), forMap };
 }
 
 /** Several heads of one kind: their lines over each other, a colour for each head, and their heat maps side by side.
  *
- * maps: whether the heat maps are drawn, too. The other options are those of `attentionPanel`, which has the same parts:
+ * maps: whether the heat maps are drawn even where they do not fit beside the lines. The other options are those of `attentionPanel`, which has the same parts:
  * Gives { nodes, legend, show, mark, says, focus }. show takes a list of { name, role, weights } in place of the weights.
  */
 function overlayPanel({ queries, keys, names, isMasked = () => false, full = 1, room, beside, cell, maps, point, lock, enter = null }) {
@@ -105,8 +106,9 @@ function overlayPanel({ queries, keys, names, isMasked = () => false, full = 1, 
   let drawn = []; // { name, role, weights, map }
   const at = ({ weights }) => (i, j) => weights[i * keys.length + j];
   const pairOf = (cell) => cell && ["pair", cell.row, cell.column];
+  const sidedFor = (count) => (space - lines - 24) / count - aside; // the width of the cells of a map beside the lines
   const mapOf = (one, tone, count) => {
-    const sided = (space - lines - 24) / count - aside; // beside the lines
+    const sided = sidedFor(count);
     const width = cellOf(keys.length, Math.min(cell, WEIGHT.cell), sided >= 10 * keys.length ? sided : Math.min(320, space - aside));
     const map = heatMap({ title: one.name, rows: queries, columns: keys, isMasked, word: (weight, i, j) => (isMasked(i, j) ? "" : null),
       width, height: Math.min(width, pitch), most: WEIGHT.most, least: WEIGHT.least, bar: false,
@@ -120,13 +122,14 @@ function overlayPanel({ queries, keys, names, isMasked = () => false, full = 1, 
     legend,
     focus: () => columns.focus(),
     show(list, { threshold = 0 } = {}) {
-      drawn = list.map((one, tone) => ({ ...one, map: maps ? mapOf(one, tone, list.length) : null }));
+      const mapped = maps || sidedFor(list.length) >= 10 * keys.length;
+      drawn = list.map((one, tone) => ({ ...one, map: mapped ? mapOf(one, tone, list.length) : null }));
       pictures.replaceChildren(...drawn.filter(({ map }) => map).map(({ map }) => make("div", { class: "scrolls" }, map.node)));
       const parts = drawn.map((one) => linesFrom(queries.length, keys.length, isMasked, at(one), threshold));
       const lines = parts.flatMap(({ drawn: some }, tone) => some.map((line) => ({ ...line, tone, shift: (tone - (list.length - 1) / 2) * Math.min(TONE_GAP, pitch / list.length) })));
       columns.show(lines.sort((a, b) => a.weight - b.weight).slice(-MOST_LINES), LOOKS);
       legend.replaceChildren(legendOf(["each head has its colour:", ""], ...drawn.map(({ name, role }, tone) => [toneSign(tone), `head ${name}${role ? `: ${role}` : ""}`]),
-        ["click a small map to add a head or to take one away", ""]));
+        [maps ? "" : "click a small map to add a head or to take one away; zoom in for large maps", ""]));
       return linesText({ drawn: lines, total: lines.length, open: parts.reduce((sum, { open }) => sum + open, 0) }, threshold);
     },
     mark(target, locked = false) {

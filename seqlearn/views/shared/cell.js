@@ -15,7 +15,7 @@ function cellArithmetic(steps, { row, column, room, lock }) {
   const names = [`q of ${query}`, `k of ${key}`, "q · k", "score", "weight", `${weightText(weight)} · v of ${key}`, `context of ${query}`];
   const left = longestOf(names) + 6;
   const strip = (rows, columns, values, limits, options = {}) => {
-    const width = Math.max(4, Math.min(26, Math.floor((room - left - 30) / columns.length)));
+    const width = Math.max(2, Math.min(26, Math.floor((room - left - 30) / columns.length)));
     const map = heatMap({ title: rows.join(", "), rows, columns, ramp: BLUE_RED, width, height: 20, most: 0, bar: false, every: { columns: Math.ceil(24 / width) }, ...options });
     map.show(values, limits);
     return map;
@@ -61,6 +61,6 @@ function numbersOf({ axes, matrices, allowed }, row, column) {
 }
 
 const stageOfCell = (name, words, ...maps) => make("div", { class: "stage-of-cell" }, make("p", {}, make("strong", {}, name), ...words),
-  ...maps.map((map) => make("div", { class: "scrolls" }, map.node)));
+  ...(maps.length ? [make("div", { class: maps.length > 1 ? "scrolls" : "strip" }, ...maps.map((map) => map.node))] : []));
 const around = (...lists) => [-1, 1].map((sign) => sign * Math.max(...lists.flat().map(Math.abs), 1e-9));
 const inBrackets = (x) => (x < 0 ? `(${number(x)})` : number(x));

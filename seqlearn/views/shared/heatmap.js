@@ -161,7 +161,7 @@ function writeNumbers(context, cells, isFaded, ground) {
   const plain = (value) => (least === null ? inCell(value, digits) : value < least ? "" : value.toFixed(2).replace(/^0|\.00$/g, ""));
   const texts = Array.from({ length: rows * columns }, (_, at) => (word && word(values[at], Math.floor(at / columns), at % columns)) ?? plain(values[at]));
   const widest = Math.max(0, ...[...new Set(texts)].map(widthOf));
-  const font = FONTS.find((size) => (widest * size) / 11 <= width - 3 && size <= height - 3);
+  const font = FONTS.find((size) => (widest * size) / 11 <= width - 2 && size <= height - 3);
   if (!font) return;
   Object.assign(context, { font: SMALL.replace("11", font), textAlign: "center", textBaseline: "middle" });
   texts.forEach((text, at) => {
