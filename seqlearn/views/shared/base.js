@@ -173,6 +173,8 @@ function ticks(low, high, count = 6) {
 
 // ---- Plots ----------------------------------------------------------------------------------------------------------
 
+const HIDDEN_BELOW = 0.05; // a smaller weight has no number in its cell: the colour says enough, and pointing tells it
+
 /** The plane of a plot: { x(at), y(at), marks }, the pixels of a number and the axes with round numbers. */
 function plane({ width, height, left, right, top, bottom }, [x0, x1], [y0, y1], xlabel, ylabel) {
   const x = (at) => left + ((at - x0) / (x1 - x0)) * (width - left - right);
