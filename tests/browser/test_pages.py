@@ -13,6 +13,7 @@ from seqlearn.nn.positions import sinusoids
 from seqlearn.views import AttentionSteps, BeamView, KernelView, PositionView
 from seqlearn.views.plots import CMAP
 from seqlearn.views.shared.arguments import as_text
+from seqlearn.views.shared.base import View
 
 MASK = torch.tensor([[True, True, False], [False, False, False]])
 
@@ -139,7 +140,7 @@ def test_a_cell_tells_what_made_it(show, step, cell, arithmetic, marked):
     page = show(view)
     hover(page, *cell)
     assert said(page).splitlines()[-1] == arithmetic
-    assert said(page).startswith(("the", "cat")[cell[0]])
+    assert page.locator(".says .token").first.inner_text() == ("the", "cat")[cell[0]]
     assert frames(page) == marked
     page.mouse.move(5, 5)
     assert said(page).startswith("Point at a cell") and frames(page) == [[]] * len(marked)
@@ -148,7 +149,106 @@ def test_a_cell_tells_what_made_it(show, step, cell, arithmetic, marked):
 def test_long_sums_are_cut(show):
     page = show(AttentionSteps(torch.ones(1, 9), torch.ones(2, 9), torch.ones(2, 1)))
     hover(page, 0, 0)
-    assert said(page).endswith("1·1 + 1·1 + 1·1 + 1·1 + … + 1·1 [9 terms] = 9")
+    assert said(page).splitlines()[1] == (
+        "Σ of 9 products = 9; the largest: 1·1 = 1 (at 0), 1·1 = 1 (at 1), 1·1 = 1 (at 2); the other 6 = 6"
+    )
+
+
+def test_a_long_sum_names_its_largest_terms_and_shows_all_as_colours(show):
+    """Vectors of size 32, as in the Transformer of the course, summed by a plain loop."""
+    torch.manual_seed(0)
+    queries, keys = torch.randn(2, 32), torch.randn(3, 32)
+    page = show(AttentionSteps(queries, keys, torch.ones(3, 2)))
+    hover(page, 1, 2)
+    terms = [float(queries[1, d]) * float(keys[2, d]) for d in range(32)]
+    first = max(range(32), key=lambda d: abs(terms[d]))
+    text = said(page).splitlines()[1].replace("−", "-")
+    assert text.startswith(f"Σ of 32 products ≈ {sum(terms):.2f}; the largest: ".replace(".00", ""))
+    assert text.split("; ")[1].split(", ")[0].endswith(f"≈ {round(terms[first], 2):g} (at {first})")
+    assert page.locator(".terms .rows .label").all_text_contents() == ["q1", "k2", "product"]
+    canvas = page.locator(".terms canvas").first
+    wide = canvas.evaluate("canvas => canvas.width / 32")
+    for d in (first, 5):
+        script = "(canvas, [x, y]) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data]"
+        red, _, blue, _ = canvas.evaluate(script, [int((d + 0.4) * wide), 2 * 14 + 5])
+        assert (red > blue) == (terms[d] > 0), "red above 0, blue below"
+    page.mouse.move(5, 5)
+    assert page.locator(".terms").count() == 0
+
+
+def test_the_five_results_are_seen_together(show):
+    page = show(steps())
+    small = page.locator(".strip button")
+    names = ["1 products", "2 scale", "3 mask", "4 softmax", "5 weighted sum"]
+    assert small.evaluate_all("nodes => nodes.map(node => node.firstChild.textContent)") == names
+    current = ".strip [aria-current=step]"
+    assert page.locator(current).inner_text().startswith("1 products")
+    small.nth(3).click()
+    assert page.evaluate("model.get('step')") == 3 and page.locator(current).inner_text().startswith("4 softmax")
+    page.keyboard.press("PageDown")
+    assert page.locator(current).inner_text().startswith("5 weighted sum"), "current, however it was chosen"
+    page.keyboard.press("PageUp")
+    hover(page, 0, 1)
+    assert page.locator(".strip .value").all_text_contents() == ["2", "1.41", "1.41", "0.41", ""], "of the same cell"
+    spots = page.locator(".strip .spot").evaluate_all("nodes => nodes.map(node => [node.hidden, node.style.left])")
+    assert [[hidden, left[:5]] for hidden, left in spots] == [[False, "33.33"]] * 4 + [[True, ""]]
+
+
+@pytest.mark.parametrize(
+    ("step", "name"),
+    [
+        (0, "product of the and chat"),
+        (1, "score of the for chat"),
+        (2, "masked score of the for chat"),
+        (3, "weight of the for chat"),
+        (4, "context of the, column 1"),
+    ],
+)
+def test_a_number_has_its_own_name(show, step, name):
+    """A score looks at nothing; a weight below 0.05 has no number in its cell, and is told."""
+    view = steps()
+    view.step, view.locked = step, [0, 1]
+    assert said(show(view)).splitlines()[0].startswith(f"{name} (locked")
+
+
+def test_a_result_keeps_its_size_from_step_to_step(show, page):
+    for room in (1300, 700):
+        page.set_viewport_size({"width": room, "height": 1400})
+        show(AttentionSteps(torch.randn(11, 32), torch.randn(11, 32), torch.randn(11, 32)))
+        widths = set()
+        for step in range(4):
+            page.evaluate(f"model.set('step', {step})")
+            widths.add(result(page).bounding_box()["width"])
+        assert len(widths) == 1, room
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+INSIDE = """function build(model, root, data) {
+  const drawing = steppingPanel(data, { choose: (step) => drawing.show(step, [], 600),
+    lock: ({ row, column }) => drawing.mark([row, column]) });
+  layOut(root, "another view", { controls: { all: [drawing.strip] }, intro: drawing.intro, panels: drawing.panels,
+    legend: drawing.legend, says: [drawing.says] });
+  drawing.show(3, [0, 0], 600);
+  return {};
+}"""
+
+
+def test_the_steps_can_be_drawn_in_another_view(show, tmp_path):
+    """Such a view has neither `step` nor `locked`; it is told what is clicked, and says what to draw."""
+    (tmp_path / "view.js").write_text(INSIDE, "utf-8")
+
+    class Other(View, folder=tmp_path, shared=("stepping",)):
+        def summary(self):
+            return "steps inside"
+
+    page = show(Other(data=steps().data))
+    assert said(page).startswith("weight of the for le (locked")
+    page.locator(".strip button").first.click()
+    result(page).click(position={"x": 57, "y": 36})
+    assert said(page).splitlines() == [
+        "product of cat and chat (locked: Escape or a click frees it)",
+        "0.5·2 + (−1)·0 = 1",
+    ]
 
 
 def test_who_has_nothing_to_attend_to(show):
@@ -167,7 +267,7 @@ def test_a_click_locks_and_frees(show):
     result(page).click(position={"x": 57, "y": 36})
     assert page.evaluate("model.get('locked')") == [1, 1]
     hover(page, 0, 0)
-    assert said(page).startswith("cat looks at chat (locked") and frames(page)[-1] == [[1, 1, 1, 1]]
+    assert said(page).startswith("product of cat and chat (locked") and frames(page)[-1] == [[1, 1, 1, 1]]
     result(page).click(position={"x": 57, "y": 36})
     assert page.evaluate("model.get('locked')") == [] and "locked" not in said(page)
 
@@ -175,24 +275,24 @@ def test_a_click_locks_and_frees(show):
 def test_what_python_locked_is_shown(show):
     view = steps()
     view.step, view.locked = 4, [0, 1]
-    assert said(show(view)).startswith("the, column 1 (locked")
+    assert said(show(view)).startswith("context of the, column 1 (locked")
     view.step, view.locked = 4, [0, 2]  # there is such a key, and no such number of the values
     assert said(show(view)).startswith("Point at a cell")
 
 
 def test_keys(show):
     page = show(steps())
-    page.keyboard.press("Tab")  # the button; the one before it is switched off
-    page.keyboard.press("Tab")
-    assert said(page).startswith("the looks at le\n")
+    for _ in range(7):  # one button, as the one before it is switched off, and the five small results
+        page.keyboard.press("Tab")
+    assert said(page).startswith("product of the and le\n")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
-    assert said(page).startswith("cat looks at chat\n")
+    assert said(page).startswith("product of cat and chat\n")
     page.keyboard.press("End")
-    assert said(page).startswith("cat looks at noir\n")
+    assert said(page).startswith("product of cat and noir\n")
     page.keyboard.press("Home")
-    assert said(page).startswith("cat looks at le\n"), "the ends of a row"
+    assert said(page).startswith("product of cat and le\n"), "the ends of a row"
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     assert page.evaluate("model.get('locked')") == [1, 1]
@@ -200,11 +300,11 @@ def test_keys(show):
     assert page.evaluate("model.get('locked')") == [0, 1], "the lock follows"
     page.keyboard.press("PageDown")
     assert page.get_by_role("status").inner_text() == "step 2 of 5: scale"
-    assert said(page).startswith("the looks at chat (locked"), "the keys stay in the map"
+    assert said(page).startswith("score of the for chat (locked"), "the keys stay in the map"
     page.keyboard.press("Escape")
     assert page.evaluate("model.get('locked')") == []
     page.keyboard.press("PageUp")
-    page.keyboard.press("Shift+Tab")
+    page.get_by_label("next step").focus()
     page.keyboard.press("ArrowRight")
     assert page.evaluate("model.get('step')") == 1, "the arrow keys step on the buttons"
 
@@ -285,8 +385,10 @@ def test_masked_cells_are_grey(show):
 def test_it_fits_where_it_can(show, page, width):
     page.set_viewport_size({"width": width, "height": 900})
     show(AttentionSteps(torch.ones(10, 8), torch.ones(10, 8), torch.ones(10, 8)))
-    tops = page.locator(".body").evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().bottom)")
-    assert max(tops) - min(tops) < 2, "all stand side by side"
+    ends = page.locator(".body").evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().bottom)")
+    assert abs(ends[0] - ends[1]) < 2, "the inputs stand side by side"
+    assert (abs(ends[2] - ends[1]) < 2) == (width == 1200), "and the result, if its cells have room for numbers there"
+    assert result(page).bounding_box()["width"] == 380
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.set_viewport_size({"width": 1300, "height": 1400})
 
@@ -296,7 +398,7 @@ def test_a_large_attention_is_drawn_at_every_step(show):
     for step in (1, 2, 3, 4):
         page.evaluate(f"() => {{ model.set('step', {step}); return new Promise(requestAnimationFrame) }}")
     hover(page, 100, 0, cell=(5, 2))
-    assert said(page).startswith("q100, column 0")
+    assert said(page).startswith("context of q100, column 0")
 
 
 def test_the_slider_moves_the_curve(show):
@@ -686,3 +788,18 @@ def test_a_small_number_is_not_written_as_0(show, page):
     show(AttentionSteps(small, one, one))
     hover(page, 0, 0)
     assert said(page).endswith("4.0e−3·1 = 4.0e−3") or said(page).endswith("4.0e−3·1 ≈ 4.0e−3")
+
+
+def test_a_small_weight_has_no_number_in_its_cell(show):
+    """Its colour says enough; pointing at it tells the number."""
+    view = AttentionSteps(torch.tensor([[4.0]]), torch.tensor([[1.0], [0.0], [2.0]]), torch.eye(3), torch.tensor([2]))
+    view.step = 3
+    page = show(view)
+    colours = """(canvas, x) => { const { data } = canvas.getContext('2d').getImageData(x + 1, 1, 35, 21);
+        return new Set(new Uint32Array(data.buffer)).size }"""
+    inks = [page.locator(".body > canvas").last.evaluate(colours, 38 * column) for column in range(2)]
+    assert inks[0] > 1 and inks[1] == 1
+    hover(page, 0, 1)
+    assert said(page).splitlines()[1] == "e^0 / (e^4 + e^0 + e^−∞) ≈ 0.02"
+    drawn = [text.get_text() for text in view.figure().axes[3].texts]
+    assert drawn == ["0.98", "", "–"], "in the picture, too"
