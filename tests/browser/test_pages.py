@@ -1,6 +1,7 @@
 """Pages of their own: what a reader sees, hears and can do, with mouse and keys, in light and dark."""
 
 import itertools
+import math
 
 import matplotlib
 import pytest
@@ -66,15 +67,15 @@ def beams(words=WORDS, **chosen):
     return BeamView(search, words, widths=(1, 2), alphas=(0, 1), **chosen)
 
 
-def long_tree(steps=20):
+def long_tree(steps=20, each=1):
     """Four ways that never end; 16 nodes are considered at each step."""
     ways, tree = {(): 0.0}, Tree([])
     for _ in range(steps):
-        longer = {(*way, token): total - 1 - token / 100 for way, total in ways.items() for token in range(4)}
+        longer = {(*way, token): total - each - token / 100 for way, total in ways.items() for token in range(4)}
         best = sorted(longer, key=longer.get, reverse=True)
         ways = {path: longer[path] for path in best[:4]}
         fates = ["kept" if path in ways else "pruned" for path in best]
-        step = [Node(p, -1 - p[-1] / 100, longer[p], longer[p], fate) for p, fate in zip(best, fates, strict=True)]
+        step = [Node(p, -each - p[-1] / 100, longer[p], longer[p], fate) for p, fate in zip(best, fates, strict=True)]
         tree.steps.append(step)
     return tree
 
@@ -607,7 +608,7 @@ def test_the_tree_grows(show):
     assert page.locator(".done").count() == 0, "what is found is not given away before"
     on.click()
     assert on.is_disabled() and page.evaluate("model.get('step')") == 3 and page.locator(".done").count() == 1
-    assert page.locator(".node.best").all_inner_texts() == ["a\n−0.70", "dog\n−0.80", "<eos>\n★ −0.90"]
+    assert page.locator(".node.best").all_inner_texts() == ["a\n−0.70", "dog\n−0.80", "<eos>\n−0.90\n★"]
     assert page.locator(".node:has(.greedy) .text").all_inner_texts() == ["the", "cat", "dog"]
     assert told(page)[0].endswith(
         "1 complete, 1 beaten, 1 pruned. Best sentence ★: a dog <eos>, score −0.90. "
@@ -694,9 +695,9 @@ def test_sliders_search_again(show):
     assert nodes(page, ".best") == ["the", "cat", "dog", "<eos>"] and "Greedy search (G) finds the same." in said(page)
     assert told(page)[1].startswith("Point at a node"), "what was locked is not in this tree"
     score = page.locator(".node.complete .score")
-    assert score.inner_text() == "★ −1.23"
+    assert score.inner_text() == "−1.23" and page.locator(".node.complete .corner").inner_text() == "★"
     page.get_by_label("length penalty α").press("Home")
-    assert score.inner_text() == "★ −1.85" and page.evaluate("document.activeElement.ariaLabel") == "length penalty α"
+    assert score.inner_text() == "−1.85" and page.evaluate("document.activeElement.ariaLabel") == "length penalty α"
     page.get_by_label("step", exact=True).press("Home")
     page.get_by_label("beam width").press("End")
     assert nodes(page) == ["start"]
@@ -743,8 +744,10 @@ def test_fates_are_told_apart_without_colour(show, page, scheme):
     assert looks == {"solid", "double", "dotted", "dashed"} and len(signs) == 4
     for selector, name in [(".edge text", "fill"), (".tree .number", "fill"), (".done .edge.best path", "stroke")]:
         assert contrast(page, selector, name) >= 4.5, selector
-    width = "node => parseFloat(getComputedStyle(node).strokeWidth)"
-    assert page.locator(".edge.best path").last.evaluate(width) > page.locator(".edge.beaten path").evaluate(width) + 1
+    width = "node => parseFloat(getComputedStyle(node).borderTopWidth)"
+    assert page.locator(".done .node.best").first.evaluate(width) > page.locator(
+        ".node.kept:not(.best)"
+    ).first.evaluate(width)
     page.emulate_media(color_scheme="light")
 
 
@@ -803,3 +806,71 @@ def test_a_small_weight_has_no_number_in_its_cell(show):
     assert said(page).splitlines()[1] == "e^0 / (e^4 + e^0 + e^−∞) ≈ 0.02"
     drawn = [text.get_text() for text in view.figure().axes[3].texts]
     assert drawn == ["0.98", "", "–"], "in the picture, too"
+
+
+def test_a_line_is_as_wide_as_its_token_is_probable(show):
+    page = show(beams())
+    lines = page.locator(".edge").evaluate_all(
+        """edges => edges.map(edge => [edge.querySelector('text').textContent,
+        parseFloat(getComputedStyle(edge.querySelector('path')).strokeWidth)])"""
+    )
+    for text, width in lines:
+        assert width == pytest.approx(1 + 6 * math.exp(float(text.replace("−", "-"))), abs=0.01), text
+    assert len(lines) == 9 and "width of a line: probability of the token" in page.locator(".legend").inner_text()
+
+
+@pytest.mark.parametrize("each", [10, 0.02], ids=["thin", "wide"])
+def test_no_line_crosses_a_number_and_no_badge_a_word(show, each):
+    """A dashed line through a minus sign makes a plus of it."""
+    page = show(BeamView(long_tree(6, each)))
+    page.locator(".node").last.hover()  # its lines are wide, and another colour
+    crossed = page.locator(".edge").evaluate_all(
+        """edges => { const [hits, boxes] = [[], edges.map(edge => edge.querySelector('text').getBBox())];
+        edges.map(edge => edge.querySelector('path')).forEach((path, i) => {
+            const half = parseFloat(getComputedStyle(path).strokeWidth) / 2;
+            for (let at = 0; at <= path.getTotalLength(); at++) {
+                const { x, y } = path.getPointAtLength(at);
+                boxes.forEach((box, j) => x + half > box.x && x - half < box.x + box.width
+                    && y + half > box.y + 2 && y - half < box.y + box.height - 3 && hits.push([i, j])); } });
+        return hits }"""
+    )
+    assert crossed == []
+    show(beams())
+    inside = page.locator(".node:has(.greedy)").evaluate_all(
+        """nodes => nodes.map(node => { const place = (name) => node.querySelector(name).getBoundingClientRect();
+        const [word, badge, score, box] = [...['.text', '.greedy', '.score'].map(place), node.getBoundingClientRect()];
+        return badge.top >= word.bottom - 1 && badge.right <= score.left + 1
+            && badge.left > box.left && badge.bottom < box.bottom })"""
+    )
+    assert inside == [True] * 3
+
+
+def test_the_place_in_a_tree_is_kept(show, page):
+    """A change of width or alpha, or of the window, does not scroll back to step 1."""
+    page.set_viewport_size({"width": 900, "height": 700})
+    show(BeamView(lambda width, alpha: long_tree(), widths=(1, 2), alphas=(0, 1), step=1))
+    tree, left = page.get_by_role("tree"), "node => node.scrollLeft"
+    assert tree.evaluate(left) == 0, "at first the start is seen"
+    page.get_by_label("step", exact=True).press("End")
+    end = tree.evaluate(left)
+    assert end > 2000
+    page.get_by_label("beam width").press("ArrowLeft")
+    assert tree.evaluate(left) == end
+    page.get_by_label("length penalty α").press("ArrowRight")
+    assert tree.evaluate(left) == end
+    tree.evaluate("node => { node.scrollLeft = 700; return new Promise(requestAnimationFrame) }")
+    page.get_by_label("beam width").press("ArrowRight")
+    assert tree.evaluate(left) == 700, "nor does the tree go to the end where the learner looks elsewhere"
+    page.get_by_label("step", exact=True).press("ArrowLeft")
+    seen = "node => { const box = node.getBoundingClientRect(); return box.left >= 0 && box.right <= innerWidth }"
+    for width in (4000, 500, 900):
+        page.set_viewport_size({"width": width, "height": 700})
+        page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
+        assert page.locator(".node[aria-level='20']").last.evaluate(seen), width
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_the_source_of_a_tree(show):
+    page = show(beams(source="the <b>big</b> dog"))
+    assert page.locator(".source").inner_text() == "Source: the <b>big</b> dog"
+    assert show(beams()).locator(".source").count() == 0
