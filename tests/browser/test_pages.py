@@ -191,7 +191,7 @@ def test_the_five_results_are_seen_together(show):
     page.keyboard.press("PageUp")
     hover(page, 0, 1)
     assert page.locator(".strip .value").all_text_contents() == ["2", "1.41", "1.41", "0.41", ""], "of the same cell"
-    spots = page.locator(".strip .spot").evaluate_all("nodes => nodes.map(node => [node.hidden, node.style.left])")
+    spots = page.locator(".strip .traced").evaluate_all("nodes => nodes.map(node => [node.hidden, node.style.left])")
     assert [[hidden, left[:5]] for hidden, left in spots] == [[False, "33.33"]] * 4 + [[True, ""]]
 
 

@@ -88,7 +88,7 @@ function stepStrip(data, choose) {
       }
     }
     canvas.style.width = "100%"; // narrower in a narrow page
-    const [spot, value] = [make("span", { class: "spot", hidden: true }), make("span", { class: "value" })];
+    const [spot, value] = [make("span", { class: "traced", hidden: true }), make("span", { class: "value" })];
     const thumb = make("span", { class: "thumb" }, canvas, spot);
     thumb.style.width = `${width * columns}px`;
     const label = `${i + 1} ${name}`;
