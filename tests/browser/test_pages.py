@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from datetime import datetime
 
 import matplotlib
 import pytest
@@ -10,6 +11,7 @@ from hostile import BATCHES, one_line
 from views.samples import PLAIN, SAMPLES
 
 from seqlearn.beams import Hypothesis, Node, Tree
+from seqlearn.nn.kernels import KERNELS, KernelRegression
 from seqlearn.nn.positions import sinusoids
 from seqlearn.views import AttentionSteps, BeamView, KernelView, PositionView
 from seqlearn.views.plots import CMAP
@@ -463,8 +465,8 @@ def test_a_pair_of_positions_is_told(show):
     assert where == ["0.841", "0.540"] and to == ["0.141", "−0.990"], "sine and cosine of 1 and of 3"
     told, hint = pairing(page)
     assert told == (
-        "Pair 0 turns by w = 1 rad a position: a full turn takes 6.28 positions. From i = 1 to j = 3 it turns by "
-        "k w = 2 rad = 115°, the same for every i. P[1] · P[3] ≈ 1.58."
+        "Pair 0 turns by ω = 1 rad a position: a full turn takes 6.28 positions. From i = 1 to j = 3 it turns by "
+        "k ω = 2 rad = 115°, the same for every i. P[1] · P[3] ≈ 1.58."
     )
     assert hint.startswith("Point at the map") and page.locator(".tag").all_text_contents() == ["i", "j"]
     assert page.locator(".clock .name").all_text_contents() == ["i = 1", "j = 3"]
@@ -874,3 +876,146 @@ def test_the_source_of_a_tree(show):
     page = show(beams(source="the <b>big</b> dog"))
     assert page.locator(".source").inner_text() == "Source: the <b>big</b> dog"
     assert show(beams()).locator(".source").count() == 0
+
+
+def reading(page):
+    return page.get_by_role("slider").filter(has=page.locator(".regression"))
+
+
+def spot(page, index):
+    """The middle of a reading on the screen."""
+    box = page.locator(".regression .datum").nth(index).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_a_reading_is_dragged(show):
+    """The curve follows; beyond its neighbour the reading changes places with it; a click on no reading still locks."""
+    page = show(kernels())
+    given = page.evaluate("model.get('readings')")
+    curve = page.locator("path.prediction").first
+    before = curve.get_attribute("d")
+    back = page.get_by_label("put the readings back")
+    assert back.is_disabled()
+    start, end = spot(page, 1), spot(page, 3)
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(start[0], end[1], steps=3)
+    (_, (x, y), *_) = page.evaluate("model.get('readings')")
+    assert x == pytest.approx(1, abs=0.02) and y == pytest.approx(9, abs=0.1), "up to the height of the last reading"
+    assert curve.get_attribute("d") != before and spot(page, 1)[1] == pytest.approx(end[1], abs=1)
+    page.mouse.move(end[0] + 20, end[1], steps=3)
+    page.mouse.up()
+    moved = page.evaluate("model.get('readings')")
+    assert [x for x, _ in moved[:3]] == [0, 2, 3] and moved[3][0] > 3 and moved[3][1] == pytest.approx(9, abs=0.1)
+    assert "Reading 4 of 4" in said(page) and page.evaluate("model.get('locked')") == []
+    page.mouse.move(start[0], end[1])
+    assert page.evaluate("model.get('readings')") == moved, "it was let go"
+    view = kernels()
+    view.readings = moved
+    page.locator(".regression").hover(position={"x": 45, "y": 200})
+    assert f"prediction {round(float(view.prediction()[0]), 2):g}," in said(page)
+    back.click()
+    assert page.evaluate("model.get('readings')") == given and curve.get_attribute("d") == before
+
+
+def test_a_reading_is_moved_by_keys(show):
+    page = show(kernels())
+    handle = reading(page)
+    handle.focus()
+    assert handle.get_attribute("aria-valuetext") == "reading 1 of 4: x 0, y 0"
+    for key in ("ArrowRight", "ArrowRight", "ArrowUp"):
+        page.keyboard.press(key)
+    (_, _, (x, y), _) = page.evaluate("model.get('readings')")
+    assert x == pytest.approx(2) and 4 < y < 7 and handle.get_attribute("aria-valuenow") == "3"
+    for _ in range(8):
+        page.keyboard.press("Shift+ArrowRight")
+    readings = page.evaluate("model.get('readings')")
+    assert readings[3][1] == pytest.approx(y) and readings[3][0] > 3 and handle.get_attribute("aria-valuenow") == "4"
+    for _ in range(60):
+        page.keyboard.press("ArrowDown")
+    assert (
+        page.locator(".regression .held").count() == 1
+        and spot(page, 3)[1] < page.locator(".regression").bounding_box()["y"] + 320
+    )
+    page.keyboard.press("Home")
+    assert handle.get_attribute("aria-valuenow") == "1"
+
+
+KERNELS_INSIDE = """function build(model, root, { cases, queries, readings }) {
+  window.answers = cases.map(([name, width]) => kernelRegression(name, width, queries, readings));
+  return {};
+}"""
+
+
+def test_the_kernels_of_a_page_are_those_of_the_package(show, tmp_path):
+    (tmp_path / "view.js").write_text(KERNELS_INSIDE, "utf-8")
+
+    class Numbers(View, folder=tmp_path, shared=("kernels",)):
+        def summary(self):
+            return "kernels"
+
+    torch.manual_seed(0)
+    keys, values = torch.rand(30).double().sort()[0] * 9, torch.randn(30).double()
+    queries = torch.cat([torch.linspace(-1, 10, 40), torch.tensor([300.0])]).double()
+    cases = [(name, width) for name in KERNELS for width in (0.05, 0.7, 20.0)]
+    readings = torch.stack([keys, values], -1).tolist()
+    page = show(Numbers(data={"cases": cases, "queries": queries.tolist(), "readings": readings}))
+    answers = page.evaluate(
+        "answers.map(({ weights, predictions }) => [weights, predictions.map(x => isNaN(x) ? 0 : x)])"
+    )
+    for (name, width), (weights, predictions) in zip(cases, answers, strict=True):
+        model = KernelRegression(name, width).double()
+        torch.testing.assert_close(torch.tensor(weights).double(), model.weights(queries, keys), atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(
+            torch.tensor(predictions).double(), model(queries, keys, values), atol=1e-6, rtol=1e-5
+        )
+
+
+def test_labels_of_keys_do_not_collide_and_hours_are_clock_times(show):
+    hours = torch.linspace(0, 24, 97)
+    keys = torch.linspace(0.26, 23.9, 40)
+    page = show(KernelView(keys, keys.sin(), hours, width=0.8, truth=hours.sin(), clock=True))
+    boxes = [label.bounding_box() for label in page.locator(".map .columns .label").all()]
+    assert all(one["x"] + one["width"] <= two["x"] + 1 for one, two in itertools.pairwise(boxes)) and len(boxes) > 5
+    written = [
+        *page.locator(".map .columns .label").all_inner_texts(),
+        *page.locator(".map .rows .label").all_inner_texts(),
+    ]
+    assert written[0] == "0:16" and all(text.count(":") == 1 for text in written if text)
+    assert page.locator(".map .rows .label").all_inner_texts()[1] == "2:00", "full hours"
+    assert page.locator(".regression text").all_text_contents()[:3] == ["0:00", "6:00", "12:00"]
+    result(page).focus()
+    assert said(page).startswith("Query 0:00: prediction ") and "is on the key at 0:16 (y = 0.26)" in said(page)
+
+
+def test_positions_play(show, page):
+    """The position moves by itself, until the button stops it, or the last one; the screen reader is spared."""
+    from playwright.sync_api import expect  # as in conftest.py: only where a browser runs
+
+    page.clock.install(time=datetime(2030, 1, 1))
+    show(positions(offset=2, position=3))
+    page.clock.pause_at(datetime(2030, 1, 2))
+    button = page.get_by_role("button")
+    assert button.inner_text() == "▶ Play"
+    button.click()
+    assert traits(page) == [4, 2, 0] and page.locator(".says").get_attribute("aria-live") == "off"
+    page.clock.run_for(500)
+    assert traits(page) == [5, 2, 0] and page.locator(".clock .name").all_text_contents() == ["i = 5", "j = 7"]
+    button.click()
+    page.clock.run_for(3000)
+    assert traits(page) == [5, 2, 0] and page.locator(".says").get_attribute("aria-live") == "polite", "it stopped"
+    button.click()
+    page.clock.run_for(3000)
+    assert traits(page) == [6, 2, 0] and button.inner_text() == "▶ Play", "j = 8 is the last row"
+    button.click()
+    assert traits(page) == [0, 2, 0], "then from the first row"
+    page.emulate_media(reduced_motion="reduce")
+    expect(button).to_have_attribute("aria-label", "next position")  # nothing moves by itself where that was asked for
+    page.clock.run_for(3000)
+    assert traits(page) == [0, 2, 0]
+    for position in (1, 2):
+        button.press("Enter")
+        assert traits(page) == [position, 2, 0]
+    page.clock.run_for(3000)
+    assert traits(page) == [2, 2, 0]
+    page.emulate_media(reduced_motion="no-preference")

@@ -71,9 +71,10 @@ def _turn(ax: Axes, data: Data, position: int, offset: int, pair: int, rotation:
         ax.plot([sine], [cosine], "o", color=color)
     angle = offset * data["frequencies"][pair]
     rows = "\n".join("   ".join(f"{number:.3f}" for number in row) for row in rotation.tolist())
-    ax.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", title=f"pair {pair}", xticks=[], yticks=[])
+    title = signed(f"pair {pair} turns by {math.degrees(angle):.0f}°")
+    ax.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", title=title, xticks=[], yticks=[])
     words = (
-        f"dimension {first}: sine\n\nk = {offset} turns by {angle:.3g} rad = {math.degrees(angle):.0f}°,\n"
+        f"dimension {first}: sine\n\nk = {offset} turns by k ω = {angle:.3g} rad = {math.degrees(angle):.0f}°,\n"
         f"the same for every i. Its matrix:\n{rows}"
     )
     ax.set_xlabel(signed(words))
