@@ -237,7 +237,8 @@ function plot({ keys, values, queries, truth, line, xlabel, ylabel, clock }, tex
     else if (right || up_) {
       const [key, value] = readings()[cursorAt];
       const steps = [right * NUDGE * (width - left - right), up_ * NUDGE * (height - top - bottom)];
-      choose(move(cursorAt, back([x(key) + steps[0], y(value) - steps[1]])));
+      const place = back([x(key) + steps[0], y(value) - steps[1]]);
+      choose(move(cursorAt, right ? [place[0], value] : [key, place[1]])); // the other number stays exactly as it was
     } else return;
     event.preventDefault();
   });
@@ -250,6 +251,7 @@ function plot({ keys, values, queries, truth, line, xlabel, ylabel, clock }, tex
       prediction.setAttribute("d", path(Array.from(list, (value, i) => (Number.isNaN(value) ? null : [x(line.values[i]), y(value)]))));
       lost.replaceChildren(...isLost.flatMap((none, i) => (none ? [draw("circle", { class: "lost", cx: x(queries.values[i]), cy: height - bottom, r: 3 })] : [])));
       readings().forEach(([key, value], i) => fill(dots[i], { cx: x(key), cy: y(value) }, []));
+      choose(cursorAt);
     },
     point(query, value, weights) {
       const most = weights ? Math.max(...weights) : 0;
