@@ -25,7 +25,7 @@ LOOKS: dict[str, dict[str, Any]] = {  # of a node; they differ without colour, t
 WORDS = (
     "box: score of the sentence so far; G: greedy's choice",
     "line: log-probability of the token; the wider the line, the likelier the token",
-    "full: kept; round, ✓: complete; dotted, ≤: beaten; dashed, ×: pruned; thick, ★: best",
+    "full: kept; round, ✓: complete; dotted, ≤: beaten; dashed, ×: pruned; blue, thick box, ★: best",
 )
 SIGNS = {"kept": "", "complete": "✓", "beaten": "≤", "pruned": "×"}  # in a corner: no product, no minus
 SIZE = {"across": 1.37, "down": 0.52}  # inches from node to node

@@ -246,7 +246,7 @@ function plot({ keys, values, queries, truth, line, xlabel, ylabel, clock }, tex
   return {
     node,
     focus: () => node.focus({ focusVisible: true }),
-    /** A smooth line, broken where no key is within reach; there a ring stands on the axis for each query. */
+    /** A line through many points, broken where no key is within reach; there a ring stands on the axis for each query. */
     curve(list, isLost) {
       prediction.setAttribute("d", path(Array.from(list, (value, i) => (Number.isNaN(value) ? null : [x(line.values[i]), y(value)]))));
       lost.replaceChildren(...isLost.flatMap((none, i) => (none ? [draw("circle", { class: "lost", cx: x(queries.values[i]), cy: height - bottom, r: 3 })] : [])));

@@ -25,7 +25,7 @@ function build(model, root, { tokens, maskings, end }) {
     return { node, score, open, written, bar, weight };
   });
   const heads = ["ticked: attended", "score", "attention weight"].map((text) => make("span", {}, text));
-  const panels = make("div", { class: "panels softmax" }, make("div", { class: "row heads faint", "aria-hidden": "true" }, ...heads), ...rows.map((row) => row.node), total);
+  const panels = make("div", { class: "panels softmax" }, make("div", { class: "row titles faint", "aria-hidden": "true" }, ...heads), ...rows.map((row) => row.node), total);
   const told = make("div");
   layOut(root, "softmax with a mask", {
     controls: { settings: [masking.node] },
