@@ -1015,3 +1015,17 @@ def test_positions_play(show, page):
     page.clock.run_for(3000)
     assert traits(page) == [2, 2, 0]
     page.emulate_media(reduced_motion="no-preference")
+
+
+def test_a_moved_reading_waits_for_python(show):
+    """As in JupyterLab while a cell runs: the reading moves at once, the curve later, and the view says so."""
+    page = show(kernels())
+    page.evaluate("model.set('alone', false)")
+    curve = page.locator("path.prediction").first
+    before, start = curve.get_attribute("d"), spot(page, 0)
+    reading(page).press("ArrowUp")
+    assert spot(page, 0)[1] < start[1] and curve.get_attribute("d") == before
+    page.locator(".panels.waiting").wait_for()
+    assert "Python is busy, or not running" in said(page)
+    page.get_by_label("put the readings back").click()
+    assert page.locator(".waiting").count() == 0 and "Python is busy" not in said(page)

@@ -78,8 +78,11 @@ function build(model, root, data) {
     panels.classList.remove("waiting");
     clearTimeout(redraw.timer);
     if (isGiven || model.get("alone")) return;
-    const late = () => panels.classList.toggle("waiting", JSON.stringify(model.get("answer").of ?? null) !== wanted);
-    redraw.timer = setTimeout(late, PATIENCE);
+    redraw.timer = setTimeout(() => {
+      if (JSON.stringify(model.get("answer").of ?? null) === wanted) return;
+      panels.classList.add("waiting");
+      tell(moved, "The curve and the weights are those of the former readings: Python is busy, or not running.");
+    }, PATIENCE);
   };
   const rebuild = () => {
     const room = roomIn(root);
