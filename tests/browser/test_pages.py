@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from datetime import datetime
 
 import matplotlib
 import pytest
@@ -988,31 +987,39 @@ def test_positions_play(show, page):
     """The position moves by itself, until the button stops it, or the last one; the screen reader is spared."""
     from playwright.sync_api import expect  # as in conftest.py: only where a browser runs
 
-    page.clock.install(time=datetime(2030, 1, 1))
+    page.add_init_script(
+        """window.beats = []; window.setInterval = (beat) => beats.push(beat);
+        window.clearInterval = (number) => { if (number) beats[number - 1] = null }"""
+    )
     show(positions(offset=2, position=3))
-    page.clock.pause_at(datetime(2030, 1, 2))
+
+    def run(beats):
+        page.evaluate(
+            "count => { for (let i = 0; i < count; i++) window.beats.forEach(beat => beat && beat()) }", beats
+        )
+
     button = page.get_by_role("button")
     assert button.inner_text() == "▶ Play"
     button.click()
     assert traits(page) == [4, 2, 0] and page.locator(".says").get_attribute("aria-live") == "off"
-    page.clock.run_for(500)
+    run(1)
     assert traits(page) == [5, 2, 0] and page.locator(".clock .name").all_text_contents() == ["i = 5", "j = 7"]
     button.click()
-    page.clock.run_for(3000)
+    run(6)
     assert traits(page) == [5, 2, 0] and page.locator(".says").get_attribute("aria-live") == "polite", "it stopped"
     button.click()
-    page.clock.run_for(3000)
+    run(6)
     assert traits(page) == [6, 2, 0] and button.inner_text() == "▶ Play", "j = 8 is the last row"
     button.click()
     assert traits(page) == [0, 2, 0], "then from the first row"
     page.emulate_media(reduced_motion="reduce")
     expect(button).to_have_attribute("aria-label", "next position")  # nothing moves by itself where that was asked for
-    page.clock.run_for(3000)
+    run(6)
     assert traits(page) == [0, 2, 0]
     for position in (1, 2):
         button.press("Enter")
         assert traits(page) == [position, 2, 0]
-    page.clock.run_for(3000)
+    run(6)
     assert traits(page) == [2, 2, 0]
     page.emulate_media(reduced_motion="no-preference")
 
