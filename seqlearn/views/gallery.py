@@ -77,7 +77,8 @@ def all_views() -> list[tuple[str, View]]:
     steps.step = 3
     x = torch.linspace(0, 5, 50)
     noisy = x.sin() + 0.3 * (9 * x).sin()
-    search, words = tree_search(translator, "The zebra washes the apple."), translator.target.vocab.tokens
+    zebra = "The zebra washes the apple."
+    search, words = tree_search(translator, zebra), translator.target.vocab.tokens
     return [
         (
             "A trained model translates. Which words did it look at, and what else could it have said? Lesson 00.",
@@ -94,7 +95,10 @@ def all_views() -> list[tuple[str, View]]:
         ("One attention, step by step, with all its numbers. Lesson 04.", steps),
         ("An average that knows what you ask for, narrow or wide. Lesson 03.", KernelView(x, noisy, x, width=0.3)),
         ("Positions as waves, and the rotation from one to another. Lesson 08.", PositionView(sinusoids(50, 32))),
-        ("The search for a translation, as a tree that grows. Lesson 10.", BeamView(search, words, alphas=(0.0, 0.6))),
+        (
+            "The search for a translation, as a tree that grows. Lesson 10.",
+            BeamView(search, words, alphas=(0.0, 0.6), source=zebra),
+        ),
     ]
 
 

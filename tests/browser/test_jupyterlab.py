@@ -64,6 +64,9 @@ softmax""",
     "print(softmax.scores, softmax.mask, softmax.masking)",
     """from seqlearn.views import measured
 measured({'<b>loss</b>': 0.6931}, bounds=(0.6, 0.8), claims={'it is a coin': True})""",
+    """one, answered = kernel.readings[0], kernel.answer.get('of') == [kernel.kernel, kernel.width, kernel.readings]
+print(one[0], 0 < one[1] < 0.2, answered)
+if one[1] and answered: kernel.readings = [[0.0, 1.0], *kernel.readings[1:]]""",
 ]
 OPTIONS = """--no-browser --allow-root --ip=127.0.0.1 --ServerApp.port_retries=0 --IdentityProvider.token=
 --ServerApp.password= --LabApp.expose_app_in_browser=True --LabApp.news_url=None --ServerApp.terminals_enabled=False
@@ -244,6 +247,17 @@ def test_all_views(lab, page):
     place.get_by_role("application").click(position={"x": 52, "y": 21})  # cells of 5 x 2 pixels
     python_knows(notebook, "10 4 5", cell=7)
     page.wait_for_function("document.querySelector('[aria-label=\"position i\"]').value === '100'")
+    readings, curve = (
+        page.get_by_role("slider", name="readings:"),
+        "document.querySelector('.prediction').getAttribute('d')",
+    )
+    before = page.evaluate(curve)
+    readings.press("ArrowUp")
+    python_knows(notebook, "0.0 True True", cell=17)
+    page.wait_for_function("document.querySelector('.handles').getAttribute('aria-valuetext').endsWith('y 1')")
+    page.wait_for_function(f"before => {curve} !== before", arg=before)  # as Python answered
+    page.get_by_label("put the readings back").click()
+    page.wait_for_function(f"before => {curve} === before", arg=before)
     beam = page.get_by_role("region", name="beam search, step by step")
     beam.locator(".node").nth(1).click()
     beam.get_by_label("next step").click()

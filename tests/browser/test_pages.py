@@ -1,6 +1,7 @@
 """Pages of their own: what a reader sees, hears and can do, with mouse and keys, in light and dark."""
 
 import itertools
+import math
 
 import matplotlib
 import pytest
@@ -9,10 +10,12 @@ from hostile import BATCHES, one_line
 from views.samples import PLAIN, SAMPLES
 
 from seqlearn.beams import Hypothesis, Node, Tree
+from seqlearn.nn.kernels import KERNELS, KernelRegression
 from seqlearn.nn.positions import sinusoids
 from seqlearn.views import AttentionSteps, BeamView, KernelView, PositionView
 from seqlearn.views.plots import CMAP
 from seqlearn.views.shared.arguments import as_text
+from seqlearn.views.shared.base import View
 
 MASK = torch.tensor([[True, True, False], [False, False, False]])
 
@@ -65,15 +68,15 @@ def beams(words=WORDS, **chosen):
     return BeamView(search, words, widths=(1, 2), alphas=(0, 1), **chosen)
 
 
-def long_tree(steps=20):
+def long_tree(steps=20, each=1):
     """Four ways that never end; 16 nodes are considered at each step."""
     ways, tree = {(): 0.0}, Tree([])
     for _ in range(steps):
-        longer = {(*way, token): total - 1 - token / 100 for way, total in ways.items() for token in range(4)}
+        longer = {(*way, token): total - each - token / 100 for way, total in ways.items() for token in range(4)}
         best = sorted(longer, key=longer.get, reverse=True)
         ways = {path: longer[path] for path in best[:4]}
         fates = ["kept" if path in ways else "pruned" for path in best]
-        step = [Node(p, -1 - p[-1] / 100, longer[p], longer[p], fate) for p, fate in zip(best, fates, strict=True)]
+        step = [Node(p, -each - p[-1] / 100, longer[p], longer[p], fate) for p, fate in zip(best, fates, strict=True)]
         tree.steps.append(step)
     return tree
 
@@ -139,7 +142,7 @@ def test_a_cell_tells_what_made_it(show, step, cell, arithmetic, marked):
     page = show(view)
     hover(page, *cell)
     assert said(page).splitlines()[-1] == arithmetic
-    assert said(page).startswith(("the", "cat")[cell[0]])
+    assert page.locator(".says .token").first.inner_text() == ("the", "cat")[cell[0]]
     assert frames(page) == marked
     page.mouse.move(5, 5)
     assert said(page).startswith("Point at a cell") and frames(page) == [[]] * len(marked)
@@ -148,7 +151,100 @@ def test_a_cell_tells_what_made_it(show, step, cell, arithmetic, marked):
 def test_long_sums_are_cut(show):
     page = show(AttentionSteps(torch.ones(1, 9), torch.ones(2, 9), torch.ones(2, 1)))
     hover(page, 0, 0)
-    assert said(page).endswith("1·1 + 1·1 + 1·1 + 1·1 + … + 1·1 [9 terms] = 9")
+    assert said(page).splitlines()[1] == (
+        "Σ of 9 products = 9; the largest: 1·1 = 1 (at 0), 1·1 = 1 (at 1), 1·1 = 1 (at 2); the other 6 = 6"
+    )
+
+
+def test_a_long_sum_names_its_largest_terms_and_shows_all_as_colours(show):
+    """Vectors of size 32, as in the Transformer of the course, summed by a plain loop."""
+    torch.manual_seed(0)
+    queries, keys = torch.randn(2, 32), torch.randn(3, 32)
+    page = show(AttentionSteps(queries, keys, torch.ones(3, 2)))
+    hover(page, 1, 2)
+    terms = [float(queries[1, d]) * float(keys[2, d]) for d in range(32)]
+    first = max(range(32), key=lambda d: abs(terms[d]))
+    text = said(page).splitlines()[1].replace("−", "-")
+    assert text.startswith(f"Σ of 32 products ≈ {sum(terms):.2f}; the largest: ".replace(".00", ""))
+    assert text.split("; ")[1].split(", ")[0].endswith(f"≈ {round(terms[first], 2):g} (at {first})")
+    assert page.locator(".terms .rows .label").all_text_contents() == ["q1", "k2", "product"]
+    canvas = page.locator(".terms canvas").first
+    wide = canvas.evaluate("canvas => canvas.width / 32")
+    for d in (first, 5):
+        script = "(canvas, [x, y]) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data]"
+        red, _, blue, _ = canvas.evaluate(script, [int((d + 0.4) * wide), 2 * 14 + 5])
+        assert (red > blue) == (terms[d] > 0), "red above 0, blue below"
+    page.mouse.move(5, 5)
+    assert page.locator(".terms").count() == 0
+
+
+def test_the_five_results_are_seen_together(show):
+    page = show(steps())
+    small = page.locator(".strip button")
+    names = ["1 products", "2 scale", "3 mask", "4 softmax", "5 weighted sum"]
+    assert small.evaluate_all("nodes => nodes.map(node => node.firstChild.textContent)") == names
+    current = ".strip [aria-current=step]"
+    assert page.locator(current).inner_text().startswith("1 products")
+    small.nth(3).click()
+    assert page.evaluate("model.get('step')") == 3 and page.locator(current).inner_text().startswith("4 softmax")
+    page.keyboard.press("PageDown")
+    assert page.locator(current).inner_text().startswith("5 weighted sum"), "current, however it was chosen"
+    page.keyboard.press("PageUp")
+    hover(page, 0, 1)
+    assert page.locator(".strip .value").all_text_contents() == ["2", "1.41", "1.41", "0.41", ""], "of the same cell"
+    spots = page.locator(".strip .traced").evaluate_all("nodes => nodes.map(node => [node.hidden, node.style.left])")
+    assert [[hidden, left[:5]] for hidden, left in spots] == [[False, "33.33"]] * 4 + [[True, ""]]
+
+
+def test_a_number_has_its_own_name(show):
+    """A score looks at nothing: it is a number of a query for a key."""
+    view = steps()
+    view.locked = [0, 1]
+    page = show(view)
+    names = ["product of the and chat", "score of the for chat", "masked score of the for chat"]
+    for step, name in enumerate([*names, "weight of the for chat", "context of the, column 1"]):
+        page.evaluate(f"model.set('step', {step})")
+        assert said(page).splitlines()[0].startswith(f"{name} (locked")
+
+
+def test_a_result_keeps_its_size_from_step_to_step(show, page):
+    for room in (1300, 700):
+        page.set_viewport_size({"width": room, "height": 1400})
+        show(AttentionSteps(torch.randn(11, 32), torch.randn(11, 32), torch.randn(11, 32)))
+        widths = set()
+        for step in range(4):
+            page.evaluate(f"model.set('step', {step})")
+            widths.add(result(page).bounding_box()["width"])
+        assert len(widths) == 1, room
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+INSIDE = """function build(model, root, data) {
+  const drawing = steppingPanel(data, { choose: (step) => drawing.show(step, [], 600),
+    lock: ({ row, column }) => drawing.mark([row, column]) });
+  layOut(root, "another view", { controls: { all: [drawing.strip] }, intro: drawing.intro, panels: drawing.panels,
+    legend: drawing.legend, says: [drawing.says] });
+  drawing.show(3, [0, 0], 600);
+  return {};
+}"""
+
+
+def test_the_steps_can_be_drawn_in_another_view(show, tmp_path):
+    """Such a view has neither `step` nor `locked`; it is told what is clicked, and says what to draw."""
+    (tmp_path / "view.js").write_text(INSIDE, "utf-8")
+
+    class Other(View, folder=tmp_path, shared=("stepping",)):
+        def summary(self):
+            return "steps inside"
+
+    page = show(Other(data=steps().data))
+    assert said(page).startswith("weight of the for le (locked")
+    page.locator(".strip button").first.click()
+    result(page).click(position={"x": 57, "y": 36})
+    assert said(page).splitlines() == [
+        "product of cat and chat (locked: Escape or a click frees it)",
+        "0.5·2 + (−1)·0 = 1",
+    ]
 
 
 def test_who_has_nothing_to_attend_to(show):
@@ -167,7 +263,7 @@ def test_a_click_locks_and_frees(show):
     result(page).click(position={"x": 57, "y": 36})
     assert page.evaluate("model.get('locked')") == [1, 1]
     hover(page, 0, 0)
-    assert said(page).startswith("cat looks at chat (locked") and frames(page)[-1] == [[1, 1, 1, 1]]
+    assert said(page).startswith("product of cat and chat (locked") and frames(page)[-1] == [[1, 1, 1, 1]]
     result(page).click(position={"x": 57, "y": 36})
     assert page.evaluate("model.get('locked')") == [] and "locked" not in said(page)
 
@@ -175,24 +271,24 @@ def test_a_click_locks_and_frees(show):
 def test_what_python_locked_is_shown(show):
     view = steps()
     view.step, view.locked = 4, [0, 1]
-    assert said(show(view)).startswith("the, column 1 (locked")
+    assert said(show(view)).startswith("context of the, column 1 (locked")
     view.step, view.locked = 4, [0, 2]  # there is such a key, and no such number of the values
     assert said(show(view)).startswith("Point at a cell")
 
 
 def test_keys(show):
     page = show(steps())
-    page.keyboard.press("Tab")  # the button; the one before it is switched off
-    page.keyboard.press("Tab")
-    assert said(page).startswith("the looks at le\n")
+    for _ in range(7):  # one button, as the one before it is switched off, and the five small results
+        page.keyboard.press("Tab")
+    assert said(page).startswith("product of the and le\n")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
-    assert said(page).startswith("cat looks at chat\n")
+    assert said(page).startswith("product of cat and chat\n")
     page.keyboard.press("End")
-    assert said(page).startswith("cat looks at noir\n")
+    assert said(page).startswith("product of cat and noir\n")
     page.keyboard.press("Home")
-    assert said(page).startswith("cat looks at le\n"), "the ends of a row"
+    assert said(page).startswith("product of cat and le\n"), "the ends of a row"
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     assert page.evaluate("model.get('locked')") == [1, 1]
@@ -200,11 +296,11 @@ def test_keys(show):
     assert page.evaluate("model.get('locked')") == [0, 1], "the lock follows"
     page.keyboard.press("PageDown")
     assert page.get_by_role("status").inner_text() == "step 2 of 5: scale"
-    assert said(page).startswith("the looks at chat (locked"), "the keys stay in the map"
+    assert said(page).startswith("score of the for chat (locked"), "the keys stay in the map"
     page.keyboard.press("Escape")
     assert page.evaluate("model.get('locked')") == []
     page.keyboard.press("PageUp")
-    page.keyboard.press("Shift+Tab")
+    page.get_by_label("next step").focus()
     page.keyboard.press("ArrowRight")
     assert page.evaluate("model.get('step')") == 1, "the arrow keys step on the buttons"
 
@@ -285,8 +381,10 @@ def test_masked_cells_are_grey(show):
 def test_it_fits_where_it_can(show, page, width):
     page.set_viewport_size({"width": width, "height": 900})
     show(AttentionSteps(torch.ones(10, 8), torch.ones(10, 8), torch.ones(10, 8)))
-    tops = page.locator(".body").evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().bottom)")
-    assert max(tops) - min(tops) < 2, "all stand side by side"
+    ends = page.locator(".body").evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().bottom)")
+    assert abs(ends[0] - ends[1]) < 2, "the inputs stand side by side"
+    assert (abs(ends[2] - ends[1]) < 2) == (width == 1200), "and the result, if its cells have room for numbers there"
+    assert result(page).bounding_box()["width"] == 380
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.set_viewport_size({"width": 1300, "height": 1400})
 
@@ -296,7 +394,7 @@ def test_a_large_attention_is_drawn_at_every_step(show):
     for step in (1, 2, 3, 4):
         page.evaluate(f"() => {{ model.set('step', {step}); return new Promise(requestAnimationFrame) }}")
     hover(page, 100, 0, cell=(5, 2))
-    assert said(page).startswith("q100, column 0")
+    assert said(page).startswith("context of q100, column 0")
 
 
 def test_the_slider_moves_the_curve(show):
@@ -360,8 +458,8 @@ def test_a_pair_of_positions_is_told(show):
     assert where == ["0.841", "0.540"] and to == ["0.141", "−0.990"], "sine and cosine of 1 and of 3"
     told, hint = pairing(page)
     assert told == (
-        "Pair 0 turns by w = 1 rad a position: a full turn takes 6.28 positions. From i = 1 to j = 3 it turns by "
-        "k w = 2 rad = 115°, the same for every i. P[1] · P[3] ≈ 1.58."
+        "Pair 0 turns by ω = 1 rad a position: a full turn takes 6.28 positions. From i = 1 to j = 3 it turns by "
+        "k ω = 2 rad = 115°, the same for every i. P[1] · P[3] ≈ 1.58."
     )
     assert hint.startswith("Point at the map") and page.locator(".tag").all_text_contents() == ["i", "j"]
     assert page.locator(".clock .name").all_text_contents() == ["i = 1", "j = 3"]
@@ -505,7 +603,7 @@ def test_the_tree_grows(show):
     assert page.locator(".done").count() == 0, "what is found is not given away before"
     on.click()
     assert on.is_disabled() and page.evaluate("model.get('step')") == 3 and page.locator(".done").count() == 1
-    assert page.locator(".node.best").all_inner_texts() == ["a\n−0.70", "dog\n−0.80", "<eos>\n★ −0.90"]
+    assert page.locator(".node.best").all_inner_texts() == ["a\n−0.70", "dog\n−0.80", "<eos>\n−0.90\n★"]
     assert page.locator(".node:has(.greedy) .text").all_inner_texts() == ["the", "cat", "dog"]
     assert told(page)[0].endswith(
         "1 complete, 1 beaten, 1 pruned. Best sentence ★: a dog <eos>, score −0.90. "
@@ -592,9 +690,9 @@ def test_sliders_search_again(show):
     assert nodes(page, ".best") == ["the", "cat", "dog", "<eos>"] and "Greedy search (G) finds the same." in said(page)
     assert told(page)[1].startswith("Point at a node"), "what was locked is not in this tree"
     score = page.locator(".node.complete .score")
-    assert score.inner_text() == "★ −1.23"
+    assert score.inner_text() == "−1.23" and page.locator(".node.complete .corner").inner_text() == "★"
     page.get_by_label("length penalty α").press("Home")
-    assert score.inner_text() == "★ −1.85" and page.evaluate("document.activeElement.ariaLabel") == "length penalty α"
+    assert score.inner_text() == "−1.85" and page.evaluate("document.activeElement.ariaLabel") == "length penalty α"
     page.get_by_label("step", exact=True).press("Home")
     page.get_by_label("beam width").press("End")
     assert nodes(page) == ["start"]
@@ -641,8 +739,10 @@ def test_fates_are_told_apart_without_colour(show, page, scheme):
     assert looks == {"solid", "double", "dotted", "dashed"} and len(signs) == 4
     for selector, name in [(".edge text", "fill"), (".tree .number", "fill"), (".done .edge.best path", "stroke")]:
         assert contrast(page, selector, name) >= 4.5, selector
-    width = "node => parseFloat(getComputedStyle(node).strokeWidth)"
-    assert page.locator(".edge.best path").last.evaluate(width) > page.locator(".edge.beaten path").evaluate(width) + 1
+    width = "node => parseFloat(getComputedStyle(node).borderTopWidth)"
+    assert page.locator(".done .node.best").first.evaluate(width) > page.locator(
+        ".node.kept:not(.best)"
+    ).first.evaluate(width)
     page.emulate_media(color_scheme="light")
 
 
@@ -686,3 +786,253 @@ def test_a_small_number_is_not_written_as_0(show, page):
     show(AttentionSteps(small, one, one))
     hover(page, 0, 0)
     assert said(page).endswith("4.0e−3·1 = 4.0e−3") or said(page).endswith("4.0e−3·1 ≈ 4.0e−3")
+
+
+def test_a_small_weight_has_no_number_in_its_cell(show):
+    """Its colour says enough; pointing at it tells the number."""
+    view = AttentionSteps(torch.tensor([[4.0]]), torch.tensor([[1.0], [0.0], [2.0]]), torch.eye(3), torch.tensor([2]))
+    view.step = 3
+    page = show(view)
+    colours = """(canvas, x) => { const { data } = canvas.getContext('2d').getImageData(x + 1, 1, 35, 21);
+        return new Set(new Uint32Array(data.buffer)).size }"""
+    inks = [page.locator(".body > canvas").last.evaluate(colours, 38 * column) for column in range(2)]
+    assert inks[0] > 1 and inks[1] == 1
+    hover(page, 0, 1)
+    assert said(page).splitlines()[1] == "e^0 / (e^4 + e^0 + e^−∞) ≈ 0.02"
+    drawn = [text.get_text() for text in view.figure().axes[3].texts]
+    assert drawn == ["0.98", "", "–"], "in the picture, too"
+
+
+def test_a_line_is_as_wide_as_its_token_is_probable(show):
+    page = show(beams())
+    lines = page.locator(".edge").evaluate_all(
+        """edges => edges.map(edge => [edge.querySelector('text').textContent,
+        parseFloat(getComputedStyle(edge.querySelector('path')).strokeWidth)])"""
+    )
+    for text, width in lines:
+        assert width == pytest.approx(1 + 6 * math.exp(float(text.replace("−", "-"))), abs=0.01), text
+    assert len(lines) == 9 and "width of a line: probability of the token" in page.locator(".legend").inner_text()
+
+
+@pytest.mark.parametrize("each", [10, 0.02], ids=["thin", "wide"])
+def test_no_line_crosses_a_number_and_no_badge_a_word(show, each):
+    """A dashed line through a minus sign makes a plus of it."""
+    page = show(BeamView(long_tree(6, each)))
+    page.locator(".node").last.hover()  # its lines are wide, and another colour
+    crossed = page.locator(".edge").evaluate_all(
+        """edges => { const [hits, boxes] = [[], edges.map(edge => edge.querySelector('text').getBBox())];
+        edges.map(edge => edge.querySelector('path')).forEach((path, i) => {
+            const half = parseFloat(getComputedStyle(path).strokeWidth) / 2;
+            for (let at = 0; at <= path.getTotalLength(); at++) {
+                const { x, y } = path.getPointAtLength(at);
+                boxes.forEach((box, j) => x + half > box.x && x - half < box.x + box.width
+                    && y + half > box.y + 2 && y - half < box.y + box.height - 3 && hits.push([i, j])); } });
+        return hits }"""
+    )
+    assert crossed == []
+    show(beams())
+    inside = page.locator(".node:has(.greedy)").evaluate_all(
+        """nodes => nodes.map(node => { const place = (name) => node.querySelector(name).getBoundingClientRect();
+        const [word, badge, score, box] = [...['.text', '.greedy', '.score'].map(place), node.getBoundingClientRect()];
+        return badge.top >= word.bottom - 1 && badge.right <= score.left + 1
+            && badge.left > box.left && badge.bottom < box.bottom })"""
+    )
+    assert inside == [True] * 3
+
+
+def test_the_place_in_a_tree_is_kept(show, page):
+    """A change of width or alpha, or of the window, does not scroll back to step 1."""
+    page.set_viewport_size({"width": 900, "height": 700})
+    show(BeamView(lambda width, alpha: long_tree(), widths=(1, 2), alphas=(0, 1), step=1))
+    tree, left = page.get_by_role("tree"), "node => node.scrollLeft"
+    assert tree.evaluate(left) == 0, "at first the start is seen"
+    page.get_by_label("step", exact=True).press("End")
+    end = tree.evaluate(left)
+    assert end > 2000
+    page.get_by_label("beam width").press("ArrowLeft")
+    assert tree.evaluate(left) == end
+    page.get_by_label("length penalty α").press("ArrowRight")
+    assert tree.evaluate(left) == end
+    tree.evaluate("node => { node.scrollLeft = 700; return new Promise(requestAnimationFrame) }")
+    page.get_by_label("beam width").press("ArrowRight")
+    assert tree.evaluate(left) == 700, "nor does the tree go to the end where the learner looks elsewhere"
+    page.get_by_label("step", exact=True).press("ArrowLeft")
+    seen = "node => { const box = node.getBoundingClientRect(); return box.left >= 0 && box.right <= innerWidth }"
+    for width in (4000, 500, 900):
+        page.set_viewport_size({"width": width, "height": 700})
+        page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
+        assert page.locator(".node[aria-level='20']").last.evaluate(seen), width
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_the_source_of_a_tree(show):
+    page = show(beams(source="the <b>big</b> dog"))
+    assert page.locator(".source").inner_text() == "Source: the <b>big</b> dog"
+    assert show(beams()).locator(".source").count() == 0
+
+
+def reading(page):
+    return page.get_by_role("slider").filter(has=page.locator(".regression"))
+
+
+def spot(page, index):
+    """The middle of a reading on the screen."""
+    box = page.locator(".regression .datum").nth(index).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_a_reading_is_dragged(show):
+    """The curve follows; beyond its neighbour the reading changes places with it; a click on no reading still locks."""
+    page = show(kernels())
+    given = page.evaluate("model.get('readings')")
+    curve = page.locator("path.prediction").first
+    before = curve.get_attribute("d")
+    back = page.get_by_label("put the readings back")
+    assert back.is_disabled()
+    start, end = spot(page, 1), spot(page, 3)
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(start[0], end[1], steps=3)
+    (_, (x, y), *_) = page.evaluate("model.get('readings')")
+    assert x == pytest.approx(1, abs=0.02) and y == pytest.approx(9, abs=0.1), "up to the height of the last reading"
+    assert curve.get_attribute("d") != before and spot(page, 1)[1] == pytest.approx(end[1], abs=1)
+    page.mouse.move(end[0] + 20, end[1], steps=3)
+    page.mouse.up()
+    moved = page.evaluate("model.get('readings')")
+    assert [x for x, _ in moved[:3]] == [0, 2, 3] and moved[3][0] > 3 and moved[3][1] == pytest.approx(9, abs=0.1)
+    assert "Reading 4 of 4" in said(page) and page.evaluate("model.get('locked')") == []
+    page.mouse.move(start[0], end[1])
+    assert page.evaluate("model.get('readings')") == moved, "it was let go"
+    view = kernels()
+    view.readings = moved
+    page.locator(".regression").hover(position={"x": 45, "y": 200})
+    assert f"prediction {round(float(view.prediction()[0]), 2):g}," in said(page)
+    back.click()
+    assert page.evaluate("model.get('readings')") == given and curve.get_attribute("d") == before
+
+
+def test_a_reading_is_moved_by_keys(show):
+    page = show(kernels())
+    handle = reading(page)
+    handle.focus()
+    assert handle.get_attribute("aria-valuetext") == "reading 1 of 4: x 0, y 0"
+    for key in ("ArrowRight", "ArrowRight", "ArrowUp"):
+        page.keyboard.press(key)
+    (_, _, (x, y), _) = page.evaluate("model.get('readings')")
+    assert x == 2 and 4 < y < 7 and handle.get_attribute("aria-valuenow") == "3"
+    for _ in range(8):
+        page.keyboard.press("Shift+ArrowRight")
+    readings = page.evaluate("model.get('readings')")
+    assert readings[3][1] == y and readings[3][0] > 3 and handle.get_attribute("aria-valuenow") == "4"
+    for _ in range(60):
+        page.keyboard.press("ArrowDown")
+    assert (
+        page.locator(".regression .held").count() == 1
+        and spot(page, 3)[1] < page.locator(".regression").bounding_box()["y"] + 320
+    )
+    page.keyboard.press("Home")
+    assert handle.get_attribute("aria-valuenow") == "1"
+    page.evaluate("model.set('readings', [[0.5, 3], ...model.get('readings').slice(1)])")
+    assert handle.get_attribute("aria-valuetext") == "reading 1 of 4: x 0.5, y 3", "as Python moved it"
+
+
+KERNELS_INSIDE = """function build(model, root, { cases, queries, readings }) {
+  window.answers = cases.map(([name, width]) => kernelRegression(name, width, queries, readings));
+  return {};
+}"""
+
+
+def test_the_kernels_of_a_page_are_those_of_the_package(show, tmp_path):
+    (tmp_path / "view.js").write_text(KERNELS_INSIDE, "utf-8")
+
+    class Numbers(View, folder=tmp_path, shared=("kernels",)):
+        def summary(self):
+            return "kernels"
+
+    torch.manual_seed(0)
+    keys, values = torch.rand(30).double().sort()[0] * 9, torch.randn(30).double()
+    queries = torch.cat([torch.linspace(-1, 10, 40), torch.tensor([300.0])]).double()
+    cases = [(name, width) for name in KERNELS for width in (0.05, 0.7, 20.0)]
+    readings = torch.stack([keys, values], -1).tolist()
+    page = show(Numbers(data={"cases": cases, "queries": queries.tolist(), "readings": readings}))
+    answers = page.evaluate(
+        "answers.map(({ weights, predictions }) => [weights, predictions.map(x => isNaN(x) ? 0 : x)])"
+    )
+    for (name, width), (weights, predictions) in zip(cases, answers, strict=True):
+        model = KernelRegression(name, width).double()
+        torch.testing.assert_close(torch.tensor(weights).double(), model.weights(queries, keys), atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(
+            torch.tensor(predictions).double(), model(queries, keys, values), atol=1e-6, rtol=1e-5
+        )
+
+
+def test_labels_of_keys_do_not_collide_and_hours_are_clock_times(show):
+    hours = torch.linspace(0, 24, 97)
+    keys = torch.linspace(0.26, 23.9, 40)
+    page = show(KernelView(keys, keys.sin(), hours, width=0.8, truth=hours.sin(), clock=True))
+    boxes = [label.bounding_box() for label in page.locator(".map .columns .label").all()]
+    assert all(one["x"] + one["width"] <= two["x"] + 1 for one, two in itertools.pairwise(boxes)) and len(boxes) > 5
+    written = [
+        *page.locator(".map .columns .label").all_inner_texts(),
+        *page.locator(".map .rows .label").all_inner_texts(),
+    ]
+    assert written[0] == "0:16" and all(text.count(":") == 1 for text in written if text)
+    assert page.locator(".map .rows .label").all_inner_texts()[1] == "2:00", "full hours"
+    assert page.locator(".regression text").all_text_contents()[:3] == ["0:00", "6:00", "12:00"]
+    result(page).focus()
+    assert said(page).startswith("Query 0:00: prediction ") and "is on the key at 0:16 (y = 0.26)" in said(page)
+
+
+def test_positions_play(show, page):
+    """The position moves by itself, until the button stops it, or the last one; the screen reader is spared."""
+    from playwright.sync_api import expect  # as in conftest.py: only where a browser runs
+
+    page.add_init_script(
+        """window.beats = []; window.setInterval = (beat) => beats.push(beat);
+        window.clearInterval = (number) => { if (number) beats[number - 1] = null }"""
+    )
+    show(positions(offset=2, position=3))
+
+    def run(beats):
+        page.evaluate(
+            "count => { for (let i = 0; i < count; i++) window.beats.forEach(beat => beat && beat()) }", beats
+        )
+
+    button = page.get_by_role("button")
+    assert button.inner_text() == "▶ Play"
+    button.click()
+    assert traits(page) == [4, 2, 0] and page.locator(".says").get_attribute("aria-live") == "off"
+    run(1)
+    assert traits(page) == [5, 2, 0] and page.locator(".clock .name").all_text_contents() == ["i = 5", "j = 7"]
+    button.click()
+    run(6)
+    assert traits(page) == [5, 2, 0] and page.locator(".says").get_attribute("aria-live") == "polite", "it stopped"
+    button.click()
+    run(6)
+    assert traits(page) == [6, 2, 0] and button.inner_text() == "▶ Play", "j = 8 is the last row"
+    button.click()
+    assert traits(page) == [0, 2, 0], "then from the first row"
+    page.emulate_media(reduced_motion="reduce")
+    expect(button).to_have_attribute("aria-label", "next position")  # nothing moves by itself where that was asked for
+    run(6)
+    assert traits(page) == [0, 2, 0]
+    for position in (1, 2):
+        button.press("Enter")
+        assert traits(page) == [position, 2, 0]
+    run(6)
+    assert traits(page) == [2, 2, 0]
+    page.emulate_media(reduced_motion="no-preference")
+
+
+def test_a_moved_reading_waits_for_python(show):
+    """As in JupyterLab while a cell runs: the reading moves at once, the curve later, and the view says so."""
+    page = show(kernels())
+    page.evaluate("model.set('alone', false)")
+    curve = page.locator("path.prediction").first
+    before, start = curve.get_attribute("d"), spot(page, 0)
+    reading(page).press("ArrowUp")
+    assert spot(page, 0)[1] < start[1] and curve.get_attribute("d") == before
+    page.locator(".panels.waiting").wait_for()
+    assert "Python is busy, or not running" in said(page)
+    page.get_by_label("put the readings back").click()
+    assert page.locator(".waiting").count() == 0 and "Python is busy" not in said(page)

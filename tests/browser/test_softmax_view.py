@@ -53,9 +53,28 @@ def test_large_scores_do_not_overflow(show):
 )
 def test_what_is_said_of_a_masked_key(show, masking, said):
     page = show(SoftmaxView(SCORES, TOKENS, torch.tensor([1, 1, 1, 0]).bool(), masking))
-    page.locator(".softmax .row").nth(3).hover()
+    page.locator(".softmax .row:not(.titles)").nth(3).hover()
     assert said in page.locator(".says").inner_text()
     page.get_by_label("score of the").focus()
     page.mouse.move(0, 0)
-    page.locator(".softmax .row").nth(0).hover()
+    page.locator(".softmax .row:not(.titles)").nth(0).hover()
     assert "weight of the: e to the 2.0" in page.locator(".says").inner_text()
+
+
+def test_a_small_weight_is_not_written_as_0(show):
+    page = show(SoftmaxView(torch.tensor([9.0, 0.0, 5.0]), mask=torch.tensor([1, 1, 0]).bool()))
+    assert page.locator(".number").all_inner_texts() == ["1.000", "<0.001", "0.000"]
+    page.locator(".softmax .row:not(.titles)").nth(1).hover()
+    assert page.locator(".says").inner_text().endswith("is <0.001.")
+
+
+def test_a_narrow_page_has_wide_bars(show, page):
+    """The weight stands below its score, with a bar nearly as wide as the page."""
+    page.set_viewport_size({"width": 390, "height": 800})
+    show(SoftmaxView(SCORES, TOKENS))
+    track, slider = (
+        page.locator(f".softmax .row:not(.titles) {part}").first for part in (".track", "input[type=range]")
+    )
+    assert track.bounding_box()["width"] > 260 and slider.bounding_box()["width"] > 120
+    assert track.bounding_box()["y"] > slider.bounding_box()["y"]
+    page.set_viewport_size({"width": 1300, "height": 1400})

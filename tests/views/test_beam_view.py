@@ -221,7 +221,7 @@ def test_steps_and_lock_when_the_tree_changes():
 
 def test_a_ready_tree_has_no_sliders():
     view = BeamView(by_hand(), step=1)
-    assert view.data == {"widths": [], "alphas": []} and view.step == 1
+    assert view.data == {"widths": [], "alphas": [], "source": None} and view.step == 1
     assert repr(view) == "BeamView(3 steps, 12 nodes)"
     view.update(Tree([], by_hand().steps[:1]), decode=lambda token: f"<{token}>")
     assert view.step == 1 and view.trees[0]["nodes"]["text"][1] == "<5>" and view.trees[0]["best"] == []
@@ -323,8 +323,11 @@ def test_the_picture():
     view = BeamView(by_hand(), "0123456789", step=2)
     (ax,) = view.figure().axes
     texts = [text.get_text() for text in ax.texts]
-    assert {"start", "5\n−0.50 G", "8\n−1.10", "9\n−1.40 ×", "2\n−1.20 ★", "9\n−1.60 ≤ G", "2\n−2.10 ×"} <= set(texts)
-    assert {"1", "2 ◀", "3", "2 more ×", "−0.70"} <= set(texts)
+    numbers = {"start", "5\n−0.50", "8\n−1.10", "9\n−1.40", "2\n−1.20", "9\n−1.60", "2\n−2.10"}
+    assert numbers | {"1", "2 ◀", "3", "2 more ×", "−0.70"} <= set(texts)
+    corners = {text.get_text(): text.get_position() for text in ax.texts if text.get_text() in ("★", "≤", "G")}
+    assert corners["★"] == pytest.approx((3.25, 2.13)) and corners["≤"] == pytest.approx((3.25, 0.13))
+    assert (texts.count("×"), texts.count("G")) == (4, 3), "in the corners of boxes"
     found = [patch for patch in ax.patches if patch.get_linewidth() == 2.5]
     assert [patch.get_x() + 0.28 for patch in found] == pytest.approx([1, 2, 3])
     assert [patch.get_y() + 0.36 for patch in found] == pytest.approx([1, 2, 2])
@@ -332,6 +335,26 @@ def test_the_picture():
     assert (styles.count("--"), styles.count(":")) == (4, 1)
     ends = {(line.get_xdata()[-1] + 0.28, line.get_ydata()[0], line.get_ydata()[-1]) for line in ax.lines}
     assert len(ax.lines) == 10 and (3.0, 2, 2) in ends and (2.0, 1, 3) in ends, "from the row of the parent to its own"
+    widths = {round(line.get_linewidth(), 4) for line in ax.lines}
+    assert round(0.6 + 4.4 * math.exp(-0.1), 4) == max(widths), "as wide as the token is probable"
+
+
+def test_the_picture_says_what_was_found():
+    view = BeamView(by_hand(), "0123456789", source="two $x$ words")
+    assert view.figure().texts[0].get_text() == (
+        "Source: two \\$x\\$ words\nBest: 6 8 2, score −1.20; greedy search does not find it"
+    )
+    view.step = 1
+    assert "Best" not in view.figure().texts[0].get_text(), "not before the search has ended"
+
+
+def test_the_source_is_shown_and_changed():
+    view = BeamView(searcher(chain()), WORDS, source="the <b>cat</b> \ud800")
+    assert view.data["source"] == "the <b>cat</b> �"
+    view.update(searcher(chain()), source="another")
+    assert view.data["source"] == "another"
+    view.update(searcher(chain()))
+    assert view.data["source"] is None, "another sentence has not the old source"
 
 
 def test_a_long_tree_goes_on_below():

@@ -113,7 +113,9 @@ def test_the_picture():
     curve, weights = view.figure().axes[:2]
     assert curve.get_title("left") == "gaussian kernel, width 0.5"
     drawn = {line.get_label(): line.get_ydata() for line in curve.lines}
-    assert drawn["prediction"].tolist() == view.prediction().tolist()
+    line = unpack(view.data["line"])
+    at_queries = drawn["prediction"][torch.isin(line, unpack(view.data["queries"])).numpy()]
+    assert at_queries.tolist() == view.prediction().tolist() and len(line) > 400, "smooth, through all predictions"
     assert drawn["truth"].tolist() == queries.sort()[0].sin().tolist()
     assert weights.images[0].get_array().tolist() == view.weights().tolist()
 
@@ -125,3 +127,60 @@ def test_axes_may_have_names_and_keep_them():
     curve, weights, _ = view.figure().axes
     assert (curve.get_xlabel(), curve.get_ylabel()) == ("time (hours)", "degrees")
     assert weights.get_xlabel() == "key: time (hours) of a data point"
+
+
+def test_the_curve_is_smooth_and_has_gaps():
+    """A prediction at each of many points, by the package; a gap where no key is within reach."""
+    keys, values, queries = torch.tensor([0.0, 1.0, 9.0]), torch.tensor([1.0, 2.0, 3.0]), torch.tensor([0.0, 9.0])
+    view = KernelView(keys, values, queries, ("gaussian", "triangular"), 0.7, widths=[0.7, 2.0])
+    line, curves = unpack(view.data["line"]), unpack(view.data["curves"])
+    assert curves.shape == (2, 2, len(line)) and float(line.diff().max()) < 9 / 390
+    for k, kernel in enumerate(("gaussian", "triangular")):
+        for w, width in enumerate((0.7, 2.0)):
+            package = KernelRegression(kernel, width)
+            there = ~curves[k, w].isnan()
+            assert torch.equal(there, package.weights(line, keys).sum(-1) > 0)
+            torch.testing.assert_close(curves[k, w][there], package(line, keys, values)[there], atol=1e-5, rtol=1e-5)
+    assert curves[1, 0].isnan().any() and not curves[0].isnan().any()
+    assert view.figure().axes[1].get_title("left") == "90 % of a query's weight: on 1 of 3 keys"
+
+
+def test_moved_readings_are_answered():
+    """Sorted by key; with every width and kernel; put back, what was sent at first holds again."""
+    keys, values, queries = torch.arange(5.0), torch.randn(5), torch.linspace(0.03, 4.1, 9)
+    view = KernelView(keys, values, queries, ("gaussian", "boxcar"), 0.5, widths=[0.5, 2.0])
+    given, before = view.readings, view.prediction()
+    assert given == [[float(key), float(value)] for key, value in zip(keys, values, strict=True)] and view.answer == {}
+    view.readings = [[3.25, 7.0], *given[1:]]
+    assert [key for key, _ in view.readings] == [1, 2, 3, 3.25, 4]
+    for kernel, width in (("gaussian", 0.5), ("boxcar", 0.5), ("boxcar", 2.0)):
+        view.kernel, view.width = kernel, width
+        package, (x, y) = KernelRegression(kernel, width), torch.tensor(view.readings).T
+        torch.testing.assert_close(view.prediction(), package(queries, x, y), atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(view.weights(), package.weights(queries, x), atol=1e-5, rtol=1e-5)
+        assert view.answer["of"] == [kernel, width, view.readings]
+    assert [y for x, y in view.figure().axes[0].collections[0].get_offsets().tolist() if x == 3.25] == [7.0]
+    view.kernel, view.width, view.readings = "gaussian", 0.5, given
+    assert view.answer == {} and torch.equal(view.prediction(), before)
+    view.readings = [[9.0, 9.0], *given[1:]]
+    view.update(keys, values, queries)
+    assert view.readings == given and view.answer == {}, "other data have no moved readings"
+
+
+@pytest.mark.parametrize("readings", [[[0, 1]], [[0, 1], [1, math.nan], [2, 0]], [[0], [1], [2]], []])
+def test_readings_that_do_not_fit(readings):
+    points = torch.arange(3.0)
+    view = KernelView(points, points, points)
+    with pytest.raises(traitlets.TraitError, match="readings are 3 finite"):
+        view.readings = readings
+    assert view.readings == [[0, 0], [1, 1], [2, 2]]
+
+
+def test_hours_are_clock_times():
+    hours = torch.linspace(0, 24, 97)
+    view = KernelView(torch.tensor([0.5, 6.26, 23.999]), torch.ones(3), hours, clock=True)
+    view.update(torch.tensor([0.5, 6.26, 23.999]), torch.ones(3), hours)
+    curve, weights, _ = view.figure().axes
+    assert [label.get_text() for label in weights.get_xticklabels()] == ["0:30", "6:16", "24:00"]
+    assert [label.get_text() for label in weights.get_yticklabels()] == ["0:00", "6:00", "12:00", "18:00", "24:00"]
+    assert [label.get_text() for label in curve.get_xticklabels()] == ["0:00", "6:00", "12:00", "18:00", "24:00"]

@@ -167,9 +167,13 @@ def test_the_picture():
     ends = [(line.get_xdata()[-1], line.get_ydata()[-1]) for line in turn.lines[::2]]
     assert ends == [pytest.approx(tuple(plain(9, 6)[row, 2:4].tolist()), abs=1e-6) for row in (3, 7)]
     w = 10000 ** (-2 / 6)
-    assert f"k = 4 turns by {4 * w:.3g} rad = {math.degrees(4 * w):.0f}°" in turn.get_xlabel()
+    assert f"k = 4 turns by\nk ω = {4 * w:.3g} rad = {math.degrees(4 * w):.0f}°" in turn.get_xlabel()
     assert turn.get_xlabel().endswith(f"{math.cos(4 * w):.3f}   {math.sin(4 * w):.3f}\n"
                                       f"−{math.sin(4 * w):.3f}   {math.cos(4 * w):.3f}")  # fmt: skip
+    assert (turn.get_title("left"), products.get_title("left")) == (
+        f"pair 1 turns by {math.degrees(4 * w):.0f}°",
+        "only the distance counts",
+    )
     assert list(products.lines[0].get_xdata()) == list(range(-3, 6))
     assert products.lines[0].get_ydata().tolist() == view.products().tolist()
 

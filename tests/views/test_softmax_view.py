@@ -81,4 +81,15 @@ def test_the_picture():
     assert [bar.get_width() for bar in ax.patches] == pytest.approx(view().weights().tolist())
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels == ["the (score 2.0)", "apple (score 1.0)", "<pad> (score 3.0, masked)"]
-    assert ax.get_xlabel() == "attention weight (sum 1.000)" and ax.get_title("left") == MASKINGS[0]
+    assert ax.get_xlabel() == "attention weight (sum 1.000)" and ax.get_title("left") == (
+        "score −∞, then softmax\nmasked keys get 0.000, all weights sum to 1.000"
+    )
+    title = view(MASKINGS[2]).figure().axes[0].get_title("left")
+    assert title == "softmax, then weight 0\nmasked keys get 0.000, all weights sum to 0.335"
+    title = view(MASKINGS[1]).figure().axes[0].get_title("left")
+    assert title.startswith("score 0, then softmax\nmasked keys get 0.090")
+
+
+def test_a_small_weight_is_not_written_as_0():
+    ax = SoftmaxView(torch.tensor([9.0, 0.0])).figure().axes[0]
+    assert [text.get_text() for text in ax.texts] == ["1.000", "<0.001"]

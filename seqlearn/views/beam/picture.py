@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from textwrap import wrap
 from typing import Any
 
@@ -11,7 +12,7 @@ from matplotlib.patches import FancyBboxPatch
 
 from ..shared.axes import signed
 from ..shared.colours import TRAIN
-from ..shared.fonts import any_script, short_label
+from ..shared.fonts import any_script, literal, short_label
 from ..shared.types import Data, Style
 
 INK, FAINT = "#1b1b1b", "#6b6b6b"
@@ -22,32 +23,37 @@ LOOKS: dict[str, dict[str, Any]] = {  # of a node; they differ without colour, t
     "pruned": {"linestyle": "--", "linewidth": 0.8, "edgecolor": FAINT},
 }
 WORDS = (
-    "box: score of the sentence so far; line: log-probability of the token; G: greedy's choice",
-    "full: kept; round, ✓: complete; dotted, ≤: beaten; dashed, ×: pruned; thick, ★: best",
+    "box: score of the sentence so far; G: greedy's choice",
+    "line: log-probability of the token; the wider the line, the likelier the token",
+    "full: kept; round, ✓: complete; dotted, ≤: beaten; dashed, ×: pruned; blue, thick box, ★: best",
 )
-SIGNS = {"kept": "", "complete": " ✓", "beaten": " ≤", "pruned": " ×"}  # after the number: no product, no minus
+SIGNS = {"kept": "", "complete": "✓", "beaten": "≤", "pruned": "×"}  # in a corner: no product, no minus
 SIZE = {"across": 1.37, "down": 0.52}  # inches from node to node
+WIDE = 0.6, 4.4  # points: the width of a line of probability 0, and what probability 1 adds
 STEPS_IN_LINE = 6  # a longer tree continues in the next line
 
 
 @any_script
-def beam_picture(tree: Data, step: int) -> Figure:
+def beam_picture(tree: Data, step: int, source: str | None = None) -> Figure:
     """The whole tree of a search, 6 steps in a line; an arrow marks the current step, if it is not the last.
 
     Args:
         tree: what `tree_data` returns.
+        source: the sentence that is translated; it stands above the tree.
     """
     steps, rows = len(tree["steps"]), tree["rows"]
     lines = -(-steps // STEPS_IN_LINE)
     across, down = min(steps, STEPS_IN_LINE) + 1, rows + 1.3
     width = SIZE["across"] * across
     below = [part for line in WORDS for part in wrap(line, int(width / 0.085))]
-    height = lines * SIZE["down"] * down + 0.2 + 0.17 * len(below)
+    above = [part for text in titles(tree, step, source) for part in wrap(text, int(width / 0.088))]
+    top = 0.12 + 0.19 * len(above)
+    height = top + lines * SIZE["down"] * down + 0.2 + 0.17 * len(below)
     figure = Figure(figsize=(width, height))
     figure.set_layout_engine("none")
     for line in range(lines):
         first, share = line * STEPS_IN_LINE, SIZE["down"] * down / height
-        ax = figure.add_axes((0, 1 - (line + 1) * share, 1, share), frameon=False, xticks=[], yticks=[])
+        ax = figure.add_axes((0, 1 - top / height - (line + 1) * share, 1, share), frameon=False, xticks=[], yticks=[])
         ax.set(xlim=(first - 0.5, first + across - 0.5), ylim=(rows, -1.3))
         for number, column in list(enumerate(tree["steps"], 1))[max(first - 1, 0) : first + across - 1]:
             here = " ◀" if number == step < steps else ""
@@ -59,8 +65,20 @@ def beam_picture(tree: Data, step: int) -> Figure:
             draw_node(ax, tree, node)
             if tree["nodes"]["step"][node] > first:
                 draw_edge(ax, tree, node)
+    figure.text(0.1 / width, 1 - 0.1 / height, "\n".join(map(literal, above)), va="top", fontsize=11)
     figure.text(0.1 / width, 0.08 / height, "\n".join(below), va="bottom", fontsize=9)
     return figure
+
+
+def titles(tree: Data, step: int, source: str | None) -> list[str]:
+    """The lines above the tree: the source, and what was found, once all steps are shown."""
+    nodes, best, greedy = tree["nodes"], tree["best"], tree["greedy"]
+    lines = [] if source is None else [f"Source: {source}"]
+    if step < len(tree["steps"]) or not best:
+        return [*lines, "A beam search: each step extends the kept sentences by one token"]
+    same = "greedy search finds the same" if best[-1] == greedy[-1] else "greedy search does not find it"
+    text = " ".join(nodes["text"][node] for node in best)
+    return [*lines, f"Best: {text}, score {two_decimals(nodes['score'][best[-1]])}; {same}"]
 
 
 def look_of(tree: Data, node: int) -> Style:
@@ -76,21 +94,26 @@ def draw_node(ax: Axes, tree: Data, node: int) -> None:
     aspect = SIZE["across"] / SIZE["down"]
     box = FancyBboxPatch((step - 0.28, row - 0.36), 0.56, 0.72, shape, mutation_aspect=aspect, **look_of(tree, node))
     ax.add_patch(box).set_facecolor("white")
-    sign = (" ★" if node in tree["best"][-1:] else SIGNS[fate]) + (" G" if node in tree["greedy"] else "")
-    words = f"{short_label(text, most=10)}\n{two_decimals(score)}{sign}" if node else "start"
     color = FAINT if fate == "pruned" else INK
+    words = f"{short_label(text, most=10)}\n{two_decimals(score)}" if node else "start"
     ax.text(step, row, words, ha="center", va="center", fontsize=8, color=color)
+    sign = "★" if node in tree["best"][-1:] else SIGNS[fate]
+    for x, side, corner in ((-0.25, "left", "G" if node in tree["greedy"] else ""), (0.25, "right", sign)):
+        if corner:
+            ax.text(step + x, row + 0.13, corner, ha=side, va="center", fontsize=8, color=color)
 
 
 def draw_edge(ax: Axes, tree: Data, node: int) -> None:
     """The line from the parent to a node, with the log-probability of the token."""
     nodes, look = tree["nodes"], look_of(tree, node)
     step, row, above = nodes["step"][node], nodes["row"][node], nodes["row"][nodes["parent"][node]]
-    turn = step - 0.72 + 0.14 * nodes["bend"][node]
+    turn = step - 0.71 + 0.08 * nodes["bend"][node]
+    wide = WIDE[0] + WIDE[1] * math.exp(nodes["log_prob"][node])
     order = 0.6 if node in tree["best"] else 0.3 if nodes["fate"][node] == "pruned" else 0.5  # the best path on top
-    line = {"color": look["edgecolor"], "linewidth": look["linewidth"], "linestyle": look["linestyle"]}
+    line = {"color": look["edgecolor"], "linewidth": wide, "linestyle": look["linestyle"]}
     ax.plot([step - 0.72, turn, turn, step - 0.28], [above, above, row, row], zorder=order, **line)
-    ax.text(step - 0.3, row - 0.06, two_decimals(nodes["log_prob"][node]), ha="right", va="bottom", fontsize=7)
+    up = 0.05 + wide / 144 / SIZE["down"]  # half of the line
+    ax.text(step - 0.3, row - up, two_decimals(nodes["log_prob"][node]), ha="right", va="bottom", fontsize=7)
 
 
 def two_decimals(number: float) -> str:

@@ -1,6 +1,7 @@
 // BeamView: the tree of a beam search, step by step. Python searches and lays the tree out; here it is drawn.
 
-const BOX = { width: 92, height: 40, across: 148, down: 52, top: 28, left: 4 };
+const BOX = { width: 96, height: 40, across: 172, down: 52, top: 28, left: 4 };
+const EDGE = { thin: 1, thick: 7, turns: 16 }; // pixels: of probability 0 and 1; lines turn in this room, so that numbers stay clear
 const FATES = {
   kept: "kept: among the best of its step, so the search extends this sentence",
   complete: "complete: the sentence ends here and is set aside",
@@ -10,8 +11,8 @@ const FATES = {
 const SIGNS = { kept: "", complete: "✓", beaten: "≤", pruned: "×" };
 
 function build(model, root, data) {
-  const { widths, alphas } = data;
-  let [shown, hovered] = [null, null]; // { source, tree, forest }; the index of a node
+  const { widths, alphas, source } = data;
+  let [shown, hovered] = [null, null]; // { found: one of the trees, tree, forest }; the index of a node
   const current = () => model.get("trees").find(({ width, alpha }) => width === model.get("width") && alpha === model.get("alpha"));
   const last = () => shown.tree.steps.length;
   const at = () => Math.min(Math.max(model.get("step"), 0), last());
@@ -23,7 +24,7 @@ function build(model, root, data) {
   const pick = (values) => {
     const all = at() === last();
     change(model, values);
-    if (current() === shown.source && (all || model.get("step") > last())) change(model, { step: last() });
+    if (current() === shown.found && (all || model.get("step") > last())) change(model, { step: last() });
   };
   const again = {
     width: slider({ label: "beam width", texts: widths.map(String), choose: (i) => pick({ width: widths[i] }) }),
@@ -32,6 +33,7 @@ function build(model, root, data) {
   const panels = make("div", { class: "panels" });
   const [said, told] = [make("div"), make("div")];
   layOut(root, "beam search, step by step", {
+    intro: source === null ? [] : [make("p", { class: "source" }, "Source: ", token(source))],
     controls: { search: [widths.length > 1 && again.width.node, alphas.length > 1 && again.alpha.node], steps: walk.nodes },
     panels,
     legend: meaning(),
@@ -56,32 +58,34 @@ function build(model, root, data) {
     explain();
   };
   const redraw = () => {
-    const source = current();
+    const found = current();
     if (widths.length) again.width.set(widths.indexOf(model.get("width")));
     if (alphas.length) again.alpha.set(alphas.indexOf(model.get("alpha")));
-    panels.classList.toggle("waiting", !source);
-    if (!source) {
+    panels.classList.toggle("waiting", !found);
+    if (!found) {
       tell(said, `Width ${model.get("width")} with α = ${number(model.get("alpha"))} is not searched yet: Python is busy, not running, ` +
         "or its search failed (then its log says why). The tree below is that of the former search.");
       return;
     }
-    if (!shown || source !== shown.source) {
+    if (!shown || found !== shown.found) {
       const focused = panels.contains(root.getRootNode().activeElement);
-      const tree = { ...source, nodes: nodesOf(source.nodes) };
+      const tree = { ...found, nodes: nodesOf(found.nodes) };
       const point = (index) => {
         if (index === hovered) return;
         hovered = index;
         explain();
       };
       const lock = (index) => change(model, { locked: index === null ? null : pathOf(tree, index).map((i) => tree.nodes[i].token) });
-      shown = { source, tree, forest: forest(tree, point, lock, at) };
+      const before = shown && shown.forest.place();
+      shown = { found, tree, forest: forest(tree, point, lock, at) };
       hovered = null;
       panels.replaceChildren(shown.forest.node);
+      if (before) shown.forest.stay(before);
       if (focused) shown.forest.node.focus({ focusVisible: true });
     }
     grow();
   };
-  return { trees: redraw, width: redraw, alpha: redraw, step: () => current() && grow(), locked: explain };
+  return { trees: redraw, width: redraw, alpha: redraw, step: () => current() && grow(), locked: explain, resized: () => shown && shown.forest.resized() };
 }
 
 const hint = () => pointHint("a node", "read its sentence", { steps: true });
@@ -136,12 +140,18 @@ function sentence(tree, index, isLocked) {
   ];
 }
 
+/** The width of a line, in pixels. */
+const thickness = (probability) => EDGE.thin + (EDGE.thick - EDGE.thin) * probability;
+
 function meaning() {
   const sign = (name, text) => make("span", { class: name, "aria-hidden": "true" }, text);
   const fate = (name) => sign(`fate ${name}`, SIGNS[name] ?? "★");
+  const wide = [0, 0.5, 1].map((share, i) => draw("path", { d: `M${16 * i} 6h14`, "stroke-width": thickness(share) }));
+  const lines = draw("svg", { class: "probable", width: 46, height: 12, "aria-hidden": "true" }, ...wide);
   return legendOf([fate("kept"), "kept"], [fate("complete"), "complete"], [fate("beaten"), "beaten: cannot win any more"],
     [fate("pruned"), "pruned"], [fate("best"), "best"], [sign("greedy", "G"), "greedy's choice: the likeliest token"],
-    ["", "on a line: log-probability of the token; in a box: score of the sentence so far"]);
+    [lines, "width of a line: probability of the token, 0, ½ and 1; its number: the log-probability"],
+    ["", "in a box: score of the sentence so far"]);
 }
 
 /** The tree. point(index or null): called with the node under the mouse or the arrow keys; lock(index or null): called
@@ -152,24 +162,25 @@ function forest(tree, point, lock, at) {
   const x = (step) => BOX.left + step * BOX.across;
   const y = (row) => BOX.top + row * BOX.down;
   const looks = nodes.map(({ fate }, i) => (best.includes(i) ? `${fate} best` : fate));
-  const boxes = nodes.map(({ text, score, fate, step, row }, i) => {
-    const value = `${i === best.at(-1) ? "★" : SIGNS[fate]} ${fixed(score)}`.trim();
+  const boxes = nodes.map(({ text, score, fate, step }, i) => {
     const word = i ? oneLine(text) : "start";
-    const parts = [make("bdi", { class: "text" }, word), i && make("span", { class: "score" }, value),
-      greedy.includes(i) && make("span", { class: "greedy" }, "G")].filter(Boolean).flatMap((part) => [part, " "]);
-    const seen = parts.map((part) => part.textContent ?? part).join("").trimEnd(); // the label has to begin with the visible text
-    const name = [i ? `${seen}: ${fate}` : seen, best.includes(i) && "on the way to the best sentence", greedy.includes(i) && "greedy's choice"];
+    const [mark, sign] = [greedy.includes(i) ? "G" : "", i === best.at(-1) ? "★" : SIGNS[fate]]; // in the corners below
+    const under = make("span", { class: "under" }, make("span", { class: mark && "greedy" }, mark), " ",
+      make("span", { class: "score" }, fixed(score)), " ", make("span", { class: "corner" }, sign));
+    const seen = (i ? [word, mark, fixed(score), sign] : [word]).filter(Boolean).join(" "); // the label has to begin with the visible text
+    const name = [i ? `${seen}: ${fate}` : seen, best.includes(i) && "on the way to the best sentence", mark && "greedy's choice"];
     return make("div", { class: `node ${looks[i]}`, id: id + i, role: "treeitem", "aria-level": step + 1,
-      "aria-label": name.filter(Boolean).join(", "), title: text || null }, ...parts);
+      "aria-label": name.filter(Boolean).join(", "), title: text || null }, make("bdi", { class: "text" }, word), " ", i ? under : null);
   });
   boxes.forEach((box, i) => Object.assign(box.style, inPixels({ width: BOX.width, height: BOX.height, left: x(nodes[i].step), top: y(nodes[i].row) })));
   const edges = nodes.map(({ parent, step, row, bend, log_prob }, i) => {
     if (!i) return draw("g");
     const [x0, x1, y0, y1] = [x(step - 1) + BOX.width, x(step), y(nodes[parent].row) + BOX.height / 2, y(row) + BOX.height / 2];
-    const [turn, round] = [x0 + 1 + 19 * bend, Math.sign(y1 - y0) * Math.min(6, Math.abs(y1 - y0))];
+    const wide = thickness(Math.exp(log_prob));
+    const [turn, round] = [x0 + 4 + (EDGE.turns - 4) * bend, Math.sign(y1 - y0) * Math.min(6, Math.abs(y1 - y0))];
     const d = y0 === y1 ? `M${x0} ${y0}H${x1}` : `M${x0} ${y0}H${turn}V${y1 - round}Q${turn} ${y1} ${turn + 6} ${y1}H${x1}`;
-    return draw("g", { class: `edge ${looks[i]}` }, draw("path", { d }),
-      draw("text", { x: x1 - 5, y: y1 - 5, "text-anchor": "end" }, fixed(log_prob)));
+    return draw("g", { class: `edge ${looks[i]}` }, draw("path", { d, "stroke-width": wide.toFixed(2) }),
+      draw("text", { x: x1 - 4, y: y1 - 3 - wide / 2, "text-anchor": "end" }, fixed(log_prob)));
   });
   const note = (name, i, y, text) => draw("text", { class: name, x: x(i + 1) + BOX.width / 2, y, "text-anchor": "middle" }, text);
   const heads = steps.map((_, i) => note("number", i, 16, String(i + 1)));
@@ -184,6 +195,9 @@ function forest(tree, point, lock, at) {
     "aria-label": "the search tree. Left: parent, right: child, up and down: same step, Enter locks." }, inner);
 
   let [cursor, held] = [0, null];
+  const within = (step) => x(step) >= node.scrollLeft && x(step) + BOX.width <= node.scrollLeft + node.clientWidth;
+  let follows = false; // whether the current step is in sight, and has to stay in sight
+  node.addEventListener("scroll", () => (follows = within(at())));
   const see = (step) => { // scrolls sideways only, so that the page does not move
     node.scrollLeft = Math.min(Math.max(node.scrollLeft, x(step) + BOX.width + 12 - node.clientWidth), Math.max(0, x(step - 1)));
   };
@@ -228,6 +242,17 @@ function forest(tree, point, lock, at) {
   return {
     node,
     reveal: see,
+    /** Where the learner looks, for another tree in the same place. */
+    place: () => ({ left: node.scrollLeft, follows: within(at()) }),
+    stay(before) {
+      node.scrollLeft = before.left;
+      if (before.follows) see(at());
+      follows = before.follows;
+    },
+    resized() {
+      if (follows) see(at());
+      follows = within(at());
+    },
     /** Show the nodes of the first steps; the best path is marked only after the last step. */
     grow(step) {
       nodes.forEach((_, i) => [boxes[i], edges[i]].forEach((part) => part.classList.toggle("later", !open(i))));

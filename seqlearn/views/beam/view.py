@@ -10,7 +10,7 @@ import traitlets
 from matplotlib.figure import Figure
 
 from ...beams import Tree
-from ..shared.arguments import offered
+from ..shared.arguments import as_text, offered
 from ..shared.base import View
 from ..shared.types import Data, Proposal
 from .data import tree_data
@@ -30,6 +30,7 @@ class BeamView(View, folder=Path(__file__).parent):
             penalty of `seqlearn.decoding.gnmt`; 0 means no penalty.
         width, alpha: the first values of the sliders.
         step: the number of steps to show first; default: all.
+        source: the sentence that is translated, to be shown above the tree; default: none is shown.
 
     The attribute `tree` is the `Tree` that is shown.
 
@@ -62,6 +63,7 @@ class BeamView(View, folder=Path(__file__).parent):
         width: int = 2,
         alpha: float = 0.0,
         step: int | None = None,
+        source: str | None = None,
     ):
         self._search, self._decode = search, decode
         again = callable(search)
@@ -70,7 +72,7 @@ class BeamView(View, folder=Path(__file__).parent):
         width = int(width)
         self.tree, shown = self._searched(width, alpha)
         super().__init__(
-            data={"widths": widths * again, "alphas": alphas * again},
+            data={"widths": widths * again, "alphas": alphas * again, "source": source_text(source)},
             width=width,
             alpha=float(alpha),
             trees=[shown],
@@ -78,7 +80,12 @@ class BeamView(View, folder=Path(__file__).parent):
         )
         self.observe(self._search_again, ["width", "alpha"])
 
-    def update(self, search: Search | Tree, decode: Callable[[int], str] | Sequence[str] | None = None) -> None:
+    def update(
+        self,
+        search: Search | Tree,
+        decode: Callable[[int], str] | Sequence[str] | None = None,
+        source: str | None = None,
+    ) -> None:
         """Show the search of another sentence in the same view: a function if the view has one, otherwise a tree."""
         if callable(search) != callable(self._search):
             raise TypeError("a view with sliders needs a function that searches, and a view without sliders a tree")
@@ -89,6 +96,7 @@ class BeamView(View, folder=Path(__file__).parent):
         except Exception:
             self._search, self._decode = before
             raise
+        self.data = self.data | {"source": source_text(source)}
 
     def _searched(self, width: int, alpha: float) -> tuple[Tree, Data]:
         tree = self._search(width, alpha) if callable(self._search) else self._search
@@ -142,8 +150,13 @@ class BeamView(View, folder=Path(__file__).parent):
         return f"width {self.width}, alpha {self.alpha:g}, {size}" if self.data["widths"] else size
 
     def figure(self) -> Figure:
-        """The whole tree, 8 steps in a line; an arrow marks the current step, if it is not the last."""
-        return beam_picture(self.trees[0], self.step)
+        """The whole tree, 6 steps in a line; an arrow marks the current step, if it is not the last."""
+        return beam_picture(self.trees[0], self.step, self.data["source"])
+
+
+def source_text(source: str | None) -> str | None:
+    """The source sentence as the browser gets it."""
+    return None if source is None else as_text(source)
 
 
 def token_text(decode: Callable[[int], str] | Sequence[str], token: int) -> str:

@@ -12,11 +12,14 @@ from torch import Tensor
 
 from ...nn.kernels import KernelRegression
 from ..shared.arguments import finite, offered
-from ..shared.packing import LARGEST, pack
+from ..shared.packing import LARGEST, pack, unpack
 from ..shared.types import Data
 
 DEFAULT_WIDTHS = 30  # on the slider
 MOST_BYTES = 8_000_000
+CURVE = 401  # points of the smooth curve, and the queries
+MOST_POINTS = 1_000_000  # of the curves of all kernels and widths
+Readings = list[list[float]]  # [[key, value], ...], sorted by key
 
 
 def kernel_data(
@@ -49,16 +52,21 @@ def kernel_data(
             f"{len(kernels)} kernels x {len(grid)} widths x {len(queries)} queries x {len(keys)} keys are "
             f"{size / 1e6:.0f} MB of weights, and {MOST_BYTES / 1e6:.0f} MB is the most: give fewer of them"
         )
-    predictions, weights = computed(keys, values[order], queries, kernels, grid)
+    values = values[order]
+    predictions, weights = computed(keys, values, queries, kernels, grid)
+    line = curve_points(queries, len(kernels) * len(grid))
+    curves = [[curve(name, width, keys, values, line) for width in grid] for name in kernels]
     tops = weights.amax((-2, -1))  # (kernels, widths), the largest weight of each
     shares = weights / tops.clamp(min=1e-30)[..., None, None]
     return {
         "kernels": list(kernels),
         "widths": grid,
         "keys": pack(keys),
-        "values": pack(values[order]),
+        "values": pack(values),
         "queries": pack(queries),
         "truth": None if truth is None else pack(truth[query_order]),
+        "line": pack(line),
+        "curves": pack(torch.stack([torch.stack(row) for row in curves])),
         "predictions": pack(predictions),
         "tops": pack(tops),
         "weights": pack((shares * LARGEST).round(), "uint16"),
@@ -78,3 +86,36 @@ def computed(
     with torch.no_grad():
         weights = torch.stack([torch.stack([model.weights(queries, keys) for model in row]) for row in rows])
     return weights @ values, weights
+
+
+def curve_points(queries: Float[Tensor, "queries"], curves: int) -> Float[Tensor, "points"]:
+    """The x of a smooth curve: the queries, and points between them; fewer of them for very many curves."""
+    count = max(2, min(CURVE, MOST_POINTS // curves))
+    between = torch.linspace(float(queries[0]), float(queries[-1]), count, dtype=queries.dtype)
+    return torch.cat([queries, between]).unique()
+
+
+def curve(
+    kernel: str, width: float, keys: Float[Tensor, "keys"], values: Float[Tensor, "keys"], x: Float[Tensor, "points"]
+) -> Float[Tensor, "points"]:
+    """The prediction at each point; NaN where no key is within reach, so that the line has a gap there."""
+    with torch.no_grad():
+        weights = KernelRegression(kernel, width).double().weights(x.double(), keys.double())
+    return (weights @ values.double()).masked_fill(weights.sum(-1) == 0, math.nan)
+
+
+def readings_of(data: Data) -> Readings:
+    """The keys and values that the view was given."""
+    return [list(pair) for pair in zip(*(unpack(data[name]).tolist() for name in ("keys", "values")), strict=True)]
+
+
+def answered(data: Data, kernel: str, width: float, readings: Readings) -> Data:
+    """What is drawn where readings were moved, for one kernel and one width."""
+    keys, values = torch.tensor(readings, dtype=torch.float64).T
+    predictions, weights = computed(keys, values, unpack(data["queries"]), [kernel], [width])
+    return {
+        "predictions": pack(predictions[0, 0]),
+        "weights": pack(weights[0, 0]),
+        "curve": pack(curve(kernel, width, keys, values, unpack(data["line"]))),
+        "of": [kernel, width, readings],
+    }

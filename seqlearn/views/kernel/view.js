@@ -1,130 +1,267 @@
-// KernelView: kernel regression with a slider for the width. Python sends the predictions and weights of all widths.
+// KernelView: kernel regression with a slider for the width, and readings that can be moved. Python sends the predictions and
+// weights of all widths; for moved readings Python computes anew, and in a page of its own the browser.
 
-const SIZE = { width: 460, height: 300, left: 40, right: 10, top: 8, bottom: 34 }; // at most
+const SIZE = { width: 520, height: 320, left: 40, right: 10, top: 8, bottom: 34 }; // at most
+const REACH = 11; // pixels from a reading within which the mouse takes hold of the reading
+const NUDGE = 1 / 40; // of the axis, by which a key moves a reading
+const PATIENCE = 400; // milliseconds until a view that waits for Python says so
 
 function build(model, root, data) {
-  const { kernels, widths, keys, values, queries, truth } = data;
-  const count = queries.values.length;
-  let hovered = null;
+  const { kernels, widths, queries, truth } = data;
+  const text = textsOf(data);
+  const given = Array.from(data.keys.values, (key, i) => [key, data.values.values[i]]);
   const chosen = () => kernels.indexOf(model.get("kernel"));
   const nearest = () => widths.reduce((best, width, i) =>
     Math.abs(width - model.get("width")) < Math.abs(widths[best] - model.get("width")) ? i : best, 0);
   const width = slider({ label: "width", texts: widths.map(number), choose: (i) => change(model, { width: widths[i] }) });
-  const kernel = choice({ label: "kernel", texts: kernels, choose: (name) => change(model, { kernel: name }) });
+  const which = choice({ label: "kernel", texts: kernels, choose: (name) => change(model, { kernel: name }) });
+  const undo = make("button", { type: "button", "aria-label": "put the readings back", onclick: () => change(model, { readings: given }) }, "Put the readings back");
   const panels = make("div", { class: "panels side" });
-  const told = make("div");
+  const [told, moved] = [make("div"), make("div")];
   layOut(root, "kernel regression", {
-    controls: { settings: [width.node, kernel.node] },
+    controls: { settings: [width.node, which.node, undo] },
     panels,
     legend: legendOf([dotSign("datum"), "data; size: its weight"], [lineSign("line prediction"), "prediction"],
       truth && [lineSign("truth"), "truth"], [dotSign("lost"), "no key within reach"], [frameSign(true), "the weights of a query"]),
-    says: [told],
+    says: [told, moved],
   });
   const lock = (cell) => change(model, { locked: cell ? [cell.row] : [] });
+  let [hovered, map, chart, labels, shown] = [null, null, null, "", null]; // shown: { readings, weights, predictions, curve }
   const point = (cell) => {
     hovered = cell && cell.row;
     explain();
   };
-  let [map, chart] = [null, null];
-  const rebuild = () => {
-    const focused = panels.contains(root.getRootNode().activeElement); // the map then gets the focus of the keyboard again
-    const room = roomIn(root);
-    map = heatMap({
-      title: `weights (${count} queries × ${keys.values.length} keys)`,
-      rows: [...queries.values].map(number),
-      columns: [...keys.values].map(number),
-      start: hovered === null ? null : { row: hovered, column: 0 },
-      room,
-      point,
-      lock,
-    });
-    chart = plot(data, Math.min(SIZE.width, room), point, (row) => lock(model.get("locked")[0] === row ? null : { row }));
-    panels.replaceChildren(chart.node, map.node);
-    redraw();
-    if (focused) map.focus();
+  /** Moves a reading. The readings stay sorted by their keys: gives the new index of the reading. */
+  const move = (index, place) => {
+    const readings = model.get("readings").map((reading, i) => (i === index ? place : reading)).sort((a, b) => a[0] - b[0]);
+    change(model, { readings });
+    tell(moved, `Reading ${readings.indexOf(place) + 1} of ${readings.length}: ${text.reading(place)}.`);
+    return readings.indexOf(place);
   };
 
-  const rowOf = (query) => weightsOf(data, chosen(), nearest(), query);
   const explain = () => {
     const locked = model.get("locked")[0];
     const query = locked ?? hovered;
     map.target(locked === undefined ? null : { row: locked, column: 0 });
     map.mark(query === null ? [] : [{ row: query, strong: true }]);
-    const prediction = query === null ? 0 : data.predictions.at(chosen(), nearest(), query);
-    chart.point(query, prediction, query === null ? null : rowOf(query));
-    tell(told, ...(query === null ? [hint()] : sentence(data, query, prediction, rowOf(query), locked !== undefined)));
+    const weights = query === null ? null : rowOf(shown, query);
+    const prediction = query === null ? 0 : shown.predictions[query];
+    chart.point(query, prediction, weights);
+    tell(told, ...(query === null ? hint() : sentence(data, text, shown.readings, query, prediction, weights, locked !== undefined)));
+  };
+  /** The map with the labels of the keys, which change where a reading moves sideways. */
+  const relabel = () => {
+    const columns = shown.readings.map(([key]) => text.short(key));
+    if (map && columns.join() === labels) return;
+    labels = columns.join();
+    const before = map && map.node;
+    const focused = before && before.contains(root.getRootNode().activeElement); // the map then gets the focus of the keyboard again
+    const start = hovered === null ? null : { row: hovered, column: 0 };
+    map = weightMap([...queries.values].map(text.short), columns, { room: roomIn(root), start, point, lock });
+    if (before) before.replaceWith(map.node);
+    if (focused) map.focus();
   };
   const redraw = () => {
-    const [k, w] = [chosen(), nearest()];
+    const [k, w, readings] = [chosen(), nearest(), model.get("readings")];
     width.set(w);
-    kernel.set(kernels[k]);
-    const top = data.tops.at(k, w);
-    const cells = count * keys.values.length;
-    const start = (k * widths.length + w) * cells;
-    const weights = Float32Array.from(data.weights.values.subarray(start, start + cells), (x) => (x / LARGEST) * top);
-    map.show(weights, [0, top || 1]);
-    chart.curve(data.predictions.values.subarray((k * widths.length + w) * count, (k * widths.length + w + 1) * count),
-      (query) => weights.subarray(query * keys.values.length, (query + 1) * keys.values.length).every((x) => x === 0));
+    which.set(kernels[k]);
+    const isGiven = JSON.stringify(readings) === JSON.stringify(given);
+    undo.disabled = isGiven;
+    if (isGiven) tell(moved);
+    const wanted = JSON.stringify([kernels[k], model.get("width"), readings]);
+    const answer = isGiven ? stored(data, k, w) : model.get("alone") ? computed(data, kernels[k], widths[w], readings) : answerOf(model, data, k, w);
+    shown = { ...answer, readings };
+    relabel();
+    map.show(shown.weights, [0, extent(shown.weights)[1] || 1]);
+    chart.curve(shown.curve, Array.from(queries.values, (_, query) => rowOf(shown, query).every((x) => x === 0)));
     explain();
+    panels.classList.remove("waiting");
+    clearTimeout(redraw.timer);
+    if (isGiven || model.get("alone")) return;
+    redraw.timer = setTimeout(() => {
+      if (JSON.stringify(model.get("answer").of ?? null) === wanted) return;
+      panels.classList.add("waiting");
+      tell(moved, "The curve and the weights are those of the former readings: Python is busy, or not running.");
+    }, PATIENCE);
+  };
+  const rebuild = () => {
+    const room = roomIn(root);
+    const held = panels.contains(root.getRootNode().activeElement) && root.getRootNode().activeElement.className;
+    chart = plot(data, text, Math.min(SIZE.width, room), { point, move, lock: (row) => lock(model.get("locked")[0] === row ? null : { row }), readings: () => model.get("readings") });
+    map = null;
+    redraw();
+    panels.replaceChildren(chart.node, map.node);
+    if (held) (held === "handles" ? chart : map).focus();
   };
   rebuild();
-  return { width: redraw, kernel: redraw, locked: explain, resized: rebuild };
+  return { width: redraw, kernel: redraw, readings: redraw, answer: redraw, locked: explain, resized: rebuild };
 }
 
-const hint = () => pointHint("the plot or a row of the heat map", "see what a query looks at");
+const hint = () => [pointHint("the plot or a row of the heat map", "see what a query looks at"),
+  make("span", { class: "faint" }, " Drag a reading, and the curve follows; with the keys: arrows left and right choose one, up and down move it, with Shift all four.")];
 
-function weightsOf({ weights, tops, keys }, k, w, query) {
-  return Array.from(keys.values, (_, key) => (weights.at(k, w, query, key) / LARGEST) * tops.at(k, w));
+/** How keys and values are written: short(x) in a label, at(x) in a sentence, reading([x, y]). */
+function textsOf({ clock, xlabel, ylabel }) {
+  const short = clock ? clockTime : number;
+  const at = (x) => (clock ? clockTime(x) : `x = ${number(x)}`);
+  return { short, at, reading: ([x, y]) => `${clock ? "" : `${xlabel} `}${short(x)}, ${ylabel} ${number(y)}` };
 }
 
-function sentence({ keys, values, queries, truth }, query, prediction, weights, isLocked) {
+/** 6:30 for 6.5 hours. */
+function clockTime(hours) {
+  const minutes = Math.round(hours * 60);
+  return `${Math.floor(minutes / 60)}:${String(minutes - 60 * Math.floor(minutes / 60)).padStart(2, "0")}`;
+}
+
+/** What Python sent for the readings as given: the curve, and of each query prediction and weights. */
+function stored({ widths, tops, weights, predictions, curves, keys, queries, line }, k, w) {
+  const part = ({ values }, size) => values.subarray((k * widths.length + w) * size, (k * widths.length + w + 1) * size);
+  const cells = queries.values.length * keys.values.length;
+  return {
+    weights: Float32Array.from(part(weights, cells), (x) => (x / LARGEST) * tops.at(k, w)),
+    predictions: part(predictions, queries.values.length),
+    curve: part(curves, line.values.length),
+  };
+}
+
+/** The same for moved readings, in a page without Python. */
+function computed({ queries, line }, name, width, readings) {
+  const { weights, predictions } = kernelRegression(name, width, [...queries.values], readings);
+  const { predictions: curve } = kernelRegression(name, width, [...line.values], readings);
+  return { weights: Float32Array.from(weights.flat()), predictions: predictions.map((x) => x || 0), curve };
+}
+
+/** The same as Python answered; before the first answer, as it was. */
+function answerOf(model, data, k, w) {
+  const answer = unpack(model.get("answer"));
+  if (!answer.curve) return stored(data, k, w);
+  return { weights: answer.weights.values, predictions: answer.predictions.values, curve: answer.curve.values };
+}
+
+const rowOf = ({ weights, readings }, query) => Array.from(weights.subarray(query * readings.length, (query + 1) * readings.length));
+
+/** The heat map of the weights, with as many labels as have room. */
+function weightMap(rows, columns, { room, ...options }) {
+  const few = rows.length <= MOST_NUMBERS && columns.length <= MOST_NUMBERS;
+  const wide = Math.max(2, Math.min(CELL.width - 1, Math.floor(Math.min(400, room - longestOf(rows) - 45) / columns.length)));
+  const high = Math.max(2, Math.min(CELL.height, Math.floor(320 / rows.length)));
+  /** One label for so many: at least as many as have room, and those with the roundest texts, such as full hours. */
+  const digits = (text) => text.replace(/[:.]?0+$/, "").length;
+  const every = (texts, least) => {
+    const mean = (count) => texts.filter((_, i) => i % count === 0).reduce((sum, one, _, { length }) => sum + digits(one) / length, 0);
+    return Array.from({ length: least + 1 }, (_, i) => least + i).reduce((best, count) => (mean(count) < mean(best) ? count : best), least);
+  };
+  const sizes = few ? { room } : { width: wide, height: high,
+    every: { rows: every(rows, Math.ceil(14 / high)), columns: Math.ceil((longestOf(columns) + 10) / wide) } };
+  return heatMap({
+    title: `weights (${rows.length} queries × ${columns.length} keys)`,
+    rows, columns, word: (weight) => (weight < HIDDEN_BELOW ? "" : null), ...sizes, ...options,
+  });
+}
+
+function sentence({ queries, truth }, text, readings, query, prediction, weights, isLocked) {
   const best = weights.indexOf(Math.max(...weights));
   const sorted = [...weights].sort((a, b) => b - a);
   let [needed, sum] = [0, 0];
   while (needed < sorted.length && sum < 0.9) sum += sorted[needed++];
   const looks = weights[best] === 0 ? "No key is within reach, so the prediction is 0." :
     `${needed} of ${weights.length} keys ${needed === 1 ? "carries" : "carry"} 90 % of the weight; the largest, ${number(weights[best])}, is on the key at ` +
-    `x = ${number(keys.values[best])} (y = ${number(values.values[best])}).`;
-  const here = `Query x = ${number(queries.values[query])}: prediction ${number(prediction)}`;
+    `${text.at(readings[best][0])} (y = ${number(readings[best][1])}).`;
+  const here = `Query ${text.at(queries.values[query])}: prediction ${number(prediction)}`;
   const told = truth ? `, truth ${number(truth.values[query])}.` : ".";
   return [make("div", {}, here + told, lockNote(isLocked)), make("div", {}, looks)];
 }
 
-/** The data points, the curves, and the query under the mouse. */
-function plot({ keys, values, queries, truth, predictions, xlabel, ylabel }, width, point, lock) {
-  const { height, top, bottom } = SIZE;
-  const [across, up] = [extent(keys.values, queries.values), extent(values.values, predictions.values, truth ? truth.values : [])];
-  const { x, y, marks } = plane({ ...SIZE, width }, spread(across), spread(up), xlabel, ylabel);
-  const line = (name) => draw("path", { class: name });
-  const [prediction, lost, cursor] = [line("line prediction"), draw("g"), line("cursor")];
+/** The readings, which can be moved, the curves, and the query under the mouse. */
+function plot({ keys, values, queries, truth, line, xlabel, ylabel, clock }, text, width, { point, move, lock, readings }) {
+  const { height, left, right, top, bottom } = SIZE;
+  const start = readings();
+  const across = spread(extent(keys.values, queries.values, start.map(([x]) => x)));
+  const up = spread(spread(extent(values.values, truth ? truth.values : [], start.map(([, y]) => y)))); // with room to move
+  const hours = [1, 2, 3, 6, 12, 24].find((count) => (across[1] - across[0]) / count <= 6) ?? 24;
+  const times = { at: Array.from({ length: 8 }, (_, i) => (Math.ceil(across[0] / hours) + i) * hours).filter((x) => x <= across[1]), write: clockTime };
+  const { x, y, marks } = plane({ ...SIZE, width }, across, up, xlabel, ylabel, clock ? times : undefined);
+  const back = ([px, py]) => [ // the reading at this pixel, within the axes
+    across[0] + ((px - left) / (width - left - right)) * (across[1] - across[0]),
+    up[1] - ((py - top) / (height - top - bottom)) * (up[1] - up[0]),
+  ].map((at, axis) => Math.min(Math.max(at, [across, up][axis][0]), [across, up][axis][1]));
+  const draft = (name) => draw("path", { class: name });
+  const [prediction, lost, cursor] = [draft("line prediction"), draw("g"), draft("cursor")];
   const answer = draw("circle", { class: "answer", r: 0 });
-  const dots = Array.from(keys.values, (key, i) => draw("circle", { class: "datum", cx: x(key), cy: y(values.values[i]), r: 3 }));
+  const dots = start.map(() => draw("circle", { class: "datum", r: 3 }));
   const track = truth ? [draw("path", { class: "truth", d: path([...queries.values].map((at, i) => [x(at), y(truth.values[i])])) })] : [];
+  const svg = draw("svg", { class: "plot regression", width, height, "aria-hidden": "true" },
+    draw("rect", { width, height, fill: "transparent" }), ...marks, ...track, cursor, prediction, ...dots, lost, answer);
+  const node = make("div", { class: "handles", role: "slider", tabindex: 0, "aria-valuemin": 1, "aria-valuemax": dots.length,
+    "aria-label": "readings: left and right choose one, up and down move it, with Shift all four move it" }, svg);
+  let [cursorAt, dragged, wasDragged] = [0, null, false];
+  const pixels = (event) => [event.clientX - svg.getBoundingClientRect().left, event.clientY - svg.getBoundingClientRect().top];
   const nearest = (event) => {
-    const at = event.clientX - node.getBoundingClientRect().left;
+    const [at] = pixels(event);
     return queries.values.reduce((best, query, i) => (Math.abs(x(query) - at) < Math.abs(x(queries.values[best]) - at) ? i : best), 0);
   };
-  const node = draw("svg", {
-    class: "plot regression", width, height, role: "img", "aria-label": "data points, prediction and truth",
-    onpointermove: (event) => point({ row: nearest(event) }),
-    onpointerleave: () => point(null),
-    onclick: (event) => lock(nearest(event)),
-  }, draw("rect", { width, height, fill: "transparent" }), ...marks, ...track, cursor, ...dots, prediction, lost, answer);
+  const readingAt = (event) => {
+    const [px, py] = pixels(event);
+    const far = readings().map(([key, value]) => Math.hypot(x(key) - px, y(value) - py));
+    const least = Math.min(...far);
+    return least <= REACH ? far.indexOf(least) : null;
+  };
+  const choose = (index) => {
+    cursorAt = index;
+    fill(node, { "aria-valuenow": index + 1, "aria-valuetext": `reading ${index + 1} of ${dots.length}: ${text.reading(readings()[index])}` }, []);
+    dots.forEach((dot, i) => dot.classList.toggle("held", i === index));
+  };
+  const listeners = {
+    pointerdown(event) {
+      [dragged, wasDragged] = [readingAt(event), false];
+      if (dragged === null) return;
+      svg.setPointerCapture(event.pointerId);
+      choose(dragged);
+    },
+    pointermove(event) {
+      if (dragged === null) {
+        svg.classList.toggle("grab", readingAt(event) !== null);
+        return point({ row: nearest(event) });
+      }
+      wasDragged = true;
+      choose((dragged = move(dragged, back(pixels(event)))));
+    },
+    pointerup: () => (dragged = null),
+    pointercancel: () => (dragged = null),
+    pointerleave: () => point(null),
+    click: (event) => wasDragged || lock(nearest(event)),
+  };
+  Object.entries(listeners).forEach(([name, listener]) => svg.addEventListener(name, listener));
+  node.addEventListener("keydown", (event) => {
+    const [right, up_] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] ?? [0, 0];
+    const ends = { Home: 0, End: dots.length - 1 }[event.key];
+    if (ends !== undefined) choose(ends);
+    else if (right && !event.shiftKey) choose(Math.min(Math.max(cursorAt + right, 0), dots.length - 1));
+    else if (right || up_) {
+      const [key, value] = readings()[cursorAt];
+      const steps = [right * NUDGE * (width - left - right), up_ * NUDGE * (height - top - bottom)];
+      const place = back([x(key) + steps[0], y(value) - steps[1]]);
+      choose(move(cursorAt, right ? [place[0], value] : [key, place[1]])); // the other number stays exactly as it was
+    } else return;
+    event.preventDefault();
+  });
+  choose(0);
   return {
     node,
-    /** A line through all predictions, broken where no key is within reach; there a ring stands for each query. */
+    focus: () => node.focus({ focusVisible: true }),
+    /** A line through many points, broken where no key is within reach; there a ring stands on the axis for each query. */
     curve(list, isLost) {
-      const places = Array.from(list, (value, i) => (isLost(i) ? null : [x(queries.values[i]), y(value)]));
-      prediction.setAttribute("d", path(places));
-      const rings = places.map((place, i) => place ? null : draw("circle", { class: "lost", cx: x(queries.values[i]), cy: y(0), r: 3 }));
-      lost.replaceChildren(...rings.filter(Boolean));
+      prediction.setAttribute("d", path(Array.from(list, (value, i) => (Number.isNaN(value) ? null : [x(line.values[i]), y(value)]))));
+      lost.replaceChildren(...isLost.flatMap((none, i) => (none ? [draw("circle", { class: "lost", cx: x(queries.values[i]), cy: height - bottom, r: 3 })] : [])));
+      readings().forEach(([key, value], i) => fill(dots[i], { cx: x(key), cy: y(value) }, []));
+      choose(cursorAt);
     },
     point(query, value, weights) {
       const most = weights ? Math.max(...weights) : 0;
       dots.forEach((dot, i) => dot.setAttribute("r", most ? 1.5 + 9 * Math.sqrt(weights[i] / most) : 3.5));
       const at = query === null ? 0 : x(queries.values[query]);
       cursor.setAttribute("d", query === null ? "" : `M${at} ${top}V${height - bottom}`);
-      fill(answer, { r: query === null ? 0 : 5, cx: at, cy: y(value) }, []);
+      fill(answer, { r: query === null ? 0 : 5, cx: at, cy: most ? y(value) : height - bottom }, []);
     },
   };
 }

@@ -40,8 +40,9 @@ def position_picture(
         _turn(panels[1], data, position, offset, pair, rotation)
     first, ax = data["start"] - position, panels[-1]
     ax.plot(range(first, first + len(products)), products, color=TRAIN)
-    ax.plot([offset], [float(products[offset - first])], "o", color=VALID, label=f"k = {offset}")
-    ax.set(xlabel="distance j − i", ylabel="P[i] · P[j]", title=f"dot products with P[{position}]")
+    ax.plot([offset], [float(products[offset - first])], "o", color=VALID, label=signed(f"k = {offset}"))
+    title = f"dot products with P[{position}]" if rotation is None else "only the distance counts"
+    ax.set(xlabel="distance j − i", ylabel=f"P[{position}] · P[j]", title=title)
     ax.legend()
     return figure
 
@@ -57,7 +58,11 @@ def _table(ax: Axes, data: Data, named: dict[int, str]) -> None:
     figure_of(ax).colorbar(image, ax=ax, pad=0.06)
     for position, name in sorted(named.items(), key=lambda item: item[1]):
         ax.axhline(position, color="black", linewidth=1)
-        ax.annotate(name, (1.01, position), xycoords=("axes fraction", "data"), va="center", annotation_clip=False)
+        side = (
+            "center" if len(named) == 1 else "bottom" if position == min(named) else "top"
+        )  # apart where both are near
+        how = {"xycoords": ("axes fraction", "data"), "va": side, "annotation_clip": False}
+        ax.annotate(name, (1.02, position), **how)
     ax.set(xlabel="dimension", ylabel="position", title=f"table ({positions} × {size})")
 
 
@@ -71,9 +76,10 @@ def _turn(ax: Axes, data: Data, position: int, offset: int, pair: int, rotation:
         ax.plot([sine], [cosine], "o", color=color)
     angle = offset * data["frequencies"][pair]
     rows = "\n".join("   ".join(f"{number:.3f}" for number in row) for row in rotation.tolist())
-    ax.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", title=f"pair {pair}", xticks=[], yticks=[])
+    title = signed(f"pair {pair} turns by {math.degrees(angle):.0f}°")
+    ax.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", title=title, xticks=[], yticks=[])
     words = (
-        f"dimension {first}: sine\n\nk = {offset} turns by {angle:.3g} rad = {math.degrees(angle):.0f}°,\n"
+        f"dimension {first}: sine\n\nk = {offset} turns by\nk ω = {angle:.3g} rad = {math.degrees(angle):.0f}°,\n"
         f"the same for every i. Its matrix:\n{rows}"
     )
     ax.set_xlabel(signed(words))

@@ -1,6 +1,7 @@
 // PositionView: a table of positions, two of them, and the rotation between the two. Python computes all numbers.
 
 const CLOCK = { width: 290, height: 236, x: 145, y: 118, radius: 82 };
+const BEAT = 500; // milliseconds from position to position while the view plays
 const LABELS = [1, 2, 5, 10, 20, 50, 100]; // one label for so many rows or columns
 
 function build(model, root, data) {
@@ -13,7 +14,7 @@ function build(model, root, data) {
     const k = within(model.get("offset"), -i, positions - 1 - i);
     return { i, k, j: i + k, m: within(model.get("pair"), 0, Math.max(frequencies.length - 1, 0)) };
   };
-  let [hovered, stopped] = [null, ""];
+  let [hovered, stopped, timer] = [null, "", 0];
   /** Move i or k. The move stops where j would leave the table; the other one of i and k stays. */
   const move = (name, wanted) => {
     const { i, k } = chosen();
@@ -32,15 +33,42 @@ function build(model, root, data) {
       choose: (pair) => change(model, { pair }),
     }),
   };
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)");
+  /** The next i; after the last one the first, from where j = i + k is in the table. */
+  const walk = () => {
+    const { i, k } = chosen();
+    const [first, last] = [Math.max(0, -k), positions - 1 - Math.max(0, k)];
+    change(model, { position: start + (i < last ? i + 1 : first) });
+    return i + 1 < last;
+  };
+  const play = make("button", { type: "button", onclick: () => (timer ? stop() : still.matches ? walk() : run()) });
+  const stop = () => {
+    clearInterval(timer);
+    timer = 0;
+    named();
+  };
+  const run = () => {
+    timer = setInterval(() => (!play.isConnected || !walk()) && stop(), BEAT);
+    named();
+    if (!walk()) stop();
+  };
+  const named = () => {
+    const [name, text] = timer ? ["stop", "■ Stop"] : still.matches ? ["next position", "i + 1 ▶"] : ["play: move i", "▶ Play"];
+    play.setAttribute("aria-label", name);
+    play.textContent = text;
+    said.closest(".says").setAttribute("aria-live", timer ? "off" : "polite"); // else a screen reader reads every position
+  };
+  still.onchange = () => stop();
   const panels = make("div", { class: "panels side" });
   const [pointed, said] = [make("div"), make("div")];
   layOut(root, "a table of positions", {
-    controls: { settings: Object.values(sliders).map((control) => control && control.node) },
+    controls: { settings: [...Object.values(sliders).map((control) => control && control.node), play] },
     panels,
     legend: legendOf(note ? null : [lineSign("hand i"), "i"], note ? null : [lineSign("hand j"), "j = i + k"],
       [dotSign("spot"), "j in the plot"], [frameSign(), note ? "the rows of i and j" : "the rows of i and j, the columns of the pair"]),
     says: [said, pointed],
   });
+  stop();
 
   let shown; // { map, turn, curve }
   const explain = () => tell(pointed, hovered ? cellText(data, hovered) : hint());
@@ -87,20 +115,20 @@ const rowNames = ({ table, start }) => Array.from({ length: table.shape[0] }, (_
 function cellText({ table, start, frequencies, note }, { row, column }) {
   const [value, place] = [table.at(row, column), start + row];
   const head = `Position ${place}, dimension ${column}: `;
-  const w = frequencies[Math.floor(column / 2)];
-  if (note || w === undefined) return head + number(value);
-  return head + `${column % 2 ? "cos" : "sin"}(${place} · ${number(w)}) ${relation([w, value])} ${number(value)}`;
+  const omega = frequencies[Math.floor(column / 2)];
+  if (note || omega === undefined) return head + number(value);
+  return head + `${column % 2 ? "cos" : "sin"}(${place} · ${number(omega)}) ${relation([omega, value])} ${number(value)}`;
 }
 
 /** The chosen pair in words: how fast it turns, from where to where. */
 function pairText({ start, frequencies, products, note }, { i, j, k, m }) {
   const product = `P[${start + i}] · P[${start + j}] ${relation([products.at(i, j)])} ${number(products.at(i, j))}.`;
   if (note) return `From i = ${start + i} to j = ${start + j}: ${product} At the same distance, another i may have another product.`;
-  const [w, angle] = [frequencies[m], k * frequencies[m]];
-  const period = (2 * Math.PI) / w;
-  return `Pair ${m} turns by w ${relation([w])} ${number(w)} rad a position: a full turn takes ` +
+  const [omega, angle] = [frequencies[m], k * frequencies[m]];
+  const period = (2 * Math.PI) / omega;
+  return `Pair ${m} turns by ω ${relation([omega])} ${number(omega)} rad a position: a full turn takes ` +
     `${number(period >= 100 ? Math.round(period) : period)} positions. From i = ${start + i} to j = ${start + j} it turns by ` +
-    `k w ${relation([angle])} ${number(angle)} rad = ${degrees(angle)}, the same for every i. ${product}`;
+    `k ω ${relation([angle])} ${number(angle)} rad = ${degrees(angle)}, the same for every i. ${product}`;
 }
 
 /** An angle in degrees; whole turns are counted. */

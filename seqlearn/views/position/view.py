@@ -22,7 +22,7 @@ class PositionView(View, folder=Path(__file__).parent):
     """The table as a heat map, two of its positions, i and j = i + k, and the rotation from i to j.
 
     A pair of dimensions (sine, cosine) is drawn as the hand of a clock. The hand of j is the hand of i, turned by the
-    angle k w, where w is the frequency of the pair; the angle is the same for every i. So the matrix
+    angle k ω, where ω is the frequency of the pair; the angle is the same for every i. So the matrix
     `seqlearn.nn.positions.rotation(k, size)` turns P[i] into P[i + k]. Vaswani et al. (2017), section 3.5.
 
     Args:

@@ -196,12 +196,15 @@ function ticks(low, high, count = 6) {
 
 // ---- Plots ----------------------------------------------------------------------------------------------------------
 
-/** The plane of a plot: { x(at), y(at), marks }, the pixels of a number and the axes with round numbers. */
-function plane({ width, height, left, right, top, bottom }, [x0, x1], [y0, y1], xlabel, ylabel) {
+const HIDDEN_BELOW = 0.05; // a smaller weight has no number in its cell: the colour says enough, and pointing tells it
+
+/** The plane of a plot: { x(at), y(at), marks }, the pixels of a number and the axes with round numbers. across: other
+ * numbers for the x axis, and how they are written. */
+function plane({ width, height, left, right, top, bottom }, [x0, x1], [y0, y1], xlabel, ylabel, across = { at: ticks(x0, x1), write: number }) {
   const x = (at) => left + ((at - x0) / (x1 - x0)) * (width - left - right);
   const y = (at) => height - bottom - ((at - y0) / (y1 - y0)) * (height - top - bottom);
   const marks = [
-    ...ticks(x0, x1).map((at) => draw("text", { x: x(at), y: height - bottom + 16, "text-anchor": "middle" }, number(at))),
+    ...across.at.map((at) => draw("text", { x: x(at), y: height - bottom + 16, "text-anchor": "middle" }, across.write(at))),
     ...ticks(y0, y1).map((at) => draw("text", { x: left - 6, y: y(at) + 4, "text-anchor": "end" }, number(at))),
     axisName({ x: (width + left) / 2, y: height - 2, "text-anchor": "middle" }, xlabel, width - left),
     axisName({ x: left + 8, y: top + 8 }, ylabel, width - left - 8),

@@ -24,7 +24,8 @@ function build(model, root, { tokens, maskings, end }) {
       make("span", { class: "track" }, bar), weight);
     return { node, score, open, written, bar, weight };
   });
-  const panels = make("div", { class: "panels softmax" }, ...rows.map((row) => row.node), total);
+  const heads = ["ticked: attended", "score", "attention weight"].map((text) => make("span", {}, text));
+  const panels = make("div", { class: "panels softmax" }, make("div", { class: "row titles faint", "aria-hidden": "true" }, ...heads), ...rows.map((row) => row.node), total);
   const told = make("div");
   layOut(root, "softmax with a mask", {
     controls: { settings: [masking.node] },
@@ -44,12 +45,12 @@ function build(model, root, { tokens, maskings, end }) {
     const [score, open, way] = [model.get("scores")[pointed], model.get("mask")[pointed], model.get("masking")];
     if (!open && way !== zeroFirst) {
       tell(told, token(tokens[pointed]), way === zeroLast
-        ? ` got ${fixed(powers[pointed] / sum)} from the softmax; then this weight was set to 0, and no other word got it.`
+        ? ` got ${weightText(powers[pointed] / sum)} from the softmax; then this weight was set to 0, and no other word got it.`
         : " is masked: its score counts as −∞, e to the −∞ is 0, and so is its weight.");
       return;
     }
     const used = open ? fixed(score, 1) : "0";
-    tell(told, "weight of ", token(tokens[pointed]), `: e to the ${used}, divided by the sum of all such powers, is ${fixed(weights[pointed])}`,
+    tell(told, "weight of ", token(tokens[pointed]), `: e to the ${used}, divided by the sum of all such powers, is ${weightText(weights[pointed])}`,
       open ? "" : ". A score of 0 hides nothing: e to the 0 is 1", ".");
   };
   const redraw = () => {
@@ -62,7 +63,7 @@ function build(model, root, { tokens, maskings, end }) {
       row.open.checked = mask[i];
       row.node.classList.toggle("masked", !mask[i]);
       row.bar.style.width = `${100 * weights[i]}%`;
-      row.weight.textContent = fixed(weights[i]);
+      row.weight.textContent = weightText(weights[i]);
     });
     const sum = weights.reduce((before, weight) => before + weight, 0);
     total.textContent = `The weights sum to ${fixed(sum)}.${!mask.some(Boolean) && sum === 0 ? " Nothing may be attended: every weight is 0." : ""}`;
@@ -79,5 +80,8 @@ function weightsOf(scores, mask, way) {
   const sum = powers.reduce((before, power) => before + power, 0);
   return { powers, sum, weights: powers.map((power, i) => (sum && (mask[i] || way === 1) ? power / sum : 0)) };
 }
+
+/** A weight with 3 decimals; a small one is not written as 0. */
+const weightText = (x) => (x > 0 && x < 0.0005 ? "<0.001" : fixed(x));
 
 const fixed = (x, digits = 3) => x.toFixed(digits).replace(/^-(0(?:\.0*)?)$/, "$1").replace("-", "−");

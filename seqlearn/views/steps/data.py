@@ -103,7 +103,7 @@ def steps_of(
     steps = [
         ("products", f"products = Q Kᵀ: ({queries} × {size}) · ({size} × {keys}) = ({queries} × {keys})",
          "Each is the dot product of a query and a key: how well the two agree.",
-         ["queries", "keys"], "scores", ["row", "column"], ["·", "="], {}, ""),
+         ["queries", "keys"], "scores", ["row", "column"], ["×", "="], {}, ""),
         ("scale", f"scores = products · {factor}",
          "The scale keeps scores of long vectors in the range where softmax does not pick a single key.",
          ["scores"], "scaled", ["same"], ["→"], {"scores": same, "scaled": same}, ""),
@@ -117,7 +117,7 @@ def steps_of(
         ("weighted sum",
          f"context = weights V: ({queries} × {keys}) · ({keys} × {value_size}) = ({queries} × {value_size})",
          "Each query takes the average of the values, by its weights.",
-         ["weights", "values"], "context", ["row", "column"], ["·", "="], {"weights": [0.0, 1.0]},
+         ["weights", "values"], "context", ["row", "column"], ["×", "="], {"weights": [0.0, 1.0]},
          "The context is 0."),
     ]  # fmt: skip
     fields = ("name", "formula", "sentence", "inputs", "result", "made", "signs", "limits", "empty")

@@ -19,7 +19,7 @@ from .data import steps_data
 from .picture import steps_picture
 
 
-class AttentionSteps(View, folder=Path(__file__).parent):
+class AttentionSteps(View, folder=Path(__file__).parent, shared=("stepping",)):
     """One attention in five steps; each number of a result shows the row and the column that made it.
 
     Args:
