@@ -138,7 +138,8 @@ def test_the_bytes_in_a_page_are_those_of_the_record():
 @pytest.mark.parametrize("path", SCRIPTS + STYLES, ids=name_of)
 def test_no_way_to_html_or_to_the_network(path):
     text = path.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
-    ways = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|^\s*import\b|\bimport\(|fetch\(|XMLHttp|https?:|url\(|</"
+    ways = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|^\s*import\b|\bimport\("
+    ways += r"|fetch\(|XMLHttp|https?:|url\(|</"
     assert re.findall(ways, text, re.MULTILINE) == []
     assert re.findall(r"transition|animation|keyframes|smooth", text) == [], "nothing moves by itself"
 

@@ -390,7 +390,7 @@ function stepsOf(queries, size, keys, masks, same, scaled) {
   return [
     step("products", `products = Q Kᵀ: (${queries} × ${size}) · (${size} × ${keys}) = (${queries} × ${keys})`,
       "Each is the dot product of a query and a key: how well the two agree.",
-      ["queries", "keys"], "scores", ["row", "column"], ["·", "="], {}, ""),
+      ["queries", "keys"], "scores", ["row", "column"], ["×", "="], {}, ""),
     step("scale", `scores = products · 1/√${size}`,
       "The scale keeps scores of long vectors in the range where softmax does not pick a single key.",
       ["scores"], "scaled", ["same"], ["→"], { scores: same, scaled: same }, ""),
@@ -402,7 +402,7 @@ function stepsOf(queries, size, keys, masks, same, scaled) {
       ["masked"], "weights", ["row"], ["→"], { masked: scaled, weights: [0, 1] }, "The weights are all 0."),
     step("weighted sum", `context = weights V: (${queries} × ${keys}) · (${keys} × ${size}) = (${queries} × ${size})`,
       "Each query takes the average of the values, by its weights.",
-      ["weights", "values"], "context", ["row", "column"], ["·", "="], { weights: [0, 1] }, "The context is 0."),
+      ["weights", "values"], "context", ["row", "column"], ["×", "="], { weights: [0, 1] }, "The context is 0."),
   ];
 }
 
