@@ -94,14 +94,18 @@ def test_view_writes_a_picture(trained, tmp_path):
     assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_view_writes_a_page_with_every_kind_of_attention(tmp_path):
+def test_view_writes_a_page_with_the_translation_and_every_kind_of_attention(tmp_path):
     folder = Path(__file__).parents[1] / "assets"
-    for model, kinds in (("transformer", ["cross", "encoder", "causal"]), ("bahdanau", ["cross"])):
+    for model, kinds in (("transformer", ["cross", "encoder", "causal"]), ("bahdanau", None)):
         out = tmp_path / f"{model}.html"
         result = run(app, ["view", str(folder / model), "The zebra eats <unk>.", "-o", str(out)])
         assert result.exit_code == 0, result.output
-        state = json.loads(re.search('id="state">(.*)</script>', out.read_text("utf-8")).group(1))
-        assert [one["kind"] for one in state["data"]["maps"]] == kinds
+        page = out.read_text("utf-8")
+        first, *more = (json.loads(state) for state in re.findall(r'id="state\d">(.*)</script>', page))
+        assert first["sentence"] == "The zebra eats <unk>." and first["data"]["live"] == (model == "transformer")
+        assert ('id="model"' in page) == (model == "transformer"), "the model answers in the page"
+        assert "<title>“The zebra eats &lt;unk&gt;.” → “" in page
+        assert [[one["kind"] for one in view["data"]["maps"]] for view in more] == ([kinds] if kinds else [])
 
 
 def test_gallery_writes_a_page(tmp_path, monkeypatch):

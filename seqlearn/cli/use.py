@@ -172,17 +172,34 @@ def view(folder: Folder, text: Text, out: Out, device: Device = "") -> None:
     if not out.suffix:
         raise ValueError(f"{out} has no ending: .html gives a page; .png, .svg or .pdf a picture")
     matplotlib.use("agg")  # no window
-    from ..views import AttentionView, heatmap
-
     translator = _load(folder, device)
     text = text.encode("utf-8", "replace").decode()  # a shell may pass half a character
-    translation = translator.translate(text)
-    maps = [translator.attend(text, translation, kind) for kind in translator.attention_kinds or ["cross"]]
     if out.suffix.lower() == ".html":
-        AttentionView(*maps).to_html(out)
+        _write_page(translator, text, out)
     else:
-        heatmap(maps[0], title=f"{text}\n{translation}").savefig(out, dpi=200)
+        from ..views import heatmap
+
+        translation = translator.translate(text)
+        heatmap(translator.attend(text, translation), title=f"{text}\n{translation}").savefig(out, dpi=200)
     typer.echo(printable(f"written to {out}"))
+
+
+def _write_page(translator: Translator, text: str, out: Path) -> None:
+    """The translation, and all heads where there are several. A Transformer answers other sentences in the page."""
+    from ..views import AttentionView, TranslatorView
+    from ..views.gallery import gallery
+
+    first = TranslatorView(translator, text)
+    translation = first.translation
+    views = [("Which words did the model look at, and what else could it have written? Choose a step.", first)]
+    maps = [translator.attend(text, translation, kind) for kind in translator.attention_kinds]
+    if len(maps) > 1:
+        views.append(("Every head of every layer, for this sentence and its translation.", AttentionView(*maps)))
+    known = f"{sum(weight.numel() for weight in translator.model.parameters()):,} parameters"
+    intro = f"A {translator.config.get('model', 'model')} model with {known} has translated this sentence."
+    if first.page_model() is not None:
+        intro += " The model is inside this page: type another sentence, change a word, silence a head."
+    gallery(views, out, title=f"“{text}” → “{translation}”", intro=intro)
 
 
 @sentence_for_errors

@@ -11,22 +11,25 @@ import torch
 from ..beams import Tree
 from ..decoding import beam_search, gnmt
 from ..nn.positions import sinusoids
+from ..roles import read_roles
 from ..translator import Translator
 from .attention.view import AttentionView
 from .beam.view import BeamView
 from .kernel.view import KernelView
 from .position.view import PositionView
 from .shared.base import View
-from .shared.page import page_of
+from .shared.page import model_part, page_of
 from .shared.types import Style
 from .softmax.view import SoftmaxView
 from .steps.view import AttentionSteps
 from .translator.view import TranslatorView
 
 SENTENCE, FRENCH = "The girl washes the red apple and eats it.", "La fille lave la pomme rouge et la mange."
+TITLE = "How does attention work? Seven views to touch"
 INTRO = (
-    "Point at the views below with the mouse or the keyboard; they work without a network. In a lesson the views show "
-    "your own tensors, and Python knows what you chose. What needs Python, such as a new sentence, is off here."
+    "Each part below asks one question, and its view answers when you point at it: with the mouse, with a finger, or "
+    "with the keys Tab, the arrows and Enter. The underlined words show what to look at. A small Transformer, which "
+    "translates English into French, is inside this page, so everything works without a network and without Python."
 )
 LAYOUT = """
 body { margin: 0 auto; padding: 0 16px 40px; max-width: 1240px; font: 16px/1.5 system-ui, sans-serif; }
@@ -40,26 +43,31 @@ section { margin-top: 40px; }
 def gallery(
     views: Sequence[tuple[str, View]],
     path: str | Path | None = None,
-    title: str = "seqlearn: seeing attention",
+    title: str = TITLE,
     intro: str = INTRO,
 ) -> str:
     """Several views on one HTML page that works alone, like `View.to_html`.
 
     Args:
-        views: tuples of a sentence about a view, and the view.
+        views: tuples of a text about a view, and the view. If the text has a first line that ends with "?", this line
+            is the heading, and else the view's caption. One model at most answers in a page: the first view that has
+            one decides which.
         path: the file to write; default: none.
         title, intro: the texts above the views.
     """
-    names = [type(view).__name__ for _, view in views]
-    links = "\n".join(f'<li><a href="#part{i}">{html.escape(name)}</a></li>' for i, name in enumerate(names))
-    sections = "\n".join(
-        f'<section>\n<h2 id="part{i}">{html.escape(names[i])}</h2>\n<p>{html.escape(text)}</p>\n'
-        f'<div id="view{i}"></div>\n</section>\n{view.page_part(str(i))}'
-        for i, (text, view) in enumerate(views)
-    )
+    models = [view.page_model() for _, view in views]
+    model = next((one for one in models if one is not None), None)
+    headings, links, sections = [_parted(text, view) for text, view in views], [], []
+    for i, ((heading, text), (_, view), own) in enumerate(zip(headings, views, models, strict=True)):
+        links.append(f'<li><a href="#part{i}">{html.escape(heading)}</a></li>')
+        sections.append(
+            f'<section>\n<h2 id="part{i}">{html.escape(heading)}</h2>\n<p>{html.escape(text)}</p>\n'
+            f'<div id="view{i}"></div>\n</section>\n{view.page_part(str(i), live=own is not None and own == model)}'
+        )
+    nav = '<nav aria-label="views">\n<ul>\n{}\n</ul>\n</nav>'.format("\n".join(links))
     body = (
-        f"<header>\n<h1>{html.escape(title)}</h1>\n<p>{html.escape(intro)}</p>\n"
-        f'<nav aria-label="views">\n<ul>\n{links}\n</ul>\n</nav>\n</header>\n<main>\n{sections}\n</main>'
+        f"<header>\n<h1>{html.escape(title)}</h1>\n<p>{html.escape(intro)}</p>\n{nav}\n</header>\n"
+        f"{model_part(model)}<main>\n{chr(10).join(sections)}\n</main>"
     )
     css = "\n".join(dict.fromkeys([*(view._css for _, view in views), LAYOUT]))
     page = page_of(title, css, body)
@@ -68,35 +76,78 @@ def gallery(
     return page
 
 
+def _parted(text: str, view: View) -> tuple[str, str]:
+    """The heading above a view, and the text below the heading."""
+    first, _, rest = text.partition("\n")
+    return (first, rest) if first.endswith("?") and rest else (view.caption, text)
+
+
 def all_views() -> list[tuple[str, View]]:
-    """One view of each kind, with a sentence about it, on the Transformer that comes with the course."""
+    """One view of each kind, in the order of a story, on the Transformer that comes with the course."""
     translator = Translator.pretrained("transformer", "cpu")
     kinds = [translator.attend(SENTENCE, FRENCH, kind) for kind in ("cross", "encoder", "causal")]
     queries, keys = torch.tensor([[2.0, 0], [0, 2]]), torch.tensor([[1.0, 0], [1, 1], [0, 2]])
-    steps = AttentionSteps(queries, keys, torch.eye(3), torch.tensor([2, 3]), ["one", "two"], ["a", "b", "c"])
-    steps.step = 3
+    values = torch.tensor([[1.0, 0], [0, 1], [0.5, 0.5]])
+    steps = AttentionSteps(queries, keys, values, torch.tensor([2, 3]), ["girl", "it"], ["the", "girl", "and"])
     x = torch.linspace(0, 5, 50)
     noisy = x.sin() + 0.3 * (9 * x).sin()
     zebra = "The zebra washes the apple."
     search, words = tree_search(translator, zebra), translator.target.vocab.tokens
+    prefix = translator.target.tokenizer.tokenize(FRENCH)[:7]
+    heads = AttentionView(*kinds, kind="encoder", layer=1, head=3, roles=read_roles(), translator=translator)
     return [
         (
-            "A trained model translates. Which words did it look at, and what else could it have said? Lesson 00.",
-            TranslatorView(translator, SENTENCE, beam=4, step=8),
+            "Where does a translation come from?\nThe model writes its translation word by word. A thick line: for "
+            "this French word, the model looked at this English word.",
+            TranslatorView(translator, SENTENCE, beam=4, step=8).tell(
+                "Look at [the second la]: it stands for the apple, and the model looks at the word it. What if the "
+                "model had to write [le] there? What if [one head is silent]? Then click a word, or type a sentence.",
+                {
+                    "the second la": {"locked": ["query", 7]},
+                    "le": {"prefix": [*prefix, "le"]},
+                    "one head is silent": {"edits": [["silence", "encoder", 1, 3]]},
+                },
+            ),
         ),
         (
-            "Every head of every layer: who looks at whom? Lessons 06, 07, 09 and 11.",
-            AttentionView(*kinds, kind="encoder", locked=["query", 8]),
-        ),
-        (
-            "Scores become attention weights, and a mask takes keys out. Lesson 02.",
+            "How do scores become weights?\nEvery key gets a score. Softmax turns the scores into weights: positive "
+            "numbers that sum to 1. A mask takes keys out. Lesson 02.",
             SoftmaxView(torch.tensor([2.0, 1.0, 3.0, 0.5]), ["the", "red", "apple", "<pad>"], torch.arange(4) < 3),
         ),
-        ("One attention, step by step, with all its numbers. Lesson 04.", steps),
-        ("An average that knows what you ask for, narrow or wide. Lesson 03.", KernelView(x, noisy, x, width=0.3)),
-        ("Positions as waves, and the rotation from one to another. Lesson 08.", PositionView(sinusoids(50, 32))),
         (
-            "The search for a translation, as a tree that grows. Lesson 10.",
+            "Can an average know what you ask for?\nThe prediction at a point is an average of all readings, and near "
+            "readings weigh more. This is attention from 1964, without anything learned. Drag a reading. Lesson 03.",
+            KernelView(x, noisy, x[::2], width=0.3, widths=[0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0]),
+        ),
+        (
+            "What does one attention compute?\nFive steps lead from queries, keys and values to the result. Point at a "
+            "number to see what made it. Lesson 04.",
+            steps.tell(
+                "Begin with [the products], see what [the mask] takes away, and end at [the weighted sum].",
+                {"the products": {"step": 0}, "the mask": {"step": 2}, "the weighted sum": {"step": 4}},
+            ),
+        ),
+        (
+            "How does the model know the order of words?\nAttention alone sees a heap of words. So each position gets "
+            "a pattern of waves, fast ones and slow ones. Lesson 08.",
+            PositionView(sinusoids(50, 32)),
+        ),
+        (
+            "What do the 24 heads look at?\nEvery head of every layer has its own map; some have a role, which was "
+            "measured over many sentences. Click a head, then a cell: the zoom ends at the numbers behind a weight. "
+            "Lessons 07, 09 and 11.",
+            heads.tell(
+                "In [this head of the encoder], the word [it] looks for its noun. [These numbers] make the weight.",
+                {
+                    "this head of the encoder": {"zoom": "head", "kind": "encoder", "layer": 1, "head": 3},
+                    "it": {"kind": "encoder", "layer": 1, "head": 3, "locked": ["query", 8]},
+                    "These numbers": {"locked": ["pair", 8, 5], "zoom": "cell"},
+                },
+            ),
+        ),
+        (
+            "Which sentence does the model write in the end?\nThe likeliest next word does not always begin the "
+            "likeliest sentence. A beam follows several beginnings at once. Lesson 10.",
             BeamView(search, words, alphas=(0.0, 0.6), source=zebra),
         ),
     ]

@@ -208,7 +208,7 @@ def test_beams_keep_their_own_past(translator, inside):
 
 # ---- Attention ----
 
-TEXT, TARGET = "the cat sleeps, and it eats an apple .", ["the", "apple", "unheard-of", "sleeps", "."]
+TEXT, TARGET = "the cat sleeps, and it eats an apple .", ["the", "apple", "<unk>", "sleeps", "."]
 
 
 def tensor(packed):
@@ -454,7 +454,7 @@ def test_a_translation_is_that_of_python(inside, rounded, as_a_user, beam):
 def test_a_prefix_is_kept_and_the_rest_is_searched(inside, rounded):
     inside("load", live_model(rounded))
     vocab, source = rounded.target.vocab, rounded.source.encode(SENTENCE)
-    for prefix in (["une"], ["la", "fille", "mange", "et"], ["le", "unheard-of"], ["la", EOS], ["<eos>"], ["la"] * 50):
+    for prefix in (["une"], ["la", "fille", "mange", "et"], ["le", "<unk>"], ["la", EOS], ["<eos>"], ["la"] * 50):
         asked = [["translated", {"sentence": SENTENCE, "beam": beam, "prefix": prefix}] for beam in (1, 4)]
         greedy, beams = inside("asks", asked)
         assert greedy["asked"] == [SENTENCE, 1, prefix, []]
@@ -469,6 +469,15 @@ def test_a_prefix_is_kept_and_the_rest_is_searched(inside, rounded):
         assert best["score"] == pytest.approx(float(log_probs[range(len(ids)), ids].sum()), abs=1e-3)
         assert all(one["tokens"][: len(prefix)] == vocab.decode(vocab.encode(prefix)) for one in beams["best"])
         assert len(beams["best"]) == (1 if ids[len(prefix) - 1 : len(prefix)] == [vocab.eos] or len(prefix) > 40 else 4)
+
+
+def test_a_prefix_that_the_model_never_writes_is_told(inside, rounded):
+    inside("load", live_model(rounded))
+    for token in ("unheard-of", "<pad>", "<bos>", "constructor"):
+        found = inside("ask", ["translated", {"sentence": SENTENCE, "prefix": ["la", token]}])
+        with pytest.raises(ValueError, match="a translation cannot contain") as caught:
+            translated(rounded, SENTENCE, 1, ["la", token])
+        assert found["problem"] == str(caught.value)
 
 
 def test_the_next_tokens_are_those_of_python(inside):

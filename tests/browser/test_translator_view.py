@@ -294,7 +294,7 @@ def test_lines_and_cells(show, transformer):
     page.locator(".looks .keys .label").nth(5).click()
     assert (get(page, "locked"), get(page, "step")) == (["key", 5], 2) and "(locked: Escape" in said(page)[1]
     cells = page.locator(".map [role=application]")
-    cells.click(position={"x": 8.5 * cells.bounding_box()["width"] / 11, "y": 7.5 * 28})
+    cells.click(position={"x": 8.5 * cells.bounding_box()["width"] / 11, "y": 7.5 * 26})
     assert (get(page, "locked"), get(page, "step")) == (["pair", 7, 8], 7)
     assert said(page)[0].startswith("At step 8 the model writes la (") and said(page)[1].startswith(
         "la [7] → it: 0.52."

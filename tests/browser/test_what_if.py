@@ -318,6 +318,10 @@ def test_words_drive_the_view(show, transformer):
     assert get(page, "step") == 1 and page.locator(".written .on").inner_text() == "chat"
     page.get_by_role("button", name="<b>Silence</b>").click()
     now(page, changed(transformer, (), [("silence", "cross", 0, 0)], CAT, 1))
+    assert page.locator(".before bdi").inner_text() == transformer.translate(CAT)
+    page.get_by_role("button", name="Undo").click()
+    now(page, transformer.translate(CAT))
+    assert get(page, "edits") == [] and page.locator(".before bdi").count() == 0
 
 
 def test_another_model_keeps_the_stored_page(show):

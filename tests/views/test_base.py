@@ -90,7 +90,7 @@ def test_a_page_of_its_own(name, tmp_path):
     text = view.to_html(tmp_path / "view.html")
     assert (tmp_path / "view.html").read_text("utf-8") == text
     page = Page(text)
-    scripts = ["script"] * (3 if name == "TranslatorView" else 2)  # data, code, and the model where one answers
+    scripts = ["script"] * (2 + (view.page_model() is not None))  # data, code, and the model where one answers
     assert page.tags == ["html", *["meta"] * 4, "title", "style", "header", "h1", "main", *scripts]
     assert "default-src 'none'" in text and not re.search(r"(?:src|href)=[\"']|url\(", text)
     state = json.loads(page.state)
@@ -180,3 +180,17 @@ def test_no_view_styles_another(name):
 def test_a_style_for_all_views_is_found():
     assert classes(".seqlearn .map") <= {one for rule in rules(BASE) for one in classes(rule)}
     assert classes(".seqlearn .tree .on::before") == {"tree", "on"}
+
+
+def test_words_that_drive_a_view():
+    view = SAMPLES["PositionView"](PLAIN)
+    assert view.told == [] and view.tell("See [one] and [two].", {"one": {"position": 1}, "two": {"offset": 2, "position": 0}}) is view
+    assert view.told == [["See ", None], ["one", {"position": 1}], [" and ", None], ["two", {"offset": 2, "position": 0}], [".", None]]
+    for text, words, wrong in [
+        ("See one.", {"one": {"position": 1}}, "the text has no words in brackets"),
+        ("See [one].", {}, r"the text has \[one\], and there are states for no word"),
+        ("See [one].", {"one": {"hight": 1}}, "PositionView has no trait hight"),
+    ]:
+        with pytest.raises(ValueError, match=wrong):
+            view.tell(text, words)
+    assert "two" in view.to_html()

@@ -128,9 +128,9 @@ class KernelView(View, folder=Path(__file__).parent, shared=("kernels",)):
             raise traitlets.TraitError(f"readings are {count} finite [key, value], not {readings}")
         return sorted(readings, key=lambda one: one[0])
 
-    def page_state(self) -> Data:
+    def page_state(self, live: bool = False) -> Data:
         """A page answers alone where a reading is moved."""
-        return super().page_state() | {"alone": True}
+        return super().page_state(live) | {"alone": True}
 
     def prediction(self) -> Float[Tensor, "queries"]:
         """The prediction that is shown, at each query."""

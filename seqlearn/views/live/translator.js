@@ -38,7 +38,7 @@ class Translator {
       const read = this.source.tokenizer.tokenize(sentence);
       check(read);
       const stranger = prefix.find((token) => !this.target.vocab.ids.has(token) || token === PAD || token === BOS);
-      if (stranger !== undefined) throw new Problem(`a translation cannot contain the token ${JSON.stringify(stranger)}: the model never writes it`);
+      if (stranger !== undefined) throw new Problem(`a translation cannot contain the token '${stranger}': the model never writes it`);
       this.edit(edits);
       const start = this.start(read);
       const best = this.search(start, read.length + 1, beam, this.target.vocab.encode(prefix));

@@ -87,7 +87,8 @@ class View(anywidget.AnyWidget):
         """
         pieces = re.split(r"\[([^][]*)\]", text)  # every second piece stood in brackets
         if set(pieces[1::2]) != set(words):
-            raise ValueError(f"the text has [{'], ['.join(pieces[1::2])}], and there are states for {', '.join(words)}")
+            found = f"[{'], ['.join(pieces[1::2])}]" if len(pieces) > 1 else "no words in brackets"
+            raise ValueError(f"the text has {found}, and there are states for {', '.join(words) or 'no word'}")
         if unknown := {name for state in words.values() for name in state} - set(self.keys):
             raise ValueError(f"{type(self).__name__} has no trait {', '.join(sorted(unknown))}")
         told = [[piece, dict(words[piece]) if i % 2 else None] for i, piece in enumerate(pieces) if piece]

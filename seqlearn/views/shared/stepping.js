@@ -92,11 +92,11 @@ function stepStrip(data, choose) {
     const thumb = make("span", { class: "thumb" }, canvas, spot);
     thumb.style.width = `${width * columns}px`;
     const label = `${i + 1} ${name}`;
-    const node = make("button", { type: "button", class: "small", onclick: () => choose(i) }, make("span", {}, label), thumb, " ", value); // the space: as in its aria-label
+    const node = make("button", { type: "button", class: "result", onclick: () => choose(i) }, make("span", {}, label), thumb, " ", value); // the space: as in its aria-label
     return { node, spot, value, label, result };
   });
   return {
-    node: make("div", { class: "strip" }, ...buttons.map(({ node }) => node)),
+    node: make("div", { class: "five" }, ...buttons.map(({ node }) => node)),
     set: (index) => buttons.forEach(({ node }, i) => (i === index ? node.setAttribute("aria-current", "step") : node.removeAttribute("aria-current"))),
     /** Mark the place of this cell in all results with the same columns, and write the numbers there. */
     mark(step, cell) {

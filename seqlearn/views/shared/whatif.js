@@ -6,35 +6,54 @@ const sameQuestion = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 /** The changes of a question, so that each can be undone.
  *
  * get(): the current question, an object of traits. set(values): asks another one. result(): the answer that is shown.
- * Gives { ask(values), undo(), reset(), forget(), count(), first() }; first() is what stood there before the first
- * change, { question, result }, or null.
- */
+ * Gives { ask(values), begin(values), undo(), reset(), follow(), count(), first(), forced() }. ask: one more change. begin: a
+ * question that is no change of the one before. follow: to be called when a trait has changed, perhaps by somebody else.
+ * first(): what stood there before the first change, { question, result }, or null. forced(): the steps whose token was
+ * chosen by a person. */
 function changes({ get, set, result }) {
-  let [stack, first] = [[], null];
+  let [stack, first, own, busy] = [[], null, get(), false];
+  const become = (values) => {
+    busy = true;
+    own = { ...get(), ...values };
+    set(values);
+    busy = false;
+  };
+  const clear = () => ([stack, first] = [[], null]);
   return {
     ask(values) {
-      const before = get();
-      if (sameQuestion(before, { ...before, ...values })) return;
-      first ??= { question: before, result: result() };
-      stack.push(before);
-      set(values);
+      if (sameQuestion(get(), { ...get(), ...values })) return;
+      first ??= { question: get(), result: result() };
+      stack.push(get());
+      become(values);
+    },
+    begin(values) {
+      clear();
+      become(values);
     },
     undo() {
       if (!stack.length) return;
       const question = stack.pop();
       if (!stack.length) first = null;
-      set(question);
+      become(question);
     },
     reset() {
       if (!stack.length) return;
       const [question] = stack;
-      [stack, first] = [[], null];
-      set(question);
+      clear();
+      become(question);
     },
-    forget: () => ([stack, first] = [[], null]),
+    follow() {
+      const now = get();
+      if (busy || sameQuestion(now, own)) return;
+      if (now.sentence === own.sentence && now.beam === own.beam) {
+        first ??= { question: own, result: result() };
+        stack.push(own);
+      } else clear();
+      own = now;
+    },
     count: () => stack.length,
     first: () => first,
-    forced: () => stack.map(({ prefix }) => prefix.length).concat(get().prefix.length).filter((length) => length > 0).map((length) => length - 1),
+    forced: () => [...stack, get()].map(({ prefix }) => prefix.length - 1).filter((step) => step >= 0),
   };
 }
 

@@ -24,8 +24,7 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
   const box = make("input", { type: "text", "aria-label": "sentence to translate", "aria-describedby": `${id}note`, readonly: !live, autocomplete: "off", spellcheck: "false" });
   const begin = (values) => {
     if (!live) return;
-    history.forget();
-    change(model, { sentence: box.value, prefix: [], edits: [], ...values });
+    history.begin({ sentence: box.value, prefix: [], edits: [], ...values });
   };
   const search = choice({ label: "search", texts: beams.map(searchName), choose: (text) => begin({ beam: beams.find((beam) => searchName(beam) === text) }) });
   const example = make("select", { "aria-label": "example" }, make("option", { value: "" }, "examples"), ...examples.map((text) => make("option", { value: text }, text)));
@@ -80,7 +79,7 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
   const bar = make("div", { class: "controls whatif", role: "group", "aria-label": "what if?" }, undo, reset, python, gold, done);
 
   const which = make("span", { class: "control" });
-  const [pairing, panels, foot, below] = [make("div", { class: "pairing" }), make("div", { class: "panels side" }), make("div", { class: "feet" }), make("div", { class: "panels side below" })];
+  const [pairing, panels, foot, below] = [make("div", { class: "pairing" }), make("div", { class: "panels side" }), make("div", { class: "feet" }), make("div", { class: "panels side listing" })];
   const [said, told, rest, scored] = [make("div"), make("div"), make("div"), make("div")];
   layOut(root, "translate a sentence", {
     controls: { sentence: [form], steps: [...walk.nodes, which] },
@@ -206,8 +205,9 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     tell(done, made.length ? made.join("; ") : live ? "Click a candidate, a source word or a head; or lock a cell and change its weight." : "");
     redrawStep();
   };
+  const follow = () => (history.follow(), redraw());
   const retype = () => box.value === model.get("sentence") || (box.value = model.get("sentence"));
-  return { sentence: () => (retype(), redraw()), beam: redraw, prefix: redraw, edits: redraw, links: () => shown && (attend(), redraw()), result: redraw, chosen: redraw,
+  return { sentence: () => (retype(), follow()), beam: follow, prefix: follow, edits: follow, links: () => shown && (attend(), redraw()), result: redraw, chosen: redraw,
     step: redrawStep, locked: explain, resized: redraw };
 }
 
