@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -160,7 +160,7 @@ class _EditedEncoder(nn.Module):
         return _Written(source, source_lens, self.encode(source, source_lens), self.encode)
 
     def encode(self, source: Tensor, source_lens: Tensor) -> Any:  # the memory
-        with edit_attention(self.inner, {name: make() for name, make in self.edits.items()}):
+        with edit_attention(cast("nn.Module", self.inner), {name: make() for name, make in self.edits.items()}):
             return self.inner(source, source_lens)
 
 
@@ -181,7 +181,7 @@ class _EditedDecoder(nn.Module):
         self, tokens: Int[Tensor, "rows steps"], state: _Written
     ) -> tuple[Float[Tensor, "rows steps vocab"], _Written]:
         every = tokens if state.tokens is None else torch.cat([state.tokens, tokens], dim=1)
-        with edit_attention(self.inner, {name: make() for name, make in self.edits.items()}):
+        with edit_attention(cast("nn.Module", self.inner), {name: make() for name, make in self.edits.items()}):
             logits, _ = self.inner(every, self.inner.init_state(state.memory))
         before = every.shape[1] - tokens.shape[1]
         rows = [self._forced(logits[:, step], step) for step in range(before, every.shape[1])]

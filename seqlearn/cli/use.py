@@ -186,12 +186,14 @@ def view(folder: Folder, text: Text, out: Out, device: Device = "") -> None:
 
 def _write_page(translator: Translator, text: str, out: Path) -> None:
     """The translation, and all heads where there are several. A Transformer answers other sentences in the page."""
-    from ..views import AttentionView, TranslatorView
+    from ..views import AttentionView, TranslatorView, View
     from ..views.gallery import gallery
 
     first = TranslatorView(translator, text)
     translation = first.translation
-    views = [("Which words did the model look at, and what else could it have written? Choose a step.", first)]
+    views: list[tuple[str, View]] = [
+        ("Which words did the model look at, and what else could it have written? Choose a step.", first)
+    ]
     maps = [translator.attend(text, translation, kind) for kind in translator.attention_kinds]
     if len(maps) > 1:
         views.append(("Every head of every layer, for this sentence and its translation.", AttentionView(*maps)))

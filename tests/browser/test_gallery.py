@@ -2,9 +2,14 @@
 
 import pytest
 from browser.test_family import AXE, FIND_BARRIERS, FITS
+from playwright.sync_api import expect
 from views.samples import PLAIN, SAMPLES
 
-from seqlearn.views.gallery import all_views, gallery
+from seqlearn.translator import Translator
+from seqlearn.views.gallery import SENTENCE, all_views, gallery
+from seqlearn.whatif import what_if
+
+FRENCH_UP_TO_LE = "la fille lave la pomme rouge et le".split()
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +24,9 @@ def test_all_views_stand_on_one_page(page, written, scheme, width):
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(written.as_uri())
-    assert sorted(page.locator("h2").all_inner_texts()) == sorted(SAMPLES)
+    headings = page.locator("h2").all_inner_texts()
+    assert len(headings) == len(set(headings)) == len(SAMPLES) and all(text.endswith("?") for text in headings)
+    assert page.locator("nav a").all_inner_texts() == headings
     assert page.locator("main .seqlearn .says").count() == len(SAMPLES)
     page.evaluate(AXE)
     _, found = page.evaluate(FIND_BARRIERS)
@@ -35,7 +42,17 @@ def test_a_view_changes_itself_alone(page, written):
     beam = page.get_by_role("region", name="beam search, step by step")
     beam.get_by_label("previous step").click()
     changed = [old != new for old, new in zip(before, parts.all_inner_texts(), strict=True)]
-    assert changed == [view == "BeamView" for view in page.locator("h2").all_inner_texts()]
+    assert changed == [part.locator(".tree").count() == 1 for part in parts.all()] and sum(changed) == 1
+
+
+def test_the_gallery_answers(page, written):
+    """The words above the first view change it, and the Transformer in the page says what becomes of the sentence."""
+    page.goto(written.as_uri())
+    first = page.locator("section").first
+    first.get_by_role("button", name="le", exact=True).first.click()
+    text = what_if(Translator.pretrained("transformer", "cpu"), FRENCH_UP_TO_LE).translate(SENTENCE, beam=4)
+    expect(first.locator(".written")).to_contain_text(text)
+    assert written.stat().st_size < 3_300_000
 
 
 def test_texts_of_a_gallery_are_texts(page, tmp_path):
@@ -44,5 +61,5 @@ def test_texts_of_a_gallery_are_texts(page, tmp_path):
     gallery(views, tmp_path / "page.html", hostile, hostile)
     page.goto((tmp_path / "page.html").as_uri())
     assert page.title() == page.locator("h1").inner_text() == page.locator("header p").inner_text() == hostile
-    assert page.locator("h2").all_inner_texts() == ["AttentionView", "PositionView"]
+    assert page.locator("h2").all_inner_texts() == ["Who looks at whom", "Positions as waves"]
     assert page.locator(".says").count() == 2

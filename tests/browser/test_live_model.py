@@ -208,7 +208,7 @@ def test_beams_keep_their_own_past(translator, inside):
 
 # ---- Attention ----
 
-TEXT, TARGET = "the cat sleeps, and it eats an apple .", ["the", "apple", "<unk>", "sleeps", "."]
+TEXT, TARGET = "the cat sleeps, and it eats an apple .", ["the", "apple", "unheard-of", "sleeps", "."]
 
 
 def tensor(packed):
@@ -360,7 +360,12 @@ def test_edits_are_those_of_pytorch(inside, edits):
     found = inside("ask", ["maps", {"source": TEXT, "target": TARGET, "edits": edits}])
     for kind in ("cross", "encoder", "causal"):
         torch.testing.assert_close(tensor(found[kind]["weights"]), right.attention(kind)[0], **CLOSE)
-    question = {"sentence": TEXT, "beam": 1, "prefix": [*TARGET, EOS], "edits": edits}
+    question = {
+        "sentence": TEXT,
+        "beam": 1,
+        "prefix": translator.target.vocab.decode(translator.target.encode(" ".join(TARGET))),
+        "edits": edits,
+    }
     best = inside("ask", ["translated", question])["best"][0]
     probs = right.logits[0].softmax(-1)
     for step, row in enumerate(best["next"]):

@@ -180,10 +180,10 @@ def test_a_long_sum_names_its_largest_terms_and_shows_all_as_colours(show):
 
 def test_the_five_results_are_seen_together(show):
     page = show(steps())
-    small = page.locator(".strip button")
+    small = page.locator(".five button")
     names = ["1 products", "2 scale", "3 mask", "4 softmax", "5 weighted sum"]
     assert small.evaluate_all("nodes => nodes.map(node => node.firstChild.textContent)") == names
-    current = ".strip [aria-current=step]"
+    current = ".five [aria-current=step]"
     assert page.locator(current).inner_text().startswith("1 products")
     small.nth(3).click()
     assert page.evaluate("model.get('step')") == 3 and page.locator(current).inner_text().startswith("4 softmax")
@@ -191,8 +191,8 @@ def test_the_five_results_are_seen_together(show):
     assert page.locator(current).inner_text().startswith("5 weighted sum"), "current, however it was chosen"
     page.keyboard.press("PageUp")
     hover(page, 0, 1)
-    assert page.locator(".strip .value").all_text_contents() == ["2", "1.41", "1.41", "0.41", ""], "of the same cell"
-    spots = page.locator(".strip .traced").evaluate_all("nodes => nodes.map(node => [node.hidden, node.style.left])")
+    assert page.locator(".five .value").all_text_contents() == ["2", "1.41", "1.41", "0.41", ""], "of the same cell"
+    spots = page.locator(".five .traced").evaluate_all("nodes => nodes.map(node => [node.hidden, node.style.left])")
     assert [[hidden, left[:5]] for hidden, left in spots] == [[False, "33.33"]] * 4 + [[True, ""]]
 
 
@@ -222,7 +222,7 @@ def test_a_result_keeps_its_size_from_step_to_step(show, page):
 INSIDE = """function build(model, root, data) {
   const drawing = steppingPanel(data, { choose: (step) => drawing.show(step, [], 600),
     lock: ({ row, column }) => drawing.mark([row, column]) });
-  layOut(root, "another view", { controls: { all: [drawing.strip] }, intro: drawing.intro, panels: drawing.panels,
+  layOut(root, "another view", { controls: { all: [drawing.five] }, intro: drawing.intro, panels: drawing.panels,
     legend: drawing.legend, says: [drawing.says] });
   drawing.show(3, [0, 0], 600);
   return {};
@@ -239,7 +239,7 @@ def test_the_steps_can_be_drawn_in_another_view(show, tmp_path):
 
     page = show(Other(data=steps().data))
     assert said(page).startswith("weight of the for le (locked")
-    page.locator(".strip button").first.click()
+    page.locator(".five button").first.click()
     result(page).click(position={"x": 57, "y": 36})
     assert said(page).splitlines() == [
         "product of cat and chat (locked: Escape or a click frees it)",

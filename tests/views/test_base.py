@@ -184,8 +184,17 @@ def test_a_style_for_all_views_is_found():
 
 def test_words_that_drive_a_view():
     view = SAMPLES["PositionView"](PLAIN)
-    assert view.told == [] and view.tell("See [one] and [two].", {"one": {"position": 1}, "two": {"offset": 2, "position": 0}}) is view
-    assert view.told == [["See ", None], ["one", {"position": 1}], [" and ", None], ["two", {"offset": 2, "position": 0}], [".", None]]
+    assert (
+        view.told == []
+        and view.tell("See [one] and [two].", {"one": {"position": 1}, "two": {"offset": 2, "position": 0}}) is view
+    )
+    assert view.told == [
+        ["See ", None],
+        ["one", {"position": 1}],
+        [" and ", None],
+        ["two", {"offset": 2, "position": 0}],
+        [".", None],
+    ]
     for text, words, wrong in [
         ("See one.", {"one": {"position": 1}}, "the text has no words in brackets"),
         ("See [one].", {}, r"the text has \[one\], and there are states for no word"),

@@ -323,8 +323,9 @@ def test_the_picture():
     view = BeamView(by_hand(), "0123456789", step=2)
     (ax,) = view.figure().axes
     texts = [text.get_text() for text in ax.texts]
-    numbers = {"start", "5\n−0.50", "8\n−1.10", "9\n−1.40", "2\n−1.20", "9\n−1.60", "2\n−2.10"}
-    assert numbers | {"1", "2 ◀", "3", "2 more ×", "−0.70"} <= set(texts)
+    numbers = {("5", "−0.50"), ("8", "−1.10"), ("9", "−1.40"), ("2", "−1.20"), ("9", "−1.60"), ("2", "−2.10")}
+    assert numbers <= {(token, score) for score, token in itertools.pairwise(texts)}, "a token above its score"
+    assert {"start", "1", "2 ◀", "3", "2 more ×", "−0.70"} <= set(texts)
     corners = {text.get_text(): text.get_position() for text in ax.texts if text.get_text() in ("★", "≤", "G")}
     assert corners["★"] == pytest.approx((3.25, 2.13)) and corners["≤"] == pytest.approx((3.25, 0.13))
     assert (texts.count("×"), texts.count("G")) == (4, 3), "in the corners of boxes"

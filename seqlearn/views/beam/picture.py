@@ -95,8 +95,9 @@ def draw_node(ax: Axes, tree: Data, node: int) -> None:
     box = FancyBboxPatch((step - 0.28, row - 0.36), 0.56, 0.72, shape, mutation_aspect=aspect, **look_of(tree, node))
     ax.add_patch(box).set_facecolor("white")
     color = FAINT if fate == "pruned" else INK
-    words = f"{short_label(text, most=10)}\n{two_decimals(score)}" if node else "start"
-    ax.text(step, row, words, ha="center", va="center", fontsize=8, color=color)
+    lines = [(0.13, two_decimals(score)), (-0.13, short_label(text, most=10))] if node else [(0.0, "start")]
+    for down, words in lines:
+        ax.text(step, row + down, words, ha="center", va="center", fontsize=8, color=color)
     sign = "★" if node in tree["best"][-1:] else SIGNS[fate]
     for x, side, corner in ((-0.25, "left", "G" if node in tree["greedy"] else ""), (0.25, "right", sign)):
         if corner:

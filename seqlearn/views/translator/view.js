@@ -134,19 +134,8 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     goldDots(shown.panel.nodes[1], model.get("links") ? shown.result.gold : null, best().tokens, attention.keys.length);
   };
   const redrawStep = () => explain();
-  /** Another translation, or another width. */
-  const rebuild = (raw, chosen, room) => {
-    const result = shown?.raw === raw ? shown.result : unpack(raw);
-    const active = root.getRootNode().activeElement;
-    const place = [pairing, panels, below].find((part) => part.contains(active));
-    const spot = place && stops(place).indexOf(active);
-    const list = shown?.raw === raw ? shown.list : ranking(result, pick);
-    shown = { raw, result, chosen, room, list, candidates: make("table") };
-    shown.steps = best().tokens.map((text, i) => `${i + 1} of ${last() + 1}: ${shortened(text, 14)}`);
-    const { attention } = best();
-    const column = make("div", { class: "beside" }, shown.candidates, board?.node ?? "");
-    hovered = null;
-    const first = history.first();
+  /** The source, and the translation before and now. */
+  const rewrite = (result, first) => {
     const forced = first ? history.forced() : [result.prefix.length - 1];
     shown.chips = chips(result, { point, swap: live ? swap : null, vocab, id });
     shown.line = written(best(), { language: result.languages[1], start: Math.min(model.get("step"), last()), forced, before: first?.result.best[0].tokens, point, lock });
@@ -154,6 +143,24 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     const before = make("div", { class: "before" }, ...(first ? former(first.result, best()) : [make("span", { class: "faint" }, "What if? Nothing is changed yet.")]), bar);
     pairing.replaceChildren(...named("source", shown.chips.node), ...(live ? named("before", before) : []),
       ...named(first ? "now" : "translation", make("div", { class: "present" }, shown.line.node, first ? certainty(best()) : "")));
+  };
+  /** Another translation, or another width. */
+  const rebuild = (raw, chosen, room) => {
+    const result = shown?.raw === raw ? shown.result : unpack(raw);
+    const active = root.getRootNode().activeElement;
+    const place = [pairing, panels, below].find((part) => part.contains(active));
+    const spot = place && stops(place).indexOf(active);
+    const list = shown?.raw === raw ? shown.list : ranking(result, pick);
+    const again = shown?.raw === raw && shown.chosen === chosen; // only the width is another: a word that is being typed stays
+    shown = { ...(again && { chips: shown.chips, line: shown.line }), raw, result, chosen, room, list, candidates: make("table") };
+    shown.steps = best().tokens.map((text, i) => `${i + 1} of ${last() + 1}: ${shortened(text, 14)}`);
+    const { attention } = best();
+    const column = make("div", { class: "beside" }, shown.candidates, board?.node ?? "");
+    const first = history.first();
+    if (!again) {
+      hovered = null;
+      rewrite(result, first);
+    }
     list?.mark(chosen);
     if (attention) {
       const { shape } = attention.weights;

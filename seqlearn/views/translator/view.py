@@ -162,7 +162,9 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
 
         True links are in a page only if they are shown while it is written.
         """
-        links = {"links": live and self.links, "golds": golds(self.translator) if live and self.links else {}}
+        links: Data = {"links": live and self.links}
+        if live and self.links:
+            links["golds"] = golds(self.translator)
         return super().page_state(live) | self._last() | {"data": self.data | links | {"live": live}}
 
     def title(self) -> str:
