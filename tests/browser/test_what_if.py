@@ -161,7 +161,7 @@ def test_a_word_is_swapped(live, transformer):
     live.keyboard.press("Escape")
     expect(typed).to_have_count(0)
     expect(live.get_by_role("button", name="girl: another word")).to_be_focused()
-    live.keyboard.press("Enter")
+    live.get_by_role("button", name="girl: another word").press("Enter")
     typed.fill("boy")
     typed.press("Enter")
     edits = [("silence", "cross", 1, 2)]
