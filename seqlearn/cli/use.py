@@ -194,9 +194,8 @@ def _write_page(translator: Translator, text: str, out: Path) -> None:
     views: list[tuple[str, View]] = [
         ("Which words did the model look at, and what else could it have written? Choose a step.", first)
     ]
-    maps = [translator.attend(text, translation, kind) for kind in translator.attention_kinds]
-    if len(maps) > 1:
-        views.append(("Every head of every layer, for this sentence and its translation.", AttentionView(*maps)))
+    if len(translator.attention_kinds) > 1:
+        views.append(("Every head of every layer, for this sentence.", AttentionView.of(translator, text)))
     known = f"{sum(weight.numel() for weight in translator.model.parameters()):,} parameters"
     intro = f"A {translator.config.get('model', 'model')} model with {known} has translated this sentence."
     if first.page_model() is not None:

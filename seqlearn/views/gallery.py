@@ -85,7 +85,6 @@ def _parted(text: str, view: View) -> tuple[str, str]:
 def all_views() -> list[tuple[str, View]]:
     """One view of each kind, in the order of a story, on the Transformer that comes with the course."""
     translator = Translator.pretrained("transformer", "cpu")
-    kinds = [translator.attend(SENTENCE, FRENCH, kind) for kind in ("cross", "encoder", "causal")]
     queries, keys = torch.tensor([[2.0, 0], [0, 2]]), torch.tensor([[1.0, 0], [1, 1], [0, 2]])
     values = torch.tensor([[1.0, 0], [0, 1], [0.5, 0.5]])
     steps = AttentionSteps(queries, keys, values, torch.tensor([2, 3]), ["girl", "it"], ["the", "girl", "and"])
@@ -94,7 +93,7 @@ def all_views() -> list[tuple[str, View]]:
     zebra = "The zebra washes the apple."
     search, words = tree_search(translator, zebra), translator.target.vocab.tokens
     prefix = translator.target.tokenizer.tokenize(FRENCH)[:7]
-    heads = AttentionView(*kinds, kind="encoder", layer=1, head=3, roles=read_roles(), translator=translator)
+    heads = AttentionView.of(translator, SENTENCE, read_roles(), kind="encoder", layer=1, head=3)
     return [
         (
             "Where does a translation come from?\nThe model writes its translation word by word. A thick line: for "
@@ -135,7 +134,7 @@ def all_views() -> list[tuple[str, View]]:
         (
             "What do the 24 heads look at?\nEvery head of every layer has its own map; some have a role, which was "
             "measured over many sentences. Click a head, then a cell: the zoom ends at the numbers behind a weight. "
-            "Lessons 07, 09 and 11.",
+            "Silence a head, and see what becomes of the sentence. Lessons 07, 09 and 11.",
             heads.tell(
                 "In [this head of the encoder], the word [it] looks for its noun. [These numbers] make the weight.",
                 {

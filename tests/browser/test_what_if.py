@@ -14,7 +14,7 @@ from seqlearn.data.corpus import builtin
 from seqlearn.metrics import alignment_error_rate, argmax_links
 from seqlearn.reading import average
 from seqlearn.translator import Translator
-from seqlearn.views import TranslatorView, View
+from seqlearn.views import AttentionView, TranslatorView, View
 from seqlearn.views.shared.arguments import as_text
 from seqlearn.whatif import what_if
 
@@ -305,6 +305,53 @@ def test_at_every_width(live, page, width, scheme):
     assert page.evaluate(FITS), "no page is scrolled sideways"
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_heads_and_weights_of_an_attention_view(show, transformer, capsys):
+    page = show(AttentionView.of(transformer, APPLE, kind="cross", layer=1, head=3))
+    plain = transformer.translate(APPLE)
+
+    def reads(edits):
+        """Waits for the translation under these edits, and compares every weight of the shown kind."""
+        text = changed(transformer, (), edits, beam=1)
+        expect(page.locator(".rewritten bdi").last).to_have_text(text)
+        page.wait_for_timeout(0)
+        expected = what_if(transformer, edits=edits).attend(APPLE, text).weights
+        found = page.evaluate(
+            """() => { const { shape, data: { buffer, byteOffset, byteLength } } = model.get('data').maps[0].weights;
+            return [shape, [...new Float32Array(buffer.slice(byteOffset, byteOffset + byteLength))]]; }"""
+        )
+        torch.testing.assert_close(torch.tensor(found[1]).view(found[0]), expected, atol=2e-3, rtol=1e-2)
+        assert get(page, "edits") == edits
+
+    reads([])
+    page.get_by_role("button", name="silence cross 1.3").press("Enter")
+    expect(page.locator(".rewritten .before")).to_have_count(2)
+    reads([["silence", "cross", 1, 3]])
+    expect(page.get_by_role("button", name="let cross 1.3 speak")).to_be_visible()
+    page.get_by_role("button", name="only this head").click()
+    alone = [["silence", "cross", 0, None], *(["silence", "cross", 1, head] for head in range(3))]
+    expect(page.locator(".rewritten bdi").last).not_to_have_text(plain)
+    reads(alone)
+    assert page.locator(".rewritten del").count() > 0 and page.locator(".rewritten .new").count() > 0
+    page.evaluate("model.set('locked', ['pair', 3, 2])")
+    page.get_by_label("weight as a number").fill("0.9")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Undo")).to_be_enabled()
+    weighed = [["weight", "cross", 1, 3, 3, 2, 0.9], *alone]
+    expect(page.locator(".whatif")).to_contain_text("row 3, column 2 weighs 0.9")
+    reads(weighed)
+    page.locator(".python summary").click()
+    exec(page.locator(".python pre").inner_text(), {"translator": transformer})
+    assert capsys.readouterr().out.strip() == changed(transformer, (), weighed, beam=1)
+    page.evaluate(AXE)
+    assert page.evaluate(FIND_BARRIERS)[1] == []
+    page.evaluate("model.set('zoom', 'cell')")
+    expect(page.locator(".stage-of-cell").first).to_be_visible()
+    assert page.evaluate("model.get('steps').asked") == ["cross", 1, 3], "the page computes the vectors of any head"
+    page.get_by_role("button", name="Reset").click()
+    expect(page.locator(".rewritten .before")).to_have_count(1)
+    reads([])
 
 
 def test_words_drive_the_view(show, transformer):

@@ -13,11 +13,13 @@ from matplotlib.patches import Rectangle
 
 from figures import faults
 from seqlearn.attention_map import AttentionMap
+from seqlearn.data.text import Language
 from seqlearn.nn.recording import attention_layers, record_attention, record_vectors
 from seqlearn.translator import Translator
 from seqlearn.views import AttentionView
 from seqlearn.views.attention.vectors import head_vectors
 from seqlearn.views.shared.packing import unpack
+from seqlearn.whatif import what_if
 
 matplotlib.use("agg")
 SOURCE, TARGET = ["she", "eats", "it"], ["elle", "la", "mange", "<eos>"]
@@ -472,3 +474,47 @@ def test_roles_stand_at_their_heads():
 def test_roles_of_heads_that_there_are_not(as_a_user, roles, sentence):
     with pytest.raises(ValueError, match=sentence):
         AttentionView(cross(), roles=roles)
+
+
+def test_a_view_of_a_translator_reads_again():
+    translator = Translator.pretrained("transformer", "cpu")
+    sentence = "The girl washes the red apple and eats it."
+    view = AttentionView.of(translator, sentence, kind="encoder", layer=1)
+    assert (view.kind, view.layer, view.result["text"]) == ("encoder", 1, translator.translate(sentence))
+    assert set(view.maps) == {"cross", "encoder", "causal"} and view.data["layers"]["cross"][0][1] == 4
+    before = view.data["maps"]
+    edits = [["silence", "cross", 0, None], ["weight", "encoder", 0, 0, 8, 5, 1.0]]
+    view.set_state({"edits": edits})
+    changed = what_if(translator, edits=edits)
+    text = changed.translate(sentence)
+    assert view.result["text"] == text and view.result["asked"] == [sentence, edits]
+    for kind, attention in view.maps.items():
+        torch.testing.assert_close(attention.weights, changed.attend(sentence, text, kind).weights)
+    assert (view.maps["cross"].weights[0] == 0).all() and float(view.maps["encoder"].weights[0, 0, 8, 5]) == 1
+    view.zoom = "cell"
+    assert view.steps["asked"] == ["encoder", 1, 0]
+    assert view.figure().axes and view.page_state(live=True)["data"]["layers"]
+    view.kind, view.show = "cross", "layer"
+    assert view.shown.weights.shape[:2] == (1, 1)
+    with pytest.raises(ValueError, match="an edit is"):
+        view.edits = [["mute"]]
+    view.edits = []
+    assert [bytes(one["weights"]["data"]) for one in view.data["maps"]] == [
+        bytes(one["weights"]["data"]) for one in before
+    ]
+    view.update(translator.attend(sentence, "la fille"))
+    with pytest.raises(traitlets.TraitError, match=r"make the view with AttentionView\.of"):
+        view.edits = edits
+
+
+def test_a_view_of_maps_alone_cannot_be_edited():
+    view = AttentionView(AttentionMap(torch.eye(2), ["a", "b"], ["a", "b"], "encoder"))
+    assert view.data["layers"] == {} and view.page_model() is None
+    with pytest.raises(traitlets.TraitError, match=r"make the view with AttentionView\.of"):
+        view.edits = [["silence", "encoder", 0, 0]]
+    with pytest.raises(ValueError, match="no attention to look at"):
+        AttentionView.of(Translator.new("seq2seq", *languages(), embed_size=8, num_hiddens=8), "the cat sleeps.")
+
+
+def languages():
+    return [Language.learn(language, ["the cat sleeps.", "le chat dort."]) for language in ("en", "fr")]

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...attention_map import AttentionMap
+from ...translator import Translator
+from ...whatif import Change, what_if
 from ..maps import MOST_PANELS
 from ..shared.arguments import as_text
 from ..shared.attention import has_rollout, map_data, wrong_lock
 from ..shared.types import Data, Lock
+from ..translator.data import translated
 
 Head = tuple[str, int, int]  # kind, layer, head
 Roles = Mapping[Head, str]
@@ -24,15 +27,32 @@ MOST_TOKENS = 256
 MOST_TONES = 8  # heads in an overlay; attention.js has the same number
 
 
-def attention_data(maps: Mapping[str, AttentionMap], roles: Roles, asks: bool) -> Data:
+def attention_data(maps: Mapping[str, AttentionMap], roles: Roles, asks: bool, layers: Data | None = None) -> Data:
     """All that the browser draws of these maps.
 
     Args:
         roles: short texts about some of the heads.
         asks: whether somebody computes the vectors of the head that is shown at the zoom "cell".
+        layers: the name and the number of heads of each layer, by kind, if somebody answers what becomes of edits.
     """
     parts = [map_data(attention) | {"roles": role_table(attention, roles)} for attention in maps.values()]
-    return {"maps": parts, "asks": asks}
+    return {"maps": parts, "asks": asks, "layers": layers or {}}
+
+
+def read_again(
+    translator: Translator, sentence: str, edits: Sequence[Change] = ()
+) -> tuple[Data, dict[str, AttentionMap], Translator]:
+    """The greedy translation of a sentence by a model whose attention is edited, and all maps of this reading.
+
+    Returns:
+        The trait `result`: `asked`, [sentence, edits], `text`, `tokens`, `pieces` and `probability`; the maps by kind;
+        and the translator that made them.
+    """
+    changed = what_if(translator, (), edits) if edits else translator
+    best = translated(translator, sentence, 1, (), edits)["best"][0]
+    result = {name: best[name] for name in ("text", "tokens", "pieces", "probability")}
+    maps = {kind: changed.attend(sentence, best["text"], kind) for kind in translator.attention_kinds}
+    return {"asked": [sentence, list(map(list, edits))], **result}, maps, changed
 
 
 def role_table(attention: AttentionMap, roles: Roles) -> list[list[str]] | None:

@@ -21,11 +21,12 @@ HeadVectors = dict[str, tuple[Tensor, Tensor, Tensor]]
 """Kind -> queries, keys and values of all its heads, each `(layers, heads, tokens, head_size)`."""
 
 
-def head_vectors(translator: Translator, maps: Mapping[str, AttentionMap]) -> HeadVectors:
+def head_vectors(translator: Translator, maps: Mapping[str, AttentionMap], edited: bool = False) -> HeadVectors:
     """The vectors of every head, with rotary positions applied: softmax(q . k / sqrt(head_size)) gives the maps again.
 
     Args:
         translator: the model that made the maps.
+        edited: whether attention was edited (see `what_if`), so that the maps show other weights than the vectors give.
         maps: by their kinds, as `Translator.attend` makes them. The source is read off the encoder map or the map of
             cross-attention, the target off the map of cross- or causal attention.
 
@@ -49,7 +50,8 @@ def head_vectors(translator: Translator, maps: Mapping[str, AttentionMap]) -> He
             raise ValueError(f"the model has no MultiHeadAttention of the kind {kind!r}: there are no q and k to show")
         calls = [record[name][0] for name in layers]
         queries, keys, values = (torch.cat([call[part] for call in calls]).float().cpu() for part in range(3))
-        check_weights(attention, queries, keys)
+        if not edited:
+            check_weights(attention, queries, keys)
         found[kind] = queries, keys, values
     return found
 

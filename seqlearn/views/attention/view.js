@@ -7,7 +7,7 @@ const TALL = 590; // pixels for the small maps of all kinds
 const LARGE = { cell: 36, heads: 28 }; // pixels of a cell of one head that stands alone, and beside the small maps
 
 function build(model, root, data) {
-  const { maps } = data;
+  const { maps, layers } = data;
   const several = maps.some(({ weights }) => weights.shape[0] * weights.shape[1] > 1);
   let [preview, hovered, answer] = [null, null, null]; // preview: { kind, layer, head }, the small map that is pointed at
   let drawn = {}; // what stands on the page: { key, what, zoom, room, now, overview, panel, cell }
@@ -77,20 +77,56 @@ function build(model, root, data) {
     const { overlay, layer, head } = chosen();
     pick(overlay.length ? { overlay: [] } : { overlay: [[layer, head]], show: "head", zoom: "heads" });
   } }, "compare heads");
+  // What if? Only where somebody reads the sentence again.
+  const canChange = Object.keys(layers).length > 0;
+  const history = changes({ kept: model, get: () => ({ edits: model.get("edits") }), set: pick, result: () => model.get("result") });
+  const edit = (makeEdits) => history.ask({ edits: makeEdits(model.get("edits")) });
+  const scope = () => {
+    const { kind, show, layer, head } = chosen(null);
+    return [kind, show === "all" ? null : layer, show === "head" ? head : null];
+  };
+  const silence = make("button", { type: "button", onclick: () => edit((edits) => flipped(edits, scope(), layers)) });
+  const alone = make("button", { type: "button", onclick: () => edit((edits) => keptAlone(edits, scope(), layers)) }, "only this head");
+  const weigh = weightEditor((weight) => edit((edits) => withWeight(edits, ["weight", ...scope(), ...model.get("locked").slice(1), weight])));
+  const bar = changesBar(history, silence, alone);
+  const lines = make("div", { class: "rewritten" });
+  const drawChanges = () => {
+    if (!canChange) return;
+    const [now, first, edits] = [model.get("result"), history.first(), model.get("edits")];
+    const [kind, layer, head] = scope();
+    const { show, overlay } = chosen(null);
+    const possible = show !== "rollout" && !overlay.length;
+    const mine = headsOf([kind, layer, head], layers);
+    const silent = silenced(edits, layers);
+    silence.textContent = `${mine.every((one) => silent.has(one)) ? "let" : "silence"} ${head === null ? (layer === null ? `all of ${kind}` : `${kind} layer ${layer}`) : `${kind} ${layer}.${head}`}${mine.every((one) => silent.has(one)) ? " speak" : ""}`;
+    [silence.disabled, alone.disabled] = [!possible, !possible || head === null];
+    const isNew = first ? differences(first.result.tokens, now.tokens)[1] : [];
+    const text = make("bdi", {}, ...now.pieces.map((piece, i) => make("span", { class: isNew[i] ? "piece new" : null }, piece)));
+    lines.replaceChildren(...(first ? [make("div", { class: "before" }, make("span", { class: "faint" }, "before"), ...former(first.result, now))] : []),
+      make("div", { class: "before" }, make("span", { class: "faint" }, first ? "now" : "translation"), text, certainty(now)));
+    bar.set(edits.length ? editsInWords(edits).join("; ") : "What if? Silence a head, or keep a cell and change its weight.",
+      pythonCode({ sentence: now.asked[0], beam: 1, prefix: [], edits }, layers));
+    const target = locked();
+    const pair = target?.[0] === "pair" && zoom() !== "cell" && possible && drawn.weights;
+    weigh.show(pair ? drawn.weights[target[1] * chosen().map.keys.length + target[2]] : null,
+      pair ? ["weight of ", ...tokenAt(chosen().map.keys, target[2]), " for ", ...tokenAt(chosen().map.queries, target[1]), ":"] : []);
+  };
+
   const trail = make("nav", { class: "trail", "aria-label": "zoom" });
   const stage = make("div", { class: "stage" });
   const panels = make("div", { class: "panels looking" });
   const [foot, said, told] = [make("div"), make("div"), make("div")];
   layOut(root, "attention: who looks at whom", {
     controls: { settings: [choices.show.node, choices.lines.node, several && together] },
-    intro: [trail],
+    intro: [...(canChange ? [lines, bar.node] : []), trail],
     panels,
     legend: foot,
-    says: [said, told],
+    says: [said, told, ...(canChange ? [weigh.node] : [])],
   });
 
   const explain = () => {
     drawTrail();
+    drawChanges();
     if (zoom() === "cell") return drawCell();
     const target = locked() ?? hovered;
     drawn.panel.mark(target, locked() !== null);
@@ -191,6 +227,7 @@ function build(model, root, data) {
       const title = `${titleOf(show, layer, head)}${role ? ` · ${role}` : ""}`;
       const weights = overlay.length ? overlay.map(([layer, head]) => ({ name: `${layer}.${head}`, role: map.roles?.[layer][head], weights: weightsOf(map, "head", layer, head) })) :
         weightsOf(map, show, layer, head);
+      drawn.weights = overlay.length ? null : weights;
       const lines = drawn.panel.show(weights, { title, threshold, made: show === "rollout" });
       tell(said, `${map.kind} attention, ${overlay.length ? `${overlay.length} head${overlay.length > 1 ? "s" : ""}` : title}: ${lines}`);
     } else drawn.cell = null;
@@ -222,7 +259,8 @@ function build(model, root, data) {
   };
   answer = unpack(model.get("steps"));
   redraw();
-  return { kind: redraw, layer: redraw, head: redraw, show: redraw, threshold: redraw, zoom: redraw, overlay: redraw, steps: ask, locked: explain, resized: redraw };
+  const follow = () => (history.follow(), explain());
+  return { edits: follow, result: drawChanges, kind: redraw, layer: redraw, head: redraw, show: redraw, threshold: redraw, zoom: redraw, overlay: redraw, steps: ask, locked: explain, resized: redraw };
 }
 
 const within = (x, count) => Math.min(Math.max(x, 0), count - 1);

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import traitlets
 from matplotlib.figure import Figure
 
 from ...attention_map import AttentionMap
-from ...reading import average, rollout
+from ...reading import average, mean_of_heads, rollout
 from ...translator import Translator
+from ...whatif import named_edits
+from ..live.weights import live_model
 from ..shared.arguments import as_text
 from ..shared.attention import has_rollout
 from ..shared.base import View
 from ..shared.types import Data, Lock, Proposal
-from .data import Roles, attention_data, checked, checked_roles, wrong_choice
+from ..translator.data import about
+from .data import Roles, attention_data, checked, checked_roles, read_again, wrong_choice
 from .picture import attention_picture
 from .vectors import head_steps, head_vectors
 
 CHOICES = ("kind", "layer", "head", "show", "threshold", "locked", "zoom", "overlay")
 
 
-class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "heads", "cell")):
+class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "heads", "cell", "whatif")):
     """A small map of every head; one head large, as lines between tokens and as a heat map; the arithmetic of a cell.
 
     Args:
@@ -49,6 +53,10 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
             which is [kind, layer, head], and `problem`, a sentence or empty. Until `asked` is the chosen head, the view
             waits. Python sets this trait; in a page, whoever computes the vectors there may set it (and make
             `data["asks"]` true).
+        edits: what if the attention were edited? See `seqlearn.whatif.what_if`. Only in a view that `of` made: its
+            model then translates the sentence again, and all maps are those of this reading.
+        result: the translation of such a view: `text`, `tokens`, `pieces`, `probability`, and `asked`, which is
+            [sentence, edits]. Empty in other views.
     Change several traits at once inside `with view.hold_trait_notifications():`.
 
     Raises:
@@ -69,6 +77,8 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
     zoom = traitlets.Unicode("heads").tag(sync=True)
     overlay = traitlets.List().tag(sync=True)
     steps = traitlets.Dict().tag(sync=True)
+    edits = traitlets.List(traitlets.List()).tag(sync=True)
+    result = traitlets.Dict().tag(sync=True)
 
     def __init__(
         self,
@@ -96,6 +106,51 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
         super().__init__(data=attention_data(self.maps, self.roles, translator is not None), **chosen)
         self._answer()
 
+    @classmethod
+    def of(
+        cls,
+        translator: Translator,
+        sentence: str,
+        roles: Roles | None = None,
+        **chosen: Any,  # values of traits
+    ) -> AttentionView:
+        """All attention of a translator, while it translates a sentence. In this view, attention can be edited.
+
+        Args:
+            roles: see the class.
+            chosen: the first values of traits.
+
+        Raises:
+            TypeError, ValueError: as the class and `TranslatorView` do; or the model has no attention.
+        """
+        translator.check_attention(next(iter(translator.attention_kinds), "cross"))
+        result, maps, _ = read_again(translator, sentence)
+        view = cls(*maps.values(), roles=roles, translator=translator, **chosen)
+        view.result = result
+        view.data = view.data | {"layers": about(translator)["layers"]}
+        return view
+
+    @traitlets.observe("edits")
+    def _read_again(self, change: object = None) -> None:
+        """Let the edited model translate the sentence, and show the maps of this reading."""
+        if not self.result or self.translator is None or self.result["asked"][1] == self.edits:
+            return
+        result, maps, changed = read_again(self.translator, self.result["asked"][0], self.edits)
+        vectors = head_vectors(changed, maps, edited=bool(self.edits))
+        data = attention_data(maps, self.roles, asks=True, layers=self.data["layers"])
+        with self.hold_sync(), self.hold_trait_notifications():
+            self.maps, self._vectors, self.data, self.steps, self.result = maps, vectors, data, {}, result
+            self._fit()
+        self._answer()
+
+    @traitlets.validate("edits")
+    def _changes(self, proposal: Proposal) -> list[list]:
+        if proposal["value"] and (not self.result or self.translator is None):
+            raise traitlets.TraitError("edits need a model that reads again: make the view with AttentionView.of")
+        if self.translator is not None:
+            named_edits(self.translator.model, proposal["value"])  # raises, if one is none
+        return list(map(list, proposal["value"]))
+
     def update(self, attention: AttentionMap, *more: AttentionMap) -> None:
         """Show another sentence in the same view. Choices that the new maps have, too, stay as they are.
 
@@ -105,7 +160,8 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
         vectors = None if self.translator is None else head_vectors(self.translator, maps)
         data = attention_data(maps, self.roles, self.translator is not None)
         with self.hold_sync(), self.hold_trait_notifications():
-            self.maps, self._vectors, self.data, self.steps = maps, vectors, data, {}
+            self.maps, self._vectors, self.data, self.steps, self.result = maps, vectors, data, {}, {}
+            self.edits = []
             self.kind = self.kind if self.kind in maps else attention.kind
             self._fit()
         self._answer()
@@ -142,12 +198,19 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
             raise traitlets.TraitError(wrong)
         return round(value, 2) if name == "threshold" else value
 
+    def page_model(self) -> Data | None:
+        """The Transformer that made the maps, in a view that `of` made; other models do not run in a page."""
+        return live_model(self.translator) if self.result and self.translator is not None else None
+
     def page_state(self, live: bool = False) -> Data:
-        """A page has no Python: the arithmetic of the chosen head is stored in it, and of no other head."""
+        """Without a model in the page, the arithmetic of the chosen head is stored in it, and of no other head."""
         stored = {}
         if self._vectors is not None and self.show == "head":
             stored = head_steps(self._vectors, self.maps, self.kind, self.layer, self.head)
-        return super().page_state(live) | {"data": self.data | {"asks": False}, "steps": stored}
+        return super().page_state(live) | {
+            "data": self.data | {"asks": live, "layers": self.data["layers"] if live else {}},
+            "steps": stored,
+        }
 
     @property
     def shown(self) -> AttentionMap:
@@ -158,7 +221,7 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
         if self.show == "all":
             return average(attention)
         layer = attention.weights[self.layer]
-        weights = layer[self.head] if self.show == "head" else layer.mean(0)
+        weights = layer[self.head] if self.show == "head" else mean_of_heads(layer)
         return AttentionMap(weights, attention.query_tokens, attention.key_tokens, attention.kind, attention.mask)
 
     def summary(self) -> str:

@@ -17,6 +17,7 @@ function life(build) {
     const changed = (name) => () => react[name] && react[name]();
     const rebuild = () => {
       react = {};
+      const focus = focusOf(root);
       root.replaceChildren();
       const reactions = build(model, root, unpack(model.get("data")));
       for (const name of Object.keys(reactions)) {
@@ -25,6 +26,7 @@ function life(build) {
       react = { ...reactions, told: () => drawTold(model, root) };
       if (!listened.has("told")) listen("told", changed("told"));
       Object.values(react).forEach((reaction) => reaction());
+      focus();
     };
     const listened = new Map();
     const listen = (name, callback) => {
@@ -51,6 +53,15 @@ function life(build) {
 function change(model, values) {
   for (const [name, value] of Object.entries(values)) model.set(name, value);
   model.save_changes();
+}
+
+/** A function that gives the focus of the keyboard to the control of the same name, after the view was built anew. */
+function focusOf(root) {
+  const name = (node) => node.getAttribute("aria-label") ?? node.textContent;
+  const active = root.getRootNode().activeElement;
+  if (!active || !root.contains(active)) return () => {};
+  const before = name(active);
+  return () => [...root.querySelectorAll("button, input, select, summary, [tabindex]")].find((node) => name(node) === before)?.focus({ focusVisible: true });
 }
 
 /** The text above a view; a click on some of its words sets traits. */

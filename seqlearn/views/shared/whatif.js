@@ -1,20 +1,24 @@
 // What if? Parts for views in which a person changes what a model does: what was changed, before and after, back again.
 
 const KINDS = ["encoder", "causal", "cross"];
+const CHANGES = new WeakMap(); // of the views that are built anew
 const sameQuestion = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 /** The changes of a question, so that each can be undone.
  *
  * get(): the current question, an object of traits. set(values): asks another one. result(): the answer that is shown.
+ * kept: a model that keeps the changes, for a view that is built anew by each answer.
  * Gives { ask(values), begin(values), undo(), reset(), follow(), count(), first(), forced() }. ask: one more change. begin: a
  * question that is no change of the one before. follow: to be called when a trait has changed, perhaps by somebody else.
  * first(): what stood there before the first change, { question, result }, or null. forced(): the steps whose token was
  * chosen by a person. */
-function changes({ get, set, result }) {
-  let [stack, first, own, busy] = [[], null, get(), false];
+function changes({ get, set, result, kept = null }) {
+  let [stack, first, own, busy] = CHANGES.get(kept) ?? [[], null, get(), false];
+  const keep = () => kept && CHANGES.set(kept, [stack, first, own, false]);
   const become = (values) => {
     busy = true;
     own = { ...get(), ...values };
+    keep();
     set(values);
     busy = false;
   };
@@ -50,12 +54,41 @@ function changes({ get, set, result }) {
         stack.push(own);
       } else clear();
       own = now;
+      keep();
     },
     count: () => stack.length,
     first: () => first,
     forced: () => [...stack, get()].map(({ prefix }) => prefix.length - 1).filter((step) => step >= 0),
   };
 }
+
+/** The buttons for changes, and what was changed: gives { node, set(words, program, extra) }. */
+function changesBar(history, ...extra) {
+  const undo = make("button", { type: "button", onclick: history.undo }, "Undo");
+  const reset = make("button", { type: "button", onclick: history.reset }, "Reset");
+  const code = make("pre", { tabindex: 0, "aria-label": "the same in Python" });
+  const done = make("span", { class: "faint" });
+  const node = make("div", { class: "controls whatif", role: "group", "aria-label": "what if?" }, undo, reset,
+    make("details", { class: "python" }, make("summary", {}, "in Python"), code), ...extra.filter(Boolean), done);
+  return {
+    node,
+    set(words, program) {
+      [undo.disabled, reset.disabled] = [!history.count(), !history.count()];
+      code.textContent = program;
+      tell(done, words);
+    },
+  };
+}
+
+/** A translation before the first change, as a list of nodes; what is no longer there is crossed out. */
+function former({ tokens, pieces, probability }, now, language) {
+  const [gone] = differences(tokens, now.tokens);
+  const parts = pieces.map((piece, i) => make(gone[i] ? "del" : "span", {}, piece));
+  return [make("bdi", { lang: language || null }, ...parts), certainty({ probability })];
+}
+
+/** A probability with its letter: "p = 0.87", "p: 1 in 2,100". */
+const certainty = ({ probability: p }) => make("span", { class: "certainty" }, p >= 0.005 ? `p = ${chance(p)}` : `p: ${chance(p)}`);
 
 /** Which elements of two lists are not in their longest common subsequence: [flags of the first, flags of the second]. */
 function differences(before, after) {
@@ -100,6 +133,27 @@ function withSilence(edits, silent, layers) {
   return others;
 }
 
+/** The heads of a kind, a layer (null: all) and a head (null: all), each as "kind layer head". */
+function headsOf([kind, layer, head], layers) {
+  return (layers[kind] ?? []).flatMap(([, count], at) => Array.from({ length: count }, (_, i) => i)
+    .filter((i) => (layer ?? at) === at && (head ?? i) === i).map((i) => `${kind} ${at} ${i}`));
+}
+
+/** The edits with these heads silenced; or speaking again, if all of them were silent. */
+function flipped(edits, place, layers) {
+  const [silent, keys] = [silenced(edits, layers), headsOf(place, layers)];
+  const off = keys.every((key) => silent.has(key));
+  keys.forEach((key) => (off ? silent.delete(key) : silent.add(key)));
+  return withSilence(edits, silent, layers);
+}
+
+/** The edits with all heads of the kind silenced but these. */
+function keptAlone(edits, place, layers) {
+  const [silent, mine] = [silenced(edits, layers), headsOf(place, layers)];
+  headsOf([place[0], null, null], layers).forEach((key) => (mine.includes(key) ? silent.delete(key) : silent.add(key)));
+  return withSilence(edits, silent, layers);
+}
+
 /** The edits with this weight; an older edit of the same cell is replaced. */
 function withWeight(edits, change) {
   const place = (edit) => JSON.stringify(edit.slice(0, 6));
@@ -111,30 +165,17 @@ function withWeight(edits, change) {
 function headSwitches(layers, choose) {
   const [switches, rows] = [new Map(), []];
   let only = false;
-  const flip = (keys) => choose((edits) => {
-    const silent = silenced(edits, layers);
-    const off = keys.every((key) => silent.has(key));
-    keys.forEach((key) => (off ? silent.delete(key) : silent.add(key)));
-    return withSilence(edits, silent, layers);
-  });
-  const keep = (key) => choose((edits) => {
-    const kind = key.split(" ")[0];
-    const mine = [...switches.keys()].filter((other) => other.startsWith(`${kind} `));
-    const silent = silenced(edits, layers);
-    mine.forEach((other) => (other === key ? silent.delete(other) : silent.add(other)));
-    return withSilence(edits, silent, layers);
-  });
   for (const kind of KINDS.filter((name) => layers[name])) {
     const group = make("div", { class: "kind" });
     rows.push(group);
     layers[kind].forEach(([, count], layer) => {
       const keys = Array.from({ length: count }, (_, head) => `${kind} ${layer} ${head}`);
       const heads = keys.map((key, head) => {
-        const button = make("button", { type: "button", class: "head", onclick: () => (only ? keep(key) : flip([key])) }, `${head}`);
+        const button = make("button", { type: "button", class: "head", onclick: () => choose((edits) => (only ? keptAlone : flipped)(edits, [kind, layer, head], layers)) }, `${head}`);
         switches.set(key, button);
         return button;
       });
-      const whole = make("button", { type: "button", class: "layer", "aria-label": `${kind} ${layer}: silence the layer`, onclick: () => flip(keys) }, `${kind} ${layer}`);
+      const whole = make("button", { type: "button", class: "layer", "aria-label": `${kind} ${layer}: silence the layer`, onclick: () => choose((edits) => flipped(edits, [kind, layer, null], layers)) }, `${kind} ${layer}`);
       group.append(make("div", { class: "switches", role: "group", "aria-label": `heads of ${kind} layer ${layer}` }, whole, ...heads));
     });
   }

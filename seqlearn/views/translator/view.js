@@ -69,14 +69,9 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     const [show, layer, head] = heads;
     edit((edits) => withWeight(edits, ["weight", "cross", show === "all" ? null : layer, show === "head" ? head : null, row, column, weight]));
   });
-  const undo = make("button", { type: "button", onclick: history.undo }, "Undo");
-  const reset = make("button", { type: "button", onclick: history.reset }, "Reset");
-  const code = make("pre", { tabindex: 0, "aria-label": "the same in Python" });
-  const python = make("details", { class: "python" }, make("summary", {}, "in Python"), code);
   const trueLinks = make("input", { type: "checkbox", onchange: () => change(model, { links: trueLinks.checked }) });
   const gold = links && live ? make("label", { class: "control" }, trueLinks, "true links") : null;
-  const done = make("span", { class: "faint" });
-  const bar = make("div", { class: "controls whatif", role: "group", "aria-label": "what if?" }, undo, reset, python, gold, done);
+  const bar = changesBar(history, gold);
 
   const which = make("span", { class: "control" });
   const [pairing, panels, foot, below] = [make("div", { class: "pairing" }), make("div", { class: "panels side" }), make("div", { class: "feet" }), make("div", { class: "panels side listing" })];
@@ -140,7 +135,7 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     shown.chips = chips(result, { point, swap: live ? swap : null, vocab, id });
     shown.line = written(best(), { language: result.languages[1], start: Math.min(model.get("step"), last()), forced, before: first?.result.best[0].tokens, point, lock });
     const named = (name, node) => [make("span", { class: "faint" }, name), node];
-    const before = make("div", { class: "before" }, ...(first ? former(first.result, best()) : [make("span", { class: "faint" }, "What if? Nothing is changed yet.")]), bar);
+    const before = make("div", { class: "before" }, ...(first ? former(first.result.best[0], best(), result.languages[1]) : [make("span", { class: "faint" }, "What if? Nothing is changed yet.")]), bar.node);
     pairing.replaceChildren(...named("source", shown.chips.node), ...(live ? named("before", before) : []),
       ...named(first ? "now" : "translation", make("div", { class: "present" }, shown.line.node, first ? certainty(best()) : "")));
   };
@@ -205,11 +200,9 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     else if (problem) tell(note, raw.problem + end);
     else tell(note, ...(live ? [] : ["Another sentence needs Python: run the notebook. "]), ...(warning || []), ...unknownWords(raw, live));
     board?.set(model.get("edits"));
-    [undo.disabled, reset.disabled] = [!history.count(), !history.count()];
-    code.textContent = pythonCode(question(), layers);
     trueLinks.checked = model.get("links");
     const made = [...(model.get("prefix").length ? [`begins with “${model.get("prefix").slice(-3).join(" ")}”`] : []), ...editsInWords(model.get("edits"))];
-    tell(done, made.length ? made.join("; ") : live ? "Click a candidate, a source word or a head; or lock a cell and change its weight." : "");
+    bar.set(made.length ? made.join("; ") : live ? "Click a candidate, a source word or a head; or lock a cell and change its weight." : "", pythonCode(question(), layers));
     redrawStep();
   };
   const follow = () => (history.follow(), redraw());
@@ -288,19 +281,6 @@ function unknownWords({ source, unknown, known }, live) {
   const [was, is] = texts.length > 1 ? ["were", "they are"] : ["was", "it is"];
   const names = texts.flatMap((text, i) => [i ? ", “" : "“", token(text), "”"]);
   return [...names, ` ${was} never seen in training; ${is} read as <unk>. (The model knows ${number} tokens.)`];
-}
-
-/** A probability with its letter: "p = 0.87", "p: 1 in 2,100". */
-const shortChance = (p) => (p >= 0.005 ? `p = ${chance(p)}` : `p: ${chance(p)}`);
-
-/** The probability of a whole translation. */
-const certainty = ({ probability }) => make("span", { class: "certainty" }, shortChance(probability));
-
-/** The translation before the first change, as a list of nodes; what is no longer there is crossed out. */
-function former({ best: [{ tokens, pieces, probability }], languages }, now) {
-  const [gone] = differences(tokens, now.tokens);
-  const parts = pieces.map((piece, i) => make(gone[i] ? "del" : "span", {}, piece));
-  return [make("bdi", { lang: languages[1] || null }, ...parts), certainty({ probability })];
 }
 
 /** The translation, with a span for each token: gives { node, mark(step, locked, lookers) }. `forced`: the steps whose token
