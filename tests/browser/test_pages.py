@@ -222,7 +222,7 @@ def test_a_result_keeps_its_size_from_step_to_step(show, page):
 INSIDE = """function build(model, root, data) {
   const drawing = steppingPanel(data, { choose: (step) => drawing.show(step, [], 600),
     lock: ({ row, column }) => drawing.mark([row, column]) });
-  layOut(root, "another view", { controls: { all: [drawing.five] }, intro: drawing.intro, panels: drawing.panels,
+  layOut(root, "another view", { controls: { all: [drawing.strip] }, intro: drawing.intro, panels: drawing.panels,
     legend: drawing.legend, says: [drawing.says] });
   drawing.show(3, [0, 0], 600);
   return {};

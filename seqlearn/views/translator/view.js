@@ -152,10 +152,8 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     const { attention } = best();
     const column = make("div", { class: "beside" }, shown.candidates, board?.node ?? "");
     const first = history.first();
-    if (!again) {
-      hovered = null;
-      rewrite(result, first);
-    }
+    hovered = null; // before the parts go that have the focus
+    if (!again) rewrite(result, first);
     list?.mark(chosen);
     if (attention) {
       const { shape } = attention.weights;
