@@ -176,6 +176,17 @@ def test_a_word_is_swapped(live, transformer):
     assert live.locator(".before bdi").count() == 0, "a new sentence is a new beginning"
 
 
+@pytest.mark.parametrize(("place", "expected"), [(1, "The girl washes a red"), (0, "A girl washes the red")])
+def test_of_two_equal_words_the_right_one_is_swapped(live, transformer, place, expected):
+    live.get_by_role("button", name="the: another word").nth(place).press("Enter")
+    typed = live.get_by_role("combobox", name="another word for the")
+    typed.fill("a")
+    typed.press("Enter")
+    sentence = f"{expected} apple and eats it."
+    now(live, transformer.translate(sentence, beam=4))
+    assert live.get_by_label("sentence to translate").input_value() == sentence
+
+
 @pytest.mark.parametrize(
     ("prefix", "edits"),
     [
