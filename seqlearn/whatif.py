@@ -141,6 +141,7 @@ class _Written:
     tokens: Int[Tensor, "rows steps"] | None = None  # None before the first token
 
     def select(self, rows: Int[Tensor, "chosen"]) -> _Written:
+        """These rows; the sources are encoded again if the rows have other ones."""
         source, source_lens = self.source[rows], self.source_lens[rows.cpu()]
         same = source.shape == self.source.shape and torch.equal(source, self.source)
         memory = self.memory if same else self.encode(source, source_lens)
@@ -157,9 +158,11 @@ class _EditedEncoder(nn.Module):
         self.edits = _below("encoder.", edits)
 
     def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> _Written:
+        """The memory of these sources, with the sources themselves."""
         return _Written(source, source_lens, self.encode(source, source_lens), self.encode)
 
     def encode(self, source: Tensor, source_lens: Tensor) -> Any:  # the memory
+        """What the edited encoder makes of these sources."""
         with edit_attention(cast("nn.Module", self.inner), {name: make() for name, make in self.edits.items()}):
             return self.inner(source, source_lens)
 
@@ -175,11 +178,13 @@ class _EditedDecoder(nn.Module):
         self.spare = spare
 
     def init_state(self, memory: _Written) -> _Written:
+        """Nothing is written yet."""
         return memory
 
     def forward(
         self, tokens: Int[Tensor, "rows steps"], state: _Written
     ) -> tuple[Float[Tensor, "rows steps vocab"], _Written]:
+        """The logits after each of these tokens, read with all tokens before them."""
         every = tokens if state.tokens is None else torch.cat([state.tokens, tokens], dim=1)
         with edit_attention(cast("nn.Module", self.inner), {name: make() for name, make in self.edits.items()}):
             logits, _ = self.inner(every, self.inner.init_state(state.memory))

@@ -6,6 +6,8 @@ const MOST_SEEN = 3; // source tokens that the sentence about a step names, each
 const THRESHOLD = 0.05; // smaller weights are not named, and get no line
 const CANDIDATES = 280; // pixels for the candidates; view.css has the same
 const MUCH_LONGER = 1.5; // times the longest sentence in training
+// Why there is no answer yet: a page with a model in it has no Python.
+const whyNot = () => (document.getElementById("model") ? "the model in this page is at work" : "Python is busy, not running, or failed (see its log)");
 const searchName = (beam) => (beam === 1 ? "greedy" : `beam ${beam}`);
 const fresh = () => `translator-${Math.random().toString(36).slice(2)}-`; // for ids
 
@@ -194,7 +196,7 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     const warning = !waits && !problem && doubts(raw, longest);
     note.classList.toggle("wrong", Boolean(problem || warning));
     const end = " Below is the former translation.";
-    if (waits) tell(note, "“", token(model.get("sentence")), `” (${searchName(model.get("beam"))}) is not translated yet: Python is busy, not running, or failed (see its log).${end}`);
+    if (waits) tell(note, "“", token(model.get("sentence")), `” (${searchName(model.get("beam"))}) is not translated yet: ${whyNot()}.${end}`);
     else if (problem) tell(note, raw.problem + end);
     else tell(note, ...(live ? [] : ["Another sentence needs Python: run the notebook. "]), ...(warning || []), ...unknownWords(raw, live));
     board?.set(model.get("edits"));
