@@ -57,7 +57,7 @@ def state_part(number: str, state: Data) -> str:
 
 
 def script_part(shared: Iterable[str], own: Mapping[str, Sequence[str]]) -> str:
-    """The script of a page: what its views share stands there once, and the code of each view keeps its names to itself.
+    """The script of a page: what its views share stands there once, and the names of each view are its own.
 
     Args:
         shared: the texts that all views may use; a text that comes again is left out.
