@@ -291,6 +291,12 @@ def test_one_search_and_one_message(transformer, monkeypatch):
     assert len(calls) == 2 and view.result["problem"].startswith("There is nothing")
 
 
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_prefix_may_be_longer_than_other_translations(transformer, beam):
+    prefix = ["la"] * (2 * len(transformer.source.encode(APPLE)) + 15)
+    assert all(one["tokens"] == prefix for one in translated(transformer, APPLE, beam, prefix)["best"])
+
+
 def test_what_if(transformer):
     view = TranslatorView(transformer, APPLE, beam=4, step=8)
     plain = view.result
