@@ -17,8 +17,14 @@ if TYPE_CHECKING:
 
 INPUT, DATA, SCORING, OUTPUT = "Input", "Data", "Scoring", "Output"  # headings in the help
 STANDARD_INPUT = "-"
+OWN = ("transformer", "bahdanau")  # the translators that come with the course
 
-Folder = Annotated[Path, typer.Argument(help="The folder of a translator that `seqlearn train` wrote.")]
+Folder = Annotated[
+    Path,
+    typer.Argument(
+        help="The folder that `seqlearn train` wrote; or transformer or bahdanau, which come with the course."
+    ),
+]
 Text = Annotated[str, typer.Argument(help="The sentence.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="The file to write.", rich_help_panel=OUTPUT)]
 
@@ -190,17 +196,17 @@ def _write_page(translator: Translator, text: str, out: Path) -> None:
     from ..views.gallery import gallery
 
     first = TranslatorView(translator, text)
-    translation = first.translation
     views: list[tuple[str, View]] = [
-        ("Which words did the model look at, and what else could it have written? Choose a step.", first)
+        ("What does the model look at?\nChoose a step, and see what else the model could have written.", first)
     ]
     if len(translator.attention_kinds) > 1:
-        views.append(("Every head of every layer, for this sentence.", AttentionView.of(translator, text)))
+        about = f"What do all heads look at in “{text}”?\nEvery head of every layer has its own map."
+        views.append((about, AttentionView.of(translator, text)))
     known = f"{sum(weight.numel() for weight in translator.model.parameters()):,} parameters"
-    intro = f"A {translator.config.get('model', 'model')} model with {known} has translated this sentence."
+    intro = f"A {translator.config.get('model', 'model')} model with {known} translates the sentence in the box."
     if first.page_model() is not None:
         intro += " The model is inside this page: type another sentence, change a word, silence a head."
-    gallery(views, out, title=f"“{text}” → “{translation}”", intro=intro)
+    gallery(views, out, f"“{text}” → “{first.translation}”", intro, heading="Inside a translation")
 
 
 @sentence_for_errors
@@ -216,4 +222,6 @@ def _load(folder: Path, device: str, threads: int | None = None) -> Translator:
     from ..translator import Translator
 
     use(device, threads)
+    if not folder.exists() and str(folder) in OWN:
+        return Translator.pretrained(str(folder))
     return Translator.load(folder)

@@ -25,6 +25,9 @@ from .steps.view import AttentionSteps
 from .translator.view import TranslatorView
 
 SENTENCE, FRENCH = "The girl washes the red apple and eats it.", "La fille lave la pomme rouge et la mange."
+LEMON = "The girl washes the red lemon and eats it."  # the lemon is masculine: le citron
+ORANGE = "The old bird ate the orange because it was sweet."  # with one head silenced, the bird was sweet
+BOXES = "What big boxes!"  # greedy search begins with the wrong word
 TITLE = "How does attention work? Seven views to touch"
 INTRO = (
     "Each part below asks one question, and its view answers when you point at it: with the mouse, with a finger, or "
@@ -45,6 +48,7 @@ def gallery(
     path: str | Path | None = None,
     title: str = TITLE,
     intro: str = INTRO,
+    heading: str | None = None,
 ) -> str:
     """Several views on one HTML page that works alone, like `View.to_html`.
 
@@ -52,7 +56,9 @@ def gallery(
         views: tuples of a text about a view, and the view. If the text has a first line that ends with "?", this line
             is the heading, and else the view's caption. See `parts_of` for the model that answers.
         path: the file to write; default: none.
-        title, intro: the texts above the views.
+        title: of the page.
+        intro: the text above the views.
+        heading: above this text; default: the title.
     """
     headings, links, sections = [_parted(text, view) for text, view in views], [], []
     for i, (heading, text) in enumerate(headings):
@@ -63,7 +69,7 @@ def gallery(
         )
     nav = '<nav aria-label="views">\n<ul>\n{}\n</ul>\n</nav>'.format("\n".join(links))
     body = (
-        f"<header>\n<h1>{html.escape(title)}</h1>\n<p>{html.escape(intro)}</p>\n{nav}\n</header>\n"
+        f"<header>\n<h1>{html.escape(heading or title)}</h1>\n<p>{html.escape(intro)}</p>\n{nav}\n</header>\n"
         f"<main>\n{chr(10).join(sections)}\n</main>\n"
         f"{parts_of({str(i): view for i, (_, view) in enumerate(views)})}"
     )
@@ -88,21 +94,28 @@ def all_views() -> list[tuple[str, View]]:
     steps = AttentionSteps(queries, keys, values, torch.tensor([2, 3]), ["girl", "it"], ["the", "girl", "and"])
     x = torch.linspace(0, 5, 50)
     noisy = x.sin() + 0.3 * (9 * x).sin()
-    zebra = "The zebra washes the apple."
-    search, words = tree_search(translator, zebra), translator.target.vocab.tokens
+    boxes, words = tree_search(translator, BOXES), translator.target.vocab.tokens
     prefix = translator.target.tokenizer.tokenize(FRENCH)[:7]
-    heads = AttentionView.of(translator, SENTENCE, read_roles(), kind="encoder", layer=1, head=3)
+    heads = AttentionView.of(translator, ORANGE, read_roles(), kind="encoder", layer=1, head=3)
+    noun_of_it = {"kind": "encoder", "layer": 1, "head": 3, "show": "head", "overlay": [], "edits": []}
+
+    def asked(sentence: str, **changed: object) -> dict[str, object]:
+        return {"sentence": sentence, "beam": 4, "prefix": [], "edits": [], "locked": None} | changed
+
     return [
         (
             "Where does a translation come from?\nThe model writes its translation word by word. A thick line: for "
             "this French word, the model looked at this English word.",
-            TranslatorView(translator, SENTENCE, beam=4, step=8).tell(
-                "Look at [the second la]: it stands for the apple, and the model looks at the word it. What if the "
-                "model had to write [le] there? What if [one head is silent]? Then click a word, or type a sentence.",
+            TranslatorView(translator, SENTENCE, beam=4, step=7).tell(
+                "The last French word [la] stands for the apple: the model looks at the word it. What if the girl "
+                "washes [a lemon]? What if the model has to write [le] for the apple? In [another sentence] the "
+                "orange was sweet; [silence one head] of 24, and the bird was. Then click a word, or type a sentence.",
                 {
-                    "the second la": {"locked": ["query", 7]},
-                    "le": {"prefix": [*prefix, "le"]},
-                    "one head is silent": {"edits": [["silence", "encoder", 1, 3]]},
+                    "la": asked(SENTENCE, locked=["query", 7], step=7),
+                    "a lemon": asked(LEMON, step=7),
+                    "le": asked(SENTENCE, prefix=[*prefix, "le"]),
+                    "another sentence": asked(ORANGE, step=9),
+                    "silence one head": asked(ORANGE, edits=[["silence", "encoder", 1, 3]], step=9),
                 },
             ),
         ),
@@ -134,18 +147,31 @@ def all_views() -> list[tuple[str, View]]:
             "measured over many sentences. Click a head, then a cell: the zoom ends at the numbers behind a weight. "
             "Silence a head, and see what becomes of the sentence. Lessons 07, 09 and 11.",
             heads.tell(
-                "In [this head of the encoder], the word [it] looks for its noun. [These numbers] make the weight.",
+                "In [this head of the encoder], the word [it] looks for its noun. [These numbers] make the weight. "
+                "[Silence the head], and in French it is the bird that was sweet.",
                 {
-                    "this head of the encoder": {"zoom": "head", "kind": "encoder", "layer": 1, "head": 3},
-                    "it": {"kind": "encoder", "layer": 1, "head": 3, "locked": ["query", 8]},
-                    "These numbers": {"locked": ["pair", 8, 5], "zoom": "cell"},
+                    "this head of the encoder": noun_of_it | {"zoom": "head", "locked": None},
+                    "it": noun_of_it | {"zoom": "heads", "locked": ["query", 7]},
+                    "These numbers": noun_of_it | {"locked": ["pair", 7, 5], "zoom": "cell"},
+                    "Silence the head": noun_of_it
+                    | {"zoom": "heads", "locked": None, "edits": [["silence", "encoder", 1, 3]]},
                 },
             ),
         ),
         (
             "Which sentence does the model write in the end?\nThe likeliest next word does not always begin the "
             "likeliest sentence. A beam follows several beginnings at once. Lesson 10.",
-            BeamView(search, words, alphas=(0.0, 0.6), source=zebra),
+            BeamView(boxes, words, alphas=(0.0, 0.6), source=BOXES, step=1).tell(
+                "Boxes are feminine in French, so the first word has to be quelles. But [quels] is the likelier first "
+                "word. [A beam of two] keeps both; already after the next word quelles is ahead, and it stays so to "
+                "[the end]. Greedy search is [a beam of one]: it has dropped quelles at once.",
+                {
+                    "quels": {"width": 2, "step": 1, "locked": [words.index("quels")]},
+                    "A beam of two": {"width": 2, "step": 2, "locked": [words.index("quelles")]},
+                    "the end": {"width": 2, "step": 5, "locked": None},
+                    "a beam of one": {"width": 1, "step": 5, "locked": None},
+                },
+            ),
         ),
     ]
 

@@ -1,7 +1,7 @@
 // BeamView: the tree of a beam search, step by step. Python searches and lays the tree out; here it is drawn.
 
 const BOX = { width: 96, height: 40, across: 172, down: 52, top: 28, left: 4 };
-const EDGE = { thin: 1, thick: 7, turns: 16 }; // pixels: of probability 0 and 1; lines turn in this room, so that numbers stay clear
+const EDGE = { thin: 1, thick: 5, turns: 16 }; // pixels: of probability 0 and 1; lines turn in this room, so that numbers stay clear
 const FATES = {
   kept: "kept: among the best of its step, so the search extends this sentence",
   complete: "complete: the sentence ends here and is set aside",
@@ -150,7 +150,7 @@ function meaning() {
   const lines = draw("svg", { class: "probable", width: 46, height: 12, "aria-hidden": "true" }, ...wide);
   return legendOf([fate("kept"), "kept"], [fate("complete"), "complete"], [fate("beaten"), "beaten: cannot win any more"],
     [fate("pruned"), "pruned"], [fate("best"), "best"], [sign("greedy", "G"), "greedy's choice: the likeliest token"],
-    [lines, "width of a line: probability of the token, 0, ½ and 1; its number: the log-probability"],
+    [lines, "width of a line: probability of the token, 0, ½ and 1; its number: the log-probability; faint: a score far from the best"],
     ["", "in a box: score of the sentence so far"]);
 }
 
@@ -173,13 +173,15 @@ function forest(tree, point, lock, at) {
       "aria-label": name.filter(Boolean).join(", "), title: text || null }, make("bdi", { class: "text" }, word), " ", i ? under : null);
   });
   boxes.forEach((box, i) => Object.assign(box.style, inPixels({ width: BOX.width, height: BOX.height, left: x(nodes[i].step), top: y(nodes[i].row) })));
+  const tops = steps.map((_, step) => Math.max(...nodes.filter((node) => node.step === step + 1).map(({ score }) => score)));
+  const clear = (i) => (0.3 + 0.7 * (Math.exp(nodes[i].score - tops[nodes[i].step - 1]) || 0)).toFixed(2); // of a line
   const edges = nodes.map(({ parent, step, row, bend, log_prob }, i) => {
     if (!i) return draw("g");
     const [x0, x1, y0, y1] = [x(step - 1) + BOX.width, x(step), y(nodes[parent].row) + BOX.height / 2, y(row) + BOX.height / 2];
     const wide = thickness(Math.exp(log_prob));
     const [turn, round] = [x0 + 4 + (EDGE.turns - 4) * bend, Math.sign(y1 - y0) * Math.min(6, Math.abs(y1 - y0))];
     const d = y0 === y1 ? `M${x0} ${y0}H${x1}` : `M${x0} ${y0}H${turn}V${y1 - round}Q${turn} ${y1} ${turn + 6} ${y1}H${x1}`;
-    return draw("g", { class: `edge ${looks[i]}` }, draw("path", { d, "stroke-width": wide.toFixed(2) }),
+    return draw("g", { class: `edge ${looks[i]}` }, draw("path", { d, "stroke-width": wide.toFixed(2), opacity: clear(i) }),
       draw("text", { x: x1 - 4, y: y1 - 3 - wide / 2, "text-anchor": "end" }, fixed(log_prob)));
   });
   const note = (name, i, y, text) => draw("text", { class: name, x: x(i + 1) + BOX.width / 2, y, "text-anchor": "middle" }, text);

@@ -70,9 +70,24 @@ function drawTold(model, root) {
   const pieces = model.get("told") ?? [];
   if (!pieces.length) return;
   root.prepend(make("p", { class: "told" }, ...pieces.map(([text, traits]) =>
-    (traits ? make("button", { type: "button", class: "word", onclick: () => change(model, traits) }, text) : text))));
+    (traits ? make("button", { type: "button", class: "word", onclick: () => ask(model, traits) }, text) : text))));
 }
 
+/** Sets traits. If they ask a new question, the marks among them are set when the answer is there: they may not fit before. */
+function ask(model, traits) {
+  const same = (name) => JSON.stringify(model.get(name)) === JSON.stringify(traits[name]);
+  const question = Object.keys(traits).filter((name) => QUESTION.includes(name));
+  if (!model.get("result")?.asked || question.every(same)) return change(model, traits);
+  const marks = Object.fromEntries(Object.entries(traits).filter(([name]) => name === "step" || name === "locked"));
+  const answered = () => {
+    model.off("change:result", answered);
+    queueMicrotask(() => question.every(same) && change(model, marks)); // unless another question was asked meanwhile
+  };
+  model.on("change:result", answered);
+  change(model, Object.fromEntries(Object.entries(traits).filter(([name]) => !(name in marks))));
+}
+
+const QUESTION = ["sentence", "beam", "prefix", "edits"];
 const LARGEST = 65535; // the whole number that stands for the largest weight, where weights are sent as whole numbers
 
 /** The data, with a typed array for each tensor: { shape, values, at(i, j, ...) }. */
@@ -102,7 +117,7 @@ function openPage(build, number = "", answers = null) {
     },
     save_changes: () => {},
     on: (event, callback) => (callbacks[event.slice(7)] ||= []).push(callback),
-    off: () => {},
+    off: (event, callback) => (callbacks[event.slice(7)] = (callbacks[event.slice(7)] ?? []).filter((one) => one !== callback)),
   };
   window.model = model;
   if (answers) answers(model, pageModel());
