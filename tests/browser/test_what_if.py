@@ -337,7 +337,7 @@ def test_heads_and_weights_of_an_attention_view(show, transformer, capsys):
 
     reads([])
     page.get_by_role("button", name="silence cross 1.3").press("Enter")
-    expect(page.locator(".rewritten .before")).to_have_count(2)
+    expect(page.locator(".rewritten .before bdi")).to_have_count(2)
     reads([["silence", "cross", 1, 3]])
     expect(page.get_by_role("button", name="let cross 1.3 speak")).to_be_visible()
     page.get_by_role("button", name="only this head").click()
@@ -361,8 +361,84 @@ def test_heads_and_weights_of_an_attention_view(show, transformer, capsys):
     expect(page.locator(".stage-of-cell").first).to_be_visible()
     assert page.evaluate("model.get('steps').asked") == ["cross", 1, 3], "the page computes the vectors of any head"
     page.get_by_role("button", name="Reset").click()
-    expect(page.locator(".rewritten .before")).to_have_count(1)
+    expect(page.locator(".rewritten .before bdi")).to_have_count(1)
     reads([])
+
+
+def maps_of(page, trait="data"):
+    """The weights of all maps of a reading, by kind."""
+    script = """trait => model.get(trait).maps.map(({ kind, weights: { shape, data } }) =>
+        [kind, shape, [...new Float32Array(data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength))]])"""
+    return {kind: torch.tensor(values).view(shape) for kind, shape, values in page.evaluate(script, trait)}
+
+
+def assert_reads(page, translator, sentence, edits=(), trait="data"):
+    """Waits for the translation of this sentence, and compares every weight of every map with Python's."""
+    text = changed(translator, (), edits, sentence, beam=1)
+    if trait == "data":
+        expect(page.locator(".rewritten bdi").last).to_have_text(text)
+    for kind, weights in maps_of(page, trait).items():
+        expected = what_if(translator, edits=edits).attend(sentence, text, kind).weights
+        torch.testing.assert_close(weights, expected, atol=2e-3, rtol=1e-2)
+
+
+def test_a_word_is_swapped_in_an_attention_view(show, transformer, capsys):
+    page = show(AttentionView.of(transformer, APPLE, kind="cross", layer=1, head=3, locked=["pair", 2, 1]))
+    page.get_by_label("weight as a number").fill("0.5")
+    page.keyboard.press("Enter")
+    expect(page.locator(".whatif")).to_contain_text("row 2, column 1 weighs 0.5")
+    page.get_by_role("button", name="silence cross 1.3").click()
+    expect(page.locator(".whatif")).to_contain_text("cross 1.3 silent")
+    chip = page.get_by_role("button", name="girl: another word")
+    chip.press("Enter")
+    page.keyboard.type("boy")
+    page.keyboard.press("Escape")
+    expect(chip).to_be_focused()
+    chip.press("Enter")
+    assert page.locator("datalist option[value=boy]").count() == 1, "the known words are offered"
+    page.keyboard.type("boy")
+    page.keyboard.press("Enter")
+    silent = [["silence", "cross", 1, 3]]
+    assert_reads(page, transformer, BOY, silent)
+    expect(page.get_by_role("button", name="boy: another word")).to_be_focused()
+    assert (get(page, "sentence"), get(page, "edits")) == (BOY, silent), "a weight belonged to the other sentence"
+    assert page.locator(".chips .new").all_inner_texts() == ["boy"]
+    assert page.locator(".before bdi").first.inner_text() == transformer.translate(APPLE)
+    page.locator(".python summary").click()
+    exec(page.locator(".python pre").inner_text(), {"translator": transformer})
+    assert capsys.readouterr().out.strip() == changed(transformer, (), silent, BOY, beam=1)
+    page.get_by_role("button", name="Undo").press("Enter")
+    assert_reads(page, transformer, APPLE, [["weight", "cross", 1, 3, 2, 1, 0.5], *silent])
+    page.get_by_role("button", name="Reset").click()
+    assert_reads(page, transformer, APPLE)
+    assert page.locator(".chips .new, .rewritten del").count() == 0
+    page.evaluate("model.set('locked', null)")
+    page.locator(".chips .chip").nth(1).hover()
+    assert page.locator(".says").inner_text().count("is looked at by") == 1
+    page.locator(".kind", has_text="causal").click()
+    page.locator(".chips .chip").nth(2).hover()
+    assert "is looked at by" not in page.locator(".says").inner_text(), "its tokens are those of the target"
+
+
+def test_what_cannot_be_read_changes_nothing(show, transformer):
+    page = show(AttentionView.of(transformer, CAT))
+    for word in ("<img src=x onerror=alert(1)>", "</script>", "constructor", "__proto__", "$x$"):
+        page.locator(".chips .chip").nth(1).click()
+        page.locator(".chips input").fill(word)
+        page.keyboard.press("Enter")
+        sentence = get(page, "sentence")
+        assert word.lower() in sentence.lower()
+        assert_reads(page, transformer, sentence)
+        page.get_by_role("button", name="Undo").click()
+        assert_reads(page, transformer, CAT)
+    page.locator(".chips .chip").nth(1).click()
+    page.locator(".chips input").fill("the " * 120)
+    page.keyboard.press("Enter")
+    expect(page.locator(".whatif")).to_contain_text("This sentence has 123 tokens; 100 is the most")
+    assert_reads(page, transformer, CAT)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".whatif")).not_to_contain_text("tokens")
+    assert page.locator("img, .seqlearn script").count() == 0
 
 
 def test_words_drive_the_view(show, transformer):

@@ -487,7 +487,7 @@ def test_a_view_of_a_translator_reads_again():
     view.set_state({"edits": edits})
     changed = what_if(translator, edits=edits)
     text = changed.translate(sentence)
-    assert view.result["text"] == text and view.result["asked"] == [sentence, edits]
+    assert view.result["text"] == text and view.result["asked"] == [sentence, edits] and view.sentence == sentence
     for kind, attention in view.maps.items():
         torch.testing.assert_close(attention.weights, changed.attend(sentence, text, kind).weights)
     assert (view.maps["cross"].weights[0] == 0).all() and float(view.maps["encoder"].weights[0, 0, 8, 5]) == 1
@@ -507,11 +507,34 @@ def test_a_view_of_a_translator_reads_again():
         view.edits = edits
 
 
+def test_the_translator_reads_another_sentence():
+    translator = Translator.pretrained("transformer", "cpu")
+    view = AttentionView.of(translator, SENTENCE, zoom="cell")
+    assert "boy" in view.data["vocab"] and view.result["source"][1] == "girl" and not any(view.result["unknown"])
+    other, edits = SENTENCE.replace("girl", "blorp boy"), [["silence", "cross", 0, 1]]
+    view.set_state({"sentence": other, "edits": edits})
+    changed = what_if(translator, edits=edits)
+    for kind, attention in view.maps.items():
+        torch.testing.assert_close(attention.weights, changed.attend(other, view.result["text"], kind).weights)
+    assert view.result["unknown"][:4] == [False, True, False, False]
+    assert "blorp" in view.steps["axes"]["key"], "the arithmetic is that of the new sentence"
+    shown = view.maps
+    view.sentence = "  "
+    assert view.result["problem"].startswith("There is nothing to translate") and view.maps is shown
+    state = view.page_state(live=True)
+    assert (state["sentence"], state["edits"], state["result"]["asked"]) == (other, edits, [other, edits])
+    assert state["result"]["problem"] == "" and view.page_state()["data"]["vocab"] == []
+    view.update(translator.attend(SENTENCE, "la fille"))
+    assert (view.sentence, view.edits, view.result) == ("", [], {})
+
+
 def test_a_view_of_maps_alone_cannot_be_edited():
     view = AttentionView(AttentionMap(torch.eye(2), ["a", "b"], ["a", "b"], "encoder"))
     assert view.data["layers"] == {} and view.page_model() is None
     with pytest.raises(traitlets.TraitError, match=r"make the view with AttentionView\.of"):
         view.edits = [["silence", "encoder", 0, 0]]
+    with pytest.raises(traitlets.TraitError, match="another sentence needs a model that reads again"):
+        view.sentence = "The cat sleeps."
     with pytest.raises(ValueError, match="no attention to look at"):
         AttentionView.of(Translator.new("seq2seq", *languages(), embed_size=8, num_hiddens=8), "the cat sleeps.")
 

@@ -23,20 +23,23 @@ SHOWS = {  # the values of the trait `show`, and the title of each
     "rollout": "rollout",
 }
 ZOOMS = ("heads", "head", "cell")  # the values of the trait `zoom`
+NOBODY = {"layers": {}, "vocab": []}  # in the data of a view where nobody reads again
+READ = ("asked", "problem", "sentence", "edits", "languages", "source", "unknown")  # of a reading, as in `translated`
 MOST_TOKENS = 256
+WRITTEN = ("text", "tokens", "pieces", "probability")  # of a translation
 MOST_TONES = 8  # heads in an overlay; attention.js has the same number
 
 
-def attention_data(maps: Mapping[str, AttentionMap], roles: Roles, asks: bool, layers: Data | None = None) -> Data:
+def attention_data(maps: Mapping[str, AttentionMap], roles: Roles, asks: bool, answers: Data | None = None) -> Data:
     """All that the browser draws of these maps.
 
     Args:
         roles: short texts about some of the heads.
         asks: whether somebody computes the vectors of the head that is shown at the zoom "cell".
-        layers: the name and the number of heads of each layer, by kind, if somebody answers what becomes of edits.
+        answers: `layers` and `vocab` (see `about`), if somebody reads another sentence, or with other attention.
     """
     parts = [map_data(attention) | {"roles": role_table(attention, roles)} for attention in maps.values()]
-    return {"maps": parts, "asks": asks, "layers": layers or {}}
+    return {"maps": parts, "asks": asks} | NOBODY | (answers or {})
 
 
 def read_again(
@@ -45,14 +48,17 @@ def read_again(
     """The greedy translation of a sentence by a model whose attention is edited, and all maps of this reading.
 
     Returns:
-        The trait `result`: `asked`, [sentence, edits], `text`, `tokens`, `pieces` and `probability`; the maps by kind;
-        and the translator that made them.
+        The trait `result`; the maps by kind; and the translator that made them.
+
+    Raises:
+        ValueError: the sentence has no token, or more than 100; or an edit is none.
     """
     changed = what_if(translator, (), edits) if edits else translator
-    best = translated(translator, sentence, 1, (), edits)["best"][0]
-    result = {name: best[name] for name in ("text", "tokens", "pieces", "probability")}
+    answer = translated(translator, sentence, 1, (), edits)
+    best, asked = answer["best"][0], [answer["sentence"], answer["edits"]]
     maps = {kind: changed.attend(sentence, best["text"], kind) for kind in translator.attention_kinds}
-    return {"asked": [sentence, list(map(list, edits))], **result}, maps, changed
+    result = {name: answer[name] for name in READ} | {name: best[name] for name in WRITTEN} | {"asked": asked}
+    return result, maps, changed
 
 
 def role_table(attention: AttentionMap, roles: Roles) -> list[list[str]] | None:

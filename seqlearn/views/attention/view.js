@@ -7,7 +7,7 @@ const TALL = 590; // pixels for the small maps of all kinds
 const LARGE = { cell: 36, heads: 28 }; // pixels of a cell of one head that stands alone, and beside the small maps
 
 function build(model, root, data) {
-  const { maps, layers } = data;
+  const { maps, layers, vocab } = data;
   const several = maps.some(({ weights }) => weights.shape[0] * weights.shape[1] > 1);
   let [preview, hovered, answer] = [null, null, null]; // preview: { kind, layer, head }, the small map that is pointed at
   let drawn = {}; // what stands on the page: { key, what, zoom, room, now, overview, panel, cell }
@@ -79,7 +79,8 @@ function build(model, root, data) {
   } }, "compare heads");
   // What if? Only where somebody reads the sentence again.
   const canChange = Object.keys(layers).length > 0;
-  const history = changes({ kept: model, get: () => ({ edits: model.get("edits") }), set: pick, result: () => model.get("result") });
+  const question = () => ({ sentence: model.get("sentence"), edits: model.get("edits") });
+  const history = changes({ kept: model, get: question, set: pick, result: () => model.get("result") });
   const edit = (makeEdits) => history.ask({ edits: makeEdits(model.get("edits")) });
   const scope = () => {
     const { kind, show, layer, head } = chosen(null);
@@ -88,11 +89,18 @@ function build(model, root, data) {
   const silence = make("button", { type: "button", onclick: () => edit((edits) => flipped(edits, scope(), layers)) });
   const alone = make("button", { type: "button", onclick: () => edit((edits) => keptAlone(edits, scope(), layers)) }, "only this head");
   const weigh = weightEditor((weight) => edit((edits) => withWeight(edits, ["weight", ...scope(), ...model.get("locked").slice(1), weight])));
+  const swap = (index, word) => history.ask({ sentence: swapped(model.get("sentence"), model.get("result").source, index, word),
+    edits: model.get("edits").filter(([what]) => what === "silence") }); // rows and columns are now other ones
   const bar = changesBar(history, silence, alone);
-  const lines = make("div", { class: "rewritten" });
+  const words = canChange ? chips(model.get("result"), { point: (target) => chosen().kind !== "causal" && point(target), swap, vocab, id: fresh() }) : null;
+  const lines = { before: make("div", { class: "before" }), name: make("span", { class: "faint" }), now: make("div", { class: "before" }) };
+  const rewritten = make("div", { class: "pairing rewritten" }, make("span", { class: "faint" }, "source"), words?.node ?? "",
+    make("span", { class: "faint" }, "before"), lines.before, lines.name, lines.now);
   const drawChanges = () => {
     if (!canChange) return;
-    const [now, first, edits] = [model.get("result"), history.first(), model.get("edits")];
+    const [now, first, { sentence, edits }] = [model.get("result"), history.first(), question()];
+    const waits = !sameQuestion(now.asked, [sentence, edits]);
+    panels.classList.toggle("former", waits || now.problem !== "");
     const [kind, layer, head] = scope();
     const { show, overlay } = chosen(null);
     const possible = show !== "rollout" && !overlay.length;
@@ -102,10 +110,13 @@ function build(model, root, data) {
     [silence.disabled, alone.disabled] = [!possible, !possible || head === null];
     const isNew = first ? differences(first.result.tokens, now.tokens)[1] : [];
     const text = make("bdi", {}, ...now.pieces.map((piece, i) => make("span", { class: isNew[i] ? "piece new" : null }, piece)));
-    lines.replaceChildren(...(first ? [make("div", { class: "before" }, make("span", { class: "faint" }, "before"), ...former(first.result, now))] : []),
-      make("div", { class: "before" }, make("span", { class: "faint" }, first ? "now" : "translation"), text, certainty(now)));
-    bar.set(edits.length ? editsInWords(edits).join("; ") : "What if? Silence a head, or keep a cell and change its weight.",
-      pythonCode({ sentence: now.asked[0], beam: 1, prefix: [], edits }, layers));
+    lines.before.replaceChildren(...(first ? former(first.result, now) : [make("span", { class: "faint" }, "Nothing is changed yet.")]));
+    lines.name.textContent = first ? "now" : "translation";
+    lines.now.replaceChildren(text, certainty(now));
+    words.changed(first ? differences(first.result.source, now.source)[1] : []);
+    bar.set(waits ? `“${shortened(sentence, 60)}” is not read yet: ${whyNot()}.` : now.problem ? `⚠ ${now.problem} Below is the former sentence.` :
+      edits.length ? editsInWords(edits).join("; ") : "What if? Click a word of the source to swap it, silence a head, or keep a cell and change its weight.",
+      pythonCode({ sentence, beam: 1, prefix: [], edits }, layers));
     const target = locked();
     const pair = target?.[0] === "pair" && zoom() !== "cell" && possible && drawn.weights;
     weigh.show(pair ? drawn.weights[target[1] * chosen().map.keys.length + target[2]] : null,
@@ -118,7 +129,7 @@ function build(model, root, data) {
   const [foot, said, told] = [make("div"), make("div"), make("div")];
   layOut(root, "attention: who looks at whom", {
     controls: { settings: [choices.show.node, choices.lines.node, several && together] },
-    intro: [...(canChange ? [lines, bar.node] : []), trail],
+    intro: [...(canChange ? [rewritten, bar.node] : []), trail],
     panels,
     legend: foot,
     says: [said, told, ...(canChange ? [weigh.node] : [])],
@@ -130,6 +141,7 @@ function build(model, root, data) {
     if (zoom() === "cell") return drawCell();
     const target = locked() ?? hovered;
     drawn.panel.mark(target, locked() !== null);
+    words?.mark(target && target[0] !== "query" && chosen().kind !== "causal" ? target.at(-1) : null);
     tell(told, ...(target ? drawn.panel.says(target, locked() !== null) : [hint(levels())]));
   };
   const point = (target) => {
@@ -183,7 +195,7 @@ function build(model, root, data) {
     drawn.cell = null;
     stage.replaceChildren(...drawn.panel.nodes);
     standing(...(level === "heads" ? [drawn.overview.node] : []), stage);
-    foot.replaceChildren(drawn.panel.legend);
+    foot.replaceChildren(drawn.panel.legend, ...(canChange ? [legendOf(unknownSign(model.get("result").unknown))] : []));
   };
   const drawCell = () => {
     const { map, layer, head } = chosen();
@@ -260,7 +272,7 @@ function build(model, root, data) {
   answer = unpack(model.get("steps"));
   redraw();
   const follow = () => (history.follow(), explain());
-  return { edits: follow, result: drawChanges, kind: redraw, layer: redraw, head: redraw, show: redraw, threshold: redraw, zoom: redraw, overlay: redraw, steps: ask, locked: explain, resized: redraw };
+  return { sentence: follow, edits: follow, result: drawChanges, kind: redraw, layer: redraw, head: redraw, show: redraw, threshold: redraw, zoom: redraw, overlay: redraw, steps: ask, locked: explain, resized: redraw };
 }
 
 const within = (x, count) => Math.min(Math.max(x, 0), count - 1);

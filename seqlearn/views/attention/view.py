@@ -19,7 +19,7 @@ from ..shared.attention import has_rollout
 from ..shared.base import View
 from ..shared.types import Data, Lock, Proposal
 from ..translator.data import about
-from .data import Roles, attention_data, checked, checked_roles, read_again, wrong_choice
+from .data import NOBODY, Roles, attention_data, checked, checked_roles, read_again, wrong_choice
 from .picture import attention_picture
 from .vectors import head_steps, head_vectors
 
@@ -53,10 +53,12 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
             which is [kind, layer, head], and `problem`, a sentence or empty. Until `asked` is the chosen head, the view
             waits. Python sets this trait; in a page, whoever computes the vectors there may set it (and make
             `data["asks"]` true).
-        edits: what if the attention were edited? See `seqlearn.whatif.what_if`. Only in a view that `of` made: its
-            model then translates the sentence again, and all maps are those of this reading.
-        result: the translation of such a view: `text`, `tokens`, `pieces`, `probability`, and `asked`, which is
-            [sentence, edits]. Empty in other views.
+        sentence, edits: what if the sentence were another one, or the attention were edited? See
+            `seqlearn.whatif.what_if`. Only in a view that `of` made: its model then translates the sentence again, and
+            all maps are those of this reading.
+        result: the translation of such a view: `text`, `tokens`, `pieces` and `probability`; `source`, the tokens of
+            the sentence, and `unknown`, which of them the model never saw; `asked`, which is [sentence, edits]; and
+            `problem`, why this question cannot be answered, or empty. Empty in other views.
     Change several traits at once inside `with view.hold_trait_notifications():`.
 
     Raises:
@@ -77,6 +79,7 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
     zoom = traitlets.Unicode("heads").tag(sync=True)
     overlay = traitlets.List().tag(sync=True)
     steps = traitlets.Dict().tag(sync=True)
+    sentence = traitlets.Unicode().tag(sync=True)
     edits = traitlets.List(traitlets.List()).tag(sync=True)
     result = traitlets.Dict().tag(sync=True)
 
@@ -127,29 +130,44 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
         result, maps, _ = read_again(translator, sentence)
         view = cls(*maps.values(), roles=roles, translator=translator, **chosen)
         view.result = result
-        view.data = view.data | {"layers": about(translator)["layers"]}
+        view.sentence = result["sentence"]
+        view.data = view.data | {name: about(translator)[name] for name in NOBODY}
         return view
 
-    @traitlets.observe("edits")
+    @traitlets.observe("sentence", "edits")
     def _read_again(self, change: object = None) -> None:
         """Let the edited model translate the sentence, and show the maps of this reading."""
-        if not self.result or self.translator is None or self.result["asked"][1] == self.edits:
+        asked = [self.sentence, self.edits]
+        if not self.result or self.translator is None or self.result["asked"] == asked:
             return
-        result, maps, changed = read_again(self.translator, self.result["asked"][0], self.edits)
+        try:
+            result, maps, changed = read_again(self.translator, *asked)
+        except ValueError as error:
+            self.result = self.result | {"asked": asked, "problem": str(error)}
+            return
         vectors = head_vectors(changed, maps, edited=bool(self.edits))
-        data = attention_data(maps, self.roles, asks=True, layers=self.data["layers"])
+        data = attention_data(maps, self.roles, asks=True, answers={name: self.data[name] for name in NOBODY})
         with self.hold_sync(), self.hold_trait_notifications():
             self.maps, self._vectors, self.data, self.steps, self.result = maps, vectors, data, {}, result
             self._fit()
         self._answer()
 
+    @traitlets.validate("sentence")
+    def _text(self, proposal: Proposal) -> str:
+        self._needs_model("another sentence needs", proposal)
+        return as_text(proposal["value"])
+
     @traitlets.validate("edits")
     def _changes(self, proposal: Proposal) -> list[list]:
-        if proposal["value"] and (not self.result or self.translator is None):
-            raise traitlets.TraitError("edits need a model that reads again: make the view with AttentionView.of")
+        self._needs_model("edits need", proposal)
         if self.translator is not None:
             named_edits(self.translator.model, proposal["value"])  # raises, if one is none
         return list(map(list, proposal["value"]))
+
+    def _needs_model(self, what: str, proposal: Proposal) -> None:
+        """Refuse a question in a view that nobody answers."""
+        if proposal["value"] and (not self.result or self.translator is None):
+            raise traitlets.TraitError(f"{what} a model that reads again: make the view with AttentionView.of")
 
     def update(self, attention: AttentionMap, *more: AttentionMap) -> None:
         """Show another sentence in the same view. Choices that the new maps have, too, stay as they are.
@@ -161,7 +179,7 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
         data = attention_data(maps, self.roles, self.translator is not None)
         with self.hold_sync(), self.hold_trait_notifications():
             self.maps, self._vectors, self.data, self.steps, self.result = maps, vectors, data, {}, {}
-            self.edits = []
+            self.sentence, self.edits = "", []
             self.kind = self.kind if self.kind in maps else attention.kind
             self._fit()
         self._answer()
@@ -207,10 +225,16 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
         stored = {}
         if self._vectors is not None and self.show == "head":
             stored = head_steps(self._vectors, self.maps, self.kind, self.layer, self.head)
-        return super().page_state(live) | {
-            "data": self.data | {"asks": live, "layers": self.data["layers"] if live else {}},
-            "steps": stored,
-        }
+        data = self.data | {"asks": live} | ({} if live else NOBODY)
+        return super().page_state(live) | self._last() | {"data": data, "steps": stored}
+
+    def _last(self) -> Data:
+        """The traits of the question that was answered last."""
+        if not self.result:
+            return {}
+        asked = [self.result["sentence"], self.result["edits"]]
+        question = dict(zip(("sentence", "edits"), asked, strict=True))
+        return question | {"result": self.result | {"asked": asked, "problem": ""}}
 
     @property
     def shown(self) -> AttentionMap:
