@@ -337,7 +337,7 @@ def test_heads_and_weights_of_an_attention_view(show, transformer, capsys):
 
     reads([])
     page.get_by_role("button", name="silence cross 1.3").press("Enter")
-    expect(page.locator(".rewritten .before")).to_have_count(2)
+    expect(page.locator(".rewritten .before bdi")).to_have_count(2)
     reads([["silence", "cross", 1, 3]])
     expect(page.get_by_role("button", name="let cross 1.3 speak")).to_be_visible()
     page.get_by_role("button", name="only this head").click()
@@ -361,8 +361,182 @@ def test_heads_and_weights_of_an_attention_view(show, transformer, capsys):
     expect(page.locator(".stage-of-cell").first).to_be_visible()
     assert page.evaluate("model.get('steps').asked") == ["cross", 1, 3], "the page computes the vectors of any head"
     page.get_by_role("button", name="Reset").click()
-    expect(page.locator(".rewritten .before")).to_have_count(1)
+    expect(page.locator(".rewritten .before bdi")).to_have_count(1)
     reads([])
+
+
+def maps_of(page, trait="data"):
+    """The weights of all maps of a reading, by kind."""
+    script = """trait => model.get(trait).maps.map(({ kind, weights: { shape, data } }) =>
+        [kind, shape, [...new Float32Array(data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength))]])"""
+    return {kind: torch.tensor(values).view(shape) for kind, shape, values in page.evaluate(script, trait)}
+
+
+def assert_reads(page, translator, sentence, edits=(), trait="data"):
+    """Waits for the translation of this sentence, and compares every weight of every map with Python's."""
+    text = changed(translator, (), edits, sentence, beam=1)
+    if trait == "data":
+        expect(page.locator(".rewritten bdi").last).to_have_text(text)
+    for kind, weights in maps_of(page, trait).items():
+        expected = what_if(translator, edits=edits).attend(sentence, text, kind).weights
+        torch.testing.assert_close(weights, expected, atol=2e-3, rtol=1e-2)
+
+
+def test_a_word_is_swapped_in_an_attention_view(show, transformer, capsys):
+    page = show(AttentionView.of(transformer, APPLE, kind="cross", layer=1, head=3, locked=["pair", 2, 1]))
+    page.get_by_label("weight as a number").fill("0.5")
+    page.keyboard.press("Enter")
+    expect(page.locator(".whatif")).to_contain_text("row 2, column 1 weighs 0.5")
+    page.get_by_role("button", name="silence cross 1.3").click()
+    expect(page.locator(".whatif")).to_contain_text("cross 1.3 silent")
+    chip = page.get_by_role("button", name="girl: another word")
+    chip.press("Enter")
+    page.keyboard.type("boy")
+    page.keyboard.press("Escape")
+    expect(chip).to_be_focused()
+    chip.press("Enter")
+    assert page.locator("datalist option[value=boy]").count() == 1, "the known words are offered"
+    page.keyboard.type("boy")
+    page.keyboard.press("Enter")
+    silent = [["silence", "cross", 1, 3]]
+    assert_reads(page, transformer, BOY, silent)
+    expect(page.get_by_role("button", name="boy: another word")).to_be_focused()
+    assert (get(page, "sentence"), get(page, "edits")) == (BOY, silent), "a weight belonged to the other sentence"
+    assert page.locator(".chips .new").all_inner_texts() == ["boy"]
+    assert page.locator(".before bdi").first.inner_text() == transformer.translate(APPLE)
+    page.locator(".python summary").click()
+    exec(page.locator(".python pre").inner_text(), {"translator": transformer})
+    assert capsys.readouterr().out.strip() == changed(transformer, (), silent, BOY, beam=1)
+    page.get_by_role("button", name="Undo").press("Enter")
+    assert_reads(page, transformer, APPLE, [["weight", "cross", 1, 3, 2, 1, 0.5], *silent])
+    page.get_by_role("button", name="Reset").click()
+    assert_reads(page, transformer, APPLE)
+    assert page.locator(".chips .new, .rewritten del").count() == 0
+    page.evaluate("model.set('locked', null)")
+    page.locator(".chips .chip").nth(1).hover()
+    assert page.locator(".says").inner_text().count("is looked at by") == 1
+    page.locator(".kind", has_text="causal").click()
+    page.locator(".chips .chip").nth(2).hover()
+    assert "is looked at by" not in page.locator(".says").inner_text(), "its tokens are those of the target"
+
+
+PEAR = "The boy eats the pear and washes it."
+BOTTLE = "The boy eats the red bottle and washes it."
+
+
+def readings(page):
+    """Of each reading that is drawn: what it is named, its sentence, the changed words, and the marked labels."""
+    script = """nodes => nodes.map(node => [node.ariaLabel, node.querySelector('p').innerText,
+        ...['.new', '.looks .on'].map(name => [...node.querySelectorAll(name)].map(one => one.innerText.trim()))])"""
+    return page.locator(".reading").evaluate_all(script)
+
+
+def test_two_readings_side_by_side(show, page, transformer):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    show(AttentionView.of(transformer, PEAR, kind="cross", layer=1, head=3))
+    button = page.get_by_role("button", name="side by side")
+    expect(button).to_be_disabled()
+    page.get_by_role("button", name="pear: another word").press("Enter")
+    page.keyboard.type("red bottle")
+    page.keyboard.press("Enter")
+    assert_reads(page, transformer, BOTTLE)
+    place = button.bounding_box()
+    button.press("Enter")
+    expect(page.locator(".reading")).to_have_count(2)
+    expect(button).to_be_focused()
+    assert button.bounding_box() == place and button.get_attribute("aria-pressed") == "true"
+    assert get(page, "against") == [PEAR, []]
+    assert_reads(page, transformer, PEAR, trait="other")
+    assert_reads(page, transformer, BOTTLE)
+    (name, sentence, new, _), (its_name, its_sentence, its_new, _) = readings(page)
+    assert (name, its_name, new, its_new) == (
+        "before",
+        "now",
+        ["pear", "poire"],
+        ["red", "bottle", "bouteille", "rouge"],
+    )
+    assert sentence == f"before: the boy eats the pear and washes it . → {transformer.translate(PEAR)}"
+    assert its_sentence == f"now: the boy eats the red bottle and washes it . → {transformer.translate(BOTTLE)}"
+    left, right = [page.locator(".reading").nth(at).locator(".looks .label") for at in (0, 1)]
+    assert left.first.bounding_box()["y"] == pytest.approx(right.first.bounding_box()["y"], abs=3), "beside each other"
+    pixels = page.locator(".reading .map .body canvas:first-child").evaluate_all(
+        "all => all.map(one => one.clientWidth)"
+    )
+    assert pixels[0] / 10 == pixels[1] / 11, "cells of one size"
+
+    # What is pointed at in one is marked in the other, by mouse and by keys, where it is.
+    left.nth(6).hover()
+    assert [found[3][0] for found in readings(page)] == ["la", "la"]
+    said = page.locator(".says").inner_text()
+    assert "before: la [6] looks at" in said and "now: la [7] looks at" in said
+    page.locator(".reading").nth(1).locator("[role=application]").nth(1).focus()
+    page.keyboard.press("Home")
+    for _ in range(5):
+        page.keyboard.press("ArrowDown")
+    assert [found[3] for found in readings(page)][1][0] == "rouge"
+    assert readings(page)[0][3] == [] and "before: it has no such place." in page.locator(".says").inner_text()
+    page.locator(".reading").nth(0).locator("[role=application]").nth(0).focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    assert get(page, "locked") == ["query", 10], "<eos> is the eleventh token now"
+    page.keyboard.press("Escape")
+    assert get(page, "locked") is None
+    page.evaluate(AXE)
+    assert page.evaluate(FIND_BARRIERS)[1] == []
+    page.get_by_label("lines from weight").fill("60")
+    rows = page.locator(".reading").evaluate_all("all => all.map(one => one.querySelectorAll('.all line').length)")
+    for sentence, count in zip((PEAR, BOTTLE), rows, strict=True):
+        weights = transformer.attend(sentence, transformer.translate(sentence)).weights[1, 3]
+        assert count == int((weights >= 0.6).sum()), "one threshold for both"
+    page.locator(".kind", has_text="encoder").click()
+    assert [found[2] for found in readings(page)] == [["pear"], ["red", "bottle"]]
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".reading")).to_have_count(0)
+    assert_reads(page, transformer, PEAR)
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1024, "dark")])
+def test_an_edit_is_compared_at_every_width(show, page, transformer, width, scheme):
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    show(AttentionView.of(transformer, PEAR, against=BOTTLE, layer=1, head=3))
+    assert [found[0] for found in readings(page)] == ["other reading", "this reading"]
+    page.get_by_role("button", name="side by side").click()
+    expect(page.locator(".reading")).to_have_count(0)
+    page.get_by_role("button", name="silence cross 1.3").click()
+    page.get_by_role("button", name="side by side").click()
+    expect(page.locator(".reading")).to_have_count(2)
+    assert get(page, "against") == [PEAR, []], "before the first change"
+    boxes = [box.bounding_box() for box in page.locator(".reading").all()]
+    assert (boxes[0]["y"] == boxes[1]["y"]) == (width > 390)
+    assert "(attention as it is)" in readings(page)[0][1] and "(cross 1.3 silent)" in readings(page)[1][1]
+    page.evaluate(AXE)
+    assert page.evaluate(FIND_BARRIERS)[1] == []
+    assert page.evaluate(FITS), "no page is scrolled sideways"
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_what_cannot_be_read_changes_nothing(show, transformer):
+    page = show(AttentionView.of(transformer, CAT))
+    for word in ("<img src=x onerror=alert(1)>", "</script>", "constructor", "__proto__", "$x$"):
+        page.locator(".chips .chip").nth(1).click()
+        page.locator(".chips input").fill(word)
+        page.keyboard.press("Enter")
+        sentence = get(page, "sentence")
+        assert word.lower() in sentence.lower()
+        assert_reads(page, transformer, sentence)
+        page.get_by_role("button", name="Undo").click()
+        assert_reads(page, transformer, CAT)
+    page.locator(".chips .chip").nth(1).click()
+    page.locator(".chips input").fill("the " * 120)
+    page.keyboard.press("Enter")
+    expect(page.locator(".whatif")).to_contain_text("This sentence has 123 tokens; 100 is the most")
+    assert_reads(page, transformer, CAT)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".whatif")).not_to_contain_text("tokens")
+    assert page.locator("img, .seqlearn script").count() == 0
 
 
 def test_words_drive_the_view(show, transformer):

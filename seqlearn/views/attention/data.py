@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 
 from ...attention_map import AttentionMap
 from ...translator import Translator
@@ -23,20 +24,23 @@ SHOWS = {  # the values of the trait `show`, and the title of each
     "rollout": "rollout",
 }
 ZOOMS = ("heads", "head", "cell")  # the values of the trait `zoom`
+NOBODY = {"layers": {}, "vocab": []}  # in the data of a view where nobody reads again
+READ = ("asked", "problem", "sentence", "edits", "languages", "source", "unknown")  # of a reading, as in `translated`
 MOST_TOKENS = 256
+WRITTEN = ("text", "tokens", "pieces", "probability")  # of a translation
 MOST_TONES = 8  # heads in an overlay; attention.js has the same number
 
 
-def attention_data(maps: Mapping[str, AttentionMap], roles: Roles, asks: bool, layers: Data | None = None) -> Data:
+def attention_data(maps: Mapping[str, AttentionMap], roles: Roles, asks: bool, answers: Data | None = None) -> Data:
     """All that the browser draws of these maps.
 
     Args:
         roles: short texts about some of the heads.
         asks: whether somebody computes the vectors of the head that is shown at the zoom "cell".
-        layers: the name and the number of heads of each layer, by kind, if somebody answers what becomes of edits.
+        answers: `layers` and `vocab` (see `about`), if somebody reads another sentence, or with other attention.
     """
     parts = [map_data(attention) | {"roles": role_table(attention, roles)} for attention in maps.values()]
-    return {"maps": parts, "asks": asks, "layers": layers or {}}
+    return {"maps": parts, "asks": asks} | NOBODY | (answers or {})
 
 
 def read_again(
@@ -45,14 +49,51 @@ def read_again(
     """The greedy translation of a sentence by a model whose attention is edited, and all maps of this reading.
 
     Returns:
-        The trait `result`: `asked`, [sentence, edits], `text`, `tokens`, `pieces` and `probability`; the maps by kind;
-        and the translator that made them.
+        The trait `result`; the maps by kind; and the translator that made them.
+
+    Raises:
+        ValueError: the sentence has no token, or more than 100; or an edit is none.
     """
     changed = what_if(translator, (), edits) if edits else translator
-    best = translated(translator, sentence, 1, (), edits)["best"][0]
-    result = {name: best[name] for name in ("text", "tokens", "pieces", "probability")}
+    answer = translated(translator, sentence, 1, (), edits)
+    best, asked = answer["best"][0], [answer["sentence"], answer["edits"]]
     maps = {kind: changed.attend(sentence, best["text"], kind) for kind in translator.attention_kinds}
-    return {"asked": [sentence, list(map(list, edits))], **result}, maps, changed
+    result = {name: answer[name] for name in READ} | {name: best[name] for name in WRITTEN} | {"asked": asked}
+    return result, maps, changed
+
+
+def other_reading(
+    translator: Translator, sentence: str, edits: Sequence[Change] = ()
+) -> tuple[Data, dict[str, AttentionMap]]:
+    """The trait `other`, and its maps by kind; if the sentence cannot be read, no map, and `problem` says why."""
+    try:
+        result, maps, _ = read_again(translator, sentence, edits)
+    except ValueError as error:
+        return {"asked": [sentence, list(map(list, edits))], "problem": str(error)}, {}
+    return result | {"maps": list(map(map_data, maps.values()))}, maps
+
+
+def sentence_of(attention: AttentionMap, other: AttentionMap | None = None) -> str:
+    """The tokens of a map as a text; of cross-attention, source and target. Tokens that another map lacks are [marked].
+
+    Args:
+        other: a map of the same kind.
+    """
+    texts = [
+        " ".join(map(as_text, tokens if other is None else marked(tokens, others)))
+        for tokens, others in (
+            (attention.key_tokens, () if other is None else other.key_tokens),
+            (attention.query_tokens, () if other is None else other.query_tokens),
+        )
+    ]
+    return " → ".join(texts) if attention.kind == "cross" else texts[0]
+
+
+def marked(tokens: Sequence[str], others: Sequence[str]) -> list[str]:
+    """The tokens, with brackets around those that the other list lacks at this place."""
+    same = SequenceMatcher(None, tokens, others, autojunk=False).get_matching_blocks()
+    kept = {start + i for start, _, size in same for i in range(size)}
+    return [token if i in kept else f"[{token}]" for i, token in enumerate(tokens)]
 
 
 def role_table(attention: AttentionMap, roles: Roles) -> list[list[str]] | None:

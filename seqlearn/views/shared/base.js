@@ -55,13 +55,15 @@ function change(model, values) {
   model.save_changes();
 }
 
-/** A function that gives the focus of the keyboard to the control of the same name, after the view was built anew. */
+/** A function that gives the focus of the keyboard to the control of the same name, after the view was built anew; or to
+ * the one in its place, if the control has another name now. */
 function focusOf(root) {
+  const controls = () => [...root.querySelectorAll("button, input, select, summary, [tabindex]")];
   const name = (node) => node.getAttribute("aria-label") ?? node.textContent;
   const active = root.getRootNode().activeElement;
   if (!active || !root.contains(active)) return () => {};
-  const before = name(active);
-  return () => [...root.querySelectorAll("button, input, select, summary, [tabindex]")].find((node) => name(node) === before)?.focus({ focusVisible: true });
+  const [before, place] = [name(active), controls().indexOf(active)];
+  return () => (controls().find((node) => name(node) === before) ?? controls()[place])?.focus({ focusVisible: true });
 }
 
 /** The text above a view; a click on some of its words sets traits. */
@@ -169,6 +171,9 @@ const token = (text) => make("bdi", { class: "token" }, text);
 
 /** A text in one line. */
 const oneLine = (text) => text.replaceAll("\n", "⏎").replaceAll("\t", "⇥");
+
+/** The first letters of a text. */
+const shortened = (text, most) => [...oneLine(text)].map((letter, i) => (i < most ? letter : i === most ? "…" : "")).join("");
 
 /** Replaces a text; a screen reader does not repeat the same text. */
 function tell(node, ...children) {

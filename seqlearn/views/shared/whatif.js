@@ -2,6 +2,9 @@
 
 const KINDS = ["encoder", "causal", "cross"];
 const CHANGES = new WeakMap(); // of the views that are built anew
+// Why there is no answer yet: a page with a model in it has no Python.
+const whyNot = () => (document.getElementById("model") ? "the model in this page is at work" : "Python is busy, not running, or failed (see its log)");
+const fresh = () => `whatif-${Math.random().toString(36).slice(2)}-`; // for ids
 const sameQuestion = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 /** The changes of a question, so that each can be undone.
@@ -67,7 +70,7 @@ function changesBar(history, ...extra) {
   const undo = make("button", { type: "button", onclick: history.undo }, "Undo");
   const reset = make("button", { type: "button", onclick: history.reset }, "Reset");
   const code = make("pre", { tabindex: 0, "aria-label": "the same in Python" });
-  const done = make("span", { class: "faint" });
+  const done = make("span", { class: "faint", "aria-live": "polite" });
   const node = make("div", { class: "controls whatif", role: "group", "aria-label": "what if?" }, undo, reset,
     make("details", { class: "python" }, make("summary", {}, "in Python"), code), ...extra.filter(Boolean), done);
   return {
@@ -81,7 +84,7 @@ function changesBar(history, ...extra) {
 }
 
 /** A translation before the first change, as a list of nodes; what is no longer there is crossed out. */
-function former({ tokens, pieces, probability }, now, language) {
+function crossedOut({ tokens, pieces, probability }, now, language) {
   const [gone] = differences(tokens, now.tokens);
   const parts = pieces.map((piece, i) => make(gone[i] ? "del" : "span", {}, piece));
   return [make("bdi", { lang: language || null }, ...parts), certainty({ probability })];
@@ -106,6 +109,74 @@ function differences(before, after) {
     else j++;
   }
   return [left, right];
+}
+
+/** The tokens of the source; tokens that the model never saw in training are marked. Pointing at one shows who looks at it;
+ * with `swap(index, word)`, a click offers another word. Gives { node, mark(index), changed(flags) }. */
+function chips({ source, unknown, languages }, { point, swap, vocab, id }) {
+  const node = make("div", { class: "chips", role: "group", "aria-label": "tokens of the source", lang: languages[0] || null });
+  const list = swap ? make("datalist", { id: `${id}words` }, ...vocab.map((word) => make("option", { value: word }))) : null;
+  const chipAt = (i) => {
+    const parts = [make("bdi", {}, oneLine(source[i])), unknown[i] ? make("span", { class: "sign" }, "?") : null];
+    const events = { onpointermove: () => point(["key", i]), onpointerleave: () => point(null), onfocus: () => point(["key", i]), onblur: () => point(null) };
+    const label = `${source[i]}${unknown[i] ? ", never seen in training" : ""}${swap ? ": another word" : ""}`;
+    return make("button", { type: "button", class: unknown[i] ? "chip unknown" : "chip", title: source[i], "aria-label": label,
+      ...events, onclick: () => swap && rewrite(i) }, ...parts);
+  };
+  const rewrite = (i) => {
+    const input = make("input", { class: "chip", list: `${id}words`, "aria-label": `another word for ${source[i]}`, placeholder: source[i], autocomplete: "off" });
+    input.style.width = `${Math.max(8, source[i].length + 4)}ch`;
+    let open = true;
+    const close = (word = "") => {
+      if (!open) return; // the browser tells twice that the input has lost the focus
+      open = false;
+      input.replaceWith((all[i] = chipAt(i)));
+      if (word) swap(i, word);
+    };
+    input.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" && event.key !== "Enter") return;
+      close(event.key === "Enter" ? input.value.trim() : "");
+      if (all[i].isConnected) all[i].focus();
+      event.preventDefault();
+      event.stopPropagation();
+    });
+    input.addEventListener("change", () => close(input.value.trim())); // a word of the list was clicked
+    input.addEventListener("blur", () => close());
+    all[i].replaceWith((all[i] = input));
+    input.focus();
+  };
+  const all = source.map((_, i) => chipAt(i));
+  node.append(...all, ...(list ? [list] : []));
+  roving(node, all);
+  const toggle = (name, isOn) => all.forEach((chip, i) => chip.classList.toggle(name, isOn(i)));
+  return { node, mark: (index) => toggle("on", (i) => i === index), changed: (flags) => toggle("new", (i) => Boolean(flags[i])) };
+}
+
+/** For a legend: what a marked token of the source is; false where none is marked. */
+const unknownSign = (unknown) => unknown.includes(true) && [make("span", { class: "chip unknown", "aria-hidden": "true" }, make("span", { class: "sign" }, "?")), "never seen in training, read as <unk>"];
+
+/** The sentence with another word in place of one token, and the rest as it was typed. */
+function swapped(sentence, source, index, word) {
+  let at = 0;
+  for (const [i, text] of source.entries()) {
+    const found = sentence.toLowerCase().indexOf(text, at);
+    if (found < 0) return source.map((one, j) => (j === index ? word : one)).join(" "); // it was typed in another spelling
+    if (i === index) return sentence.slice(0, found) + (found === 0 && /^\p{Lu}/u.test(sentence) ? word[0].toUpperCase() + word.slice(1) : word) + sentence.slice(found + text.length);
+    at = found + text.length;
+  }
+  return sentence;
+}
+
+/** For each element of one list the index of its partner in another, or null: what is in both, and what was replaced, in order. */
+function partners(before, after) {
+  const [gone, fresh] = differences(before, after);
+  const found = before.map(() => null);
+  for (let i = 0, j = 0; i < before.length && j < after.length; ) {
+    if (gone[i] === fresh[j]) found[i++] = j++;
+    else if (gone[i]) i++;
+    else j++;
+  }
+  return found;
 }
 
 /** The silenced heads of a list of edits, each as "kind layer head"; layers: { kind: [[name, heads], ...] }. */

@@ -6,10 +6,7 @@ const MOST_SEEN = 3; // source tokens that the sentence about a step names, each
 const THRESHOLD = 0.05; // smaller weights are not named, and get no line
 const CANDIDATES = 280; // pixels for the candidates; view.css has the same
 const MUCH_LONGER = 1.5; // times the longest sentence in training
-// Why there is no answer yet: a page with a model in it has no Python.
-const whyNot = () => (document.getElementById("model") ? "the model in this page is at work" : "Python is busy, not running, or failed (see its log)");
 const searchName = (beam) => (beam === 1 ? "greedy" : `beam ${beam}`);
-const fresh = () => `translator-${Math.random().toString(36).slice(2)}-`; // for ids
 
 function build(model, root, { beams, live, layers, vocab, examples, longest, links }) {
   let [shown, hovered, heads] = [null, null, ["all", 0, 0]]; // shown: what was drawn last, and from what
@@ -137,7 +134,7 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     shown.chips = chips(result, { point, swap: live ? swap : null, vocab, id });
     shown.line = written(best(), { language: result.languages[1], start: Math.min(model.get("step"), last()), forced, before: first?.result.best[0].tokens, point, lock });
     const named = (name, node) => [make("span", { class: "faint" }, name), node];
-    const before = make("div", { class: "before" }, ...(first ? former(first.result.best[0], best(), result.languages[1]) : [make("span", { class: "faint" }, "What if? Nothing is changed yet.")]), bar.node);
+    const before = make("div", { class: "before" }, ...(first ? crossedOut(first.result.best[0], best(), result.languages[1]) : [make("span", { class: "faint" }, "What if? Nothing is changed yet.")]), bar.node);
     pairing.replaceChildren(...named("source", shown.chips.node), ...(live ? named("before", before) : []),
       ...named(first ? "now" : "translation", make("div", { class: "present" }, shown.line.node, first ? certainty(best()) : "")));
   };
@@ -212,58 +209,6 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
 }
 
 // ---- Parts ----------------------------------------------------------------------------------------------------------
-
-/** The tokens of the source; tokens that the model never saw in training are marked. Pointing at one shows who looks at it;
- * with `swap(index, word)`, a click offers another word. Gives { node, mark(index) }. */
-function chips({ source, unknown, languages }, { point, swap, vocab, id }) {
-  const node = make("div", { class: "chips", role: "group", "aria-label": "tokens of the source", lang: languages[0] || null });
-  const list = swap ? make("datalist", { id: `${id}words` }, ...vocab.map((word) => make("option", { value: word }))) : null;
-  const chipAt = (i) => {
-    const parts = [make("bdi", {}, oneLine(source[i])), unknown[i] ? make("span", { class: "sign" }, "?") : null];
-    const events = { onpointermove: () => point(["key", i]), onpointerleave: () => point(null), onfocus: () => point(["key", i]), onblur: () => point(null) };
-    const label = `${source[i]}${unknown[i] ? ", never seen in training" : ""}${swap ? ": another word" : ""}`;
-    return make("button", { type: "button", class: unknown[i] ? "chip unknown" : "chip", title: source[i], "aria-label": label,
-      ...events, onclick: () => swap && rewrite(i) }, ...parts);
-  };
-  const rewrite = (i) => {
-    const input = make("input", { class: "chip", list: `${id}words`, "aria-label": `another word for ${source[i]}`, placeholder: source[i], autocomplete: "off" });
-    input.style.width = `${Math.max(8, source[i].length + 4)}ch`;
-    let open = true;
-    const close = (word = "") => {
-      if (!open) return; // the browser tells twice that the input has lost the focus
-      open = false;
-      input.replaceWith((all[i] = chipAt(i)));
-      if (word) swap(i, word);
-    };
-    input.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" && event.key !== "Enter") return;
-      close(event.key === "Enter" ? input.value.trim() : "");
-      if (all[i].isConnected) all[i].focus();
-      event.preventDefault();
-      event.stopPropagation();
-    });
-    input.addEventListener("change", () => close(input.value.trim())); // a word of the list was clicked
-    input.addEventListener("blur", () => close());
-    all[i].replaceWith((all[i] = input));
-    input.focus();
-  };
-  const all = source.map((_, i) => chipAt(i));
-  node.append(...all, ...(list ? [list] : []));
-  roving(node, all);
-  return { node, mark: (index) => all.forEach((chip, i) => chip.classList.toggle("on", i === index)) };
-}
-
-/** The sentence with another word in place of one token, and the rest as it was typed. */
-function swapped(sentence, source, index, word) {
-  let at = 0;
-  for (const [i, text] of source.entries()) {
-    const found = sentence.toLowerCase().indexOf(text, at);
-    if (found < 0) return source.map((one, j) => (j === index ? word : one)).join(" "); // it was typed in another spelling
-    if (i === index) return sentence.slice(0, found) + (found === 0 && /^\p{Lu}/u.test(sentence) ? word[0].toUpperCase() + word.slice(1) : word) + sentence.slice(found + text.length);
-    at = found + text.length;
-  }
-  return sentence;
-}
 
 /** Why a translation is not to be trusted, as a list of texts; null if nothing speaks against it. */
 function doubts({ source, unknown }, longest) {
@@ -348,7 +293,6 @@ function ranking({ best, languages }, pick) {
   };
 }
 
-const shortened = (text, most) => [...oneLine(text)].map((letter, i) => (i < most ? letter : i === most ? "…" : "")).join("");
 const headName = ([show, layer, head]) => ({ all: "mean of all heads", layer: `layer ${layer}, mean`, head: `layer ${layer}, head ${head}` })[show];
 
 function headChoice([layers, count], now, choose) {
@@ -430,6 +374,6 @@ function meaning({ best, unknown }, compared) {
   const sign = (name, text) => make("span", { class: name, "aria-hidden": "true" }, text);
   return legendOf(best[0].attention && ["", `no line: below ${THRESHOLD}`], [sign("sign", "▶"), "the token that was written; bars: probability, on a logarithmic scale"],
     compared && [sign("piece new", "new"), "changed"],
-    unknown.includes(true) && [make("span", { class: "chip unknown", "aria-hidden": "true" }, sign("sign", "?")), "never seen in training, read as <unk>"],
+    unknownSign(unknown),
     best.length > 1 && ["", "score: log p / length penalty; p: probability of the whole sentence"]);
 }
