@@ -487,3 +487,17 @@ def test_a_small_probability_is_not_written_as_0(transformer):
         else:
             odds = float(text.get_text().removeprefix("1 in ").replace(",", "").replace(" million", "e6"))
             assert odds == pytest.approx(1 / value, rel=0.05), "two digits"
+
+
+def test_the_step_stays_as_far_as_the_translation_says_the_same(transformer):
+    view = TranslatorView(transformer, APPLE, step=8)
+    tokens = view.result["best"][0]["tokens"]
+    view.prefix = [*tokens[:7], "le"]
+    assert view.step == 7, "the forced word"
+    view.prefix = []
+    assert view.step == 7, "taken back: before and now can be compared"
+    view.step = 9
+    view.sentence = APPLE.replace("apple", "lemon")
+    assert view.step == 3, "le citron"
+    view.sentence = "We sleep."
+    assert view.step == 0

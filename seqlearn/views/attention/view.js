@@ -142,7 +142,7 @@ function build(model, root, data) {
     lines.now.replaceChildren(text, certainty(now));
     words.changed(before ? differences(before.source, now.source)[1] : []);
     bar.set(waits ? `“${shortened(waits[0], 60)}” is not read yet: ${whyNot()}.` : now.problem ? `⚠ ${now.problem} Below is the former sentence.` :
-      edits.length ? editsInWords(edits).join("; ") : "What if? Click a word of the source to swap it, silence a head, or keep a cell and change its weight.",
+      edits.length ? editsInWords(edits, layers, tokensOf(maps)).join("; ") : "What if? Click a word of the source to swap it, silence a head, or keep a cell and change its weight.",
       pythonCode({ sentence, beam: 1, prefix: [], edits }, layers));
     const target = locked();
     const pair = target?.[0] === "pair" && zoom() !== "cell" && possible && drawn.weights;
@@ -235,7 +235,7 @@ function build(model, root, data) {
       return { map: one, here, present, panel: overlay.length ? overlayPanel({ ...options, maps: level === "head" }) : attentionPanel(options) };
     });
     drawn.cell = null;
-    stage.replaceChildren(...(second ? drawn.readings.map(({ panel }, at) => readingOf(names()[at], [second, model.get("result")], at, map.kind, panel.nodes)) :
+    stage.replaceChildren(...(second ? drawn.readings.map(({ panel }, at) => readingOf(names()[at], [second, model.get("result")], at, map.kind, panel.nodes, layers)) :
       drawn.readings[0].panel.nodes));
     stage.classList.toggle("twofold", Boolean(second));
     stage.classList.toggle("abreast", each < left);
@@ -359,8 +359,11 @@ function moving(from, into) {
   };
 }
 
+/** For each kind, the tokens of the rows and of the columns. */
+const tokensOf = (maps) => Object.fromEntries(maps.map(({ kind, queries, keys }) => [kind, [queries, keys]]));
+
 /** One of two readings: its name, its sentence with the changed words marked, and its panel. both: the two readings. */
-function readingOf(name, both, at, kind, nodes) {
+function readingOf(name, both, at, kind, nodes, layers) {
   const [mine, its] = [both[at], both[1 - at]];
   const marked = (texts, others, glue) => {
     const isNew = differences(others, texts)[1];
@@ -369,7 +372,7 @@ function readingOf(name, both, at, kind, nodes) {
   const source = marked(mine.source, its.source, " ");
   const target = marked(mine.pieces, its.pieces, "");
   const sentence = { encoder: [source], causal: [target] }[kind] ?? [source, " → ", target];
-  const edits = sameQuestion(mine.edits, its.edits) ? "" : ` (${editsInWords(mine.edits).join("; ") || "attention as it is"})`;
+  const edits = sameQuestion(mine.edits, its.edits) ? "" : ` (${editsInWords(mine.edits, layers).join("; ") || "attention as it is"})`;
   return make("div", { class: "reading", role: "group", "aria-label": name },
     make("p", {}, make("strong", {}, `${name}: `), ...sentence, make("span", { class: "faint" }, edits)), make("div", { class: "parts" }, ...nodes));
 }

@@ -283,11 +283,15 @@ function columnKeys(body, targetAt, counts, { point, lock, enter = null }) {
 /** A weight as a text; a small weight is not written as 0. */
 const weightText = (x) => (x > 0 && x < 0.005 ? "<0.005" : x.toFixed(2));
 
-/** A token of a sentence; with its index if the sentence has the same text twice, or if the text is invisible. */
+/** A token of a sentence; with its number among equal ones, "la (3rd)", and with its place if the text is invisible. */
 function tokenAt(texts, i) {
-  const alone = texts[i].trim() !== "" && texts.indexOf(texts[i]) === texts.lastIndexOf(texts[i]);
-  return alone ? [token(texts[i])] : [token(texts[i]), ` [${i}]`];
+  if (texts[i].trim() === "") return [token(texts[i]), ` (token ${i + 1})`];
+  if (texts.indexOf(texts[i]) === texts.lastIndexOf(texts[i])) return [token(texts[i])];
+  return [token(texts[i]), ` (${ordinal(texts.slice(0, i + 1).filter((text) => text === texts[i]).length)})`];
 }
+
+/** 1st, 2nd, 3rd, 4th ... 11th, 12th, 13th ... 21st */
+const ordinal = (n) => `${n}${(n % 100 > 10 && n % 100 < 14 ? "" : { 1: "st", 2: "nd", 3: "rd" }[n % 10]) || "th"}`;
 
 function tipText({ queries, keys, isMasked, at, verbs }, [what, first, second]) {
   const [from, to] = [(i) => tokenAt(queries, i), (j) => tokenAt(keys, j)];

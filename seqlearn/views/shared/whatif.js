@@ -44,15 +44,14 @@ function changes({ get, set, result, kept = null }) {
       become(question);
     },
     reset() {
-      if (!stack.length) return;
-      const [question] = stack;
+      const [question] = [...stack, get()];
       clear();
-      become(question);
+      become({ ...question, ..."prefix" in question && { prefix: [] }, edits: [] });
     },
     follow() {
       const now = get();
       if (busy || sameQuestion(now, own)) return;
-      if (now.sentence === own.sentence && now.beam === own.beam) {
+      if (now.beam === own.beam && isSwap(own.sentence, now.sentence)) {
         first ??= { question: own, result: result() };
         stack.push(own);
       } else clear();
@@ -60,9 +59,22 @@ function changes({ get, set, result, kept = null }) {
       keep();
     },
     count: () => stack.length,
+    now: get,
     first: () => first,
     forced: () => [...stack, get()].map(({ prefix }) => prefix.length - 1).filter((step) => step >= 0),
   };
+}
+
+/** Whether two sentences differ in one word at most. */
+function isSwap(before, now) {
+  const [one, other] = [before, now].map((text) => text.split(/\s+/));
+  return one.length === other.length && one.filter((word, i) => word !== other[i]).length <= 1;
+}
+
+/** Switches a button off or on. A button that has the focus of the keyboard keeps it: after the last Undo, a person goes on from there. */
+function off(button, isOff) {
+  button.setAttribute("aria-disabled", isOff);
+  button.tabIndex = isOff ? -1 : 0;
 }
 
 /** The buttons for changes, and what was changed: gives { node, set(words, program, extra) }. */
@@ -76,7 +88,9 @@ function changesBar(history, ...extra) {
   return {
     node,
     set(words, program) {
-      [undo.disabled, reset.disabled] = [!history.count(), !history.count()];
+      const { prefix = [], edits } = history.now(); // they may come from elsewhere
+      off(undo, !history.count());
+      off(reset, !history.count() && !prefix.length && !edits.length);
       code.textContent = program;
       tell(done, words);
     },
@@ -86,7 +100,7 @@ function changesBar(history, ...extra) {
 /** A translation before the first change, as a list of nodes; what is no longer there is crossed out. */
 function crossedOut({ tokens, pieces, probability }, now, language) {
   const [gone] = differences(tokens, now.tokens);
-  const parts = pieces.map((piece, i) => make(gone[i] ? "del" : "span", {}, piece));
+  const parts = pieces.flatMap((piece, i) => (gone[i] ? [/^\s/.test(piece) ? " " : "", make("del", {}, piece.trim())] : [make("span", {}, piece)]));
   return [make("bdi", { lang: language || null }, ...parts), certainty({ probability })];
 }
 
@@ -254,7 +268,7 @@ function headSwitches(layers, choose) {
   const mode = make("input", { type: "checkbox", onchange: () => (only = mode.checked) });
   const node = make("div", { class: "board", role: "group", "aria-label": "silence heads" },
     make("div", { class: "controls" }, make("span", { class: "head-line" }, "silence a head, or a layer"),
-      make("label", { class: "control" }, mode, "or keep only the head that I click")),
+      make("label", { class: "control" }, mode, "or keep only the head that I click, of its kind")),
     make("div", { class: "kinds" }, ...rows));
   return {
     node,
@@ -316,11 +330,28 @@ function pythonCode({ sentence, beam, prefix, edits }, layers) {
     `changed = what_if(translator, ${arguments_})`, `print(changed.translate(${text(sentence)}${search}))`].join("\n");
 }
 
-/** The edits in words, as texts: "encoder 0.2 silent". */
-function editsInWords(edits) {
-  const where = (kind, layer, head) => `${kind} ${layer === null ? "(all layers)" : layer}${head === null ? (layer === null ? "" : ", all heads") : `.${head}`}`;
-  return edits.map(([what, kind, layer, head, row, column, weight]) =>
-    (what === "silence" ? `${where(kind, layer, head)} silent` : `${where(kind, layer, head)}: row ${row}, column ${column} weighs ${number(weight)}`));
+/** The edits in words, as texts: "encoder 0.2 silent", "encoder: only 1.3 speaks". layers: see `headSwitches`; names: for a
+ * kind, the tokens of its rows and of its columns, where the edits are about this sentence. */
+function editsInWords(edits, layers, names = {}) {
+  const silent = silenced(edits, layers);
+  const found = [];
+  for (const kind of KINDS) {
+    const speaking = headsOf([kind, null, null], layers).filter((key) => !silent.has(key));
+    if (speaking.length === 1 && silent.size) found.push(`${kind}: only ${speaking[0].split(" ").slice(1).join(".")} speaks`);
+    else (layers[kind] ?? []).forEach(([, count], layer) => {
+      const mine = Array.from({ length: count }, (_, head) => head).filter((head) => silent.has(`${kind} ${layer} ${head}`));
+      if (mine.length === count) found.push(`${kind} layer ${layer} silent`);
+      else found.push(...mine.map((head) => `${kind} ${layer}.${head} silent`));
+    });
+  }
+  for (const [what, kind, layer, head, row, column, weight] of edits) {
+    if (what !== "weight") continue;
+    const where = layer === null ? "all heads" : head === null ? `layer ${layer}` : `${layer}.${head}`;
+    const [rows, columns] = names[kind] ?? [[], []];
+    const at = (tokens, i, name) => (i in tokens ? `“${tokens[i]}”` : `${name} ${i + 1}`);
+    found.push(`${kind}, ${where}: ${at(rows, row, "row")} gives ${at(columns, column, "column")} a weight of ${number(weight)}`);
+  }
+  return found;
 }
 
 /** A probability as a text: 0.87, or "1 in 20,000" where two decimals would be none. */

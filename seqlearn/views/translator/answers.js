@@ -12,8 +12,11 @@ function answers(model, live) {
     if (result === null || !isAsked(result)) return; // another question came meanwhile
     if (result.problem) return change(model, { result: { ...before, asked: result.asked, problem: result.problem } });
     const shown = before.best[model.get("chosen")] ?? before.best[0];
-    const [tokens, same] = [result.best[0].tokens, sameQuestion(before.source, result.source) && sameQuestion(shown.tokens, result.best[0].tokens)];
-    const step = Math.min(Math.max(model.get("prefix").length - 1, 0), tokens.length - 1);
-    change(model, { ...(same ? {} : { locked: null, step }), chosen: 0, result: withGold(result) });
+    const { tokens } = result.best[0];
+    const same = sameQuestion(before.source, result.source) && sameQuestion(shown.tokens, tokens);
+    const isForced = result.prefix.length && !sameQuestion(before.prefix, result.prefix);
+    const split = tokens.findIndex((token, i) => token !== shown.tokens[i]); // the first token that is another
+    const step = isForced ? result.prefix.length - 1 : Math.min(model.get("step"), split < 0 ? tokens.length : split);
+    change(model, { ...(same ? {} : { locked: null, step: Math.min(step, tokens.length - 1) }), chosen: 0, result: withGold(result) });
   });
 }

@@ -6,36 +6,36 @@ const MOST_SEEN = 3; // source tokens that the sentence about a step names, each
 const THRESHOLD = 0.05; // smaller weights are not named, and get no line
 const CANDIDATES = 280; // pixels for the candidates; view.css has the same
 const MUCH_LONGER = 1.5; // times the longest sentence in training
+const UNLIKELY = 0.05; // the probability of a translation below which a doubt is told
+const PAUSE = 120; // milliseconds that the pointer rests before the candidates follow: so they can be reached, and clicked
 const searchName = (beam) => (beam === 1 ? "greedy" : `beam ${beam}`);
 
 function build(model, root, { beams, live, layers, vocab, examples, longest, links }) {
-  let [shown, hovered, heads] = [null, null, ["all", 0, 0]]; // shown: what was drawn last, and from what
+  let [shown, hovered, heads, pause] = [null, null, ["all", 0, 0], 0]; // shown: what was drawn last, and from what
   const best = () => shown.result.best[shown.chosen];
   const last = () => best().tokens.length - 1;
   const rowOf = (target) => (target && target[0] !== "key" ? target[1] : null);
   const question = () => ({ sentence: model.get("sentence"), beam: model.get("beam"), prefix: model.get("prefix"), edits: model.get("edits") });
   const asked = () => Object.values(question());
-  const history = changes({ get: question, set: (values) => change(model, values), result: () => shown.result });
+  const history = changes({ get: question, set: (values) => change(model, values), result: () => ({ ...shown.result, best: [best()] }) });
 
   // The sentence and the search.
   const id = fresh();
   const note = make("div", { class: "note", id: `${id}note`, "aria-live": "polite" });
   const box = make("input", { type: "text", "aria-label": "sentence to translate", "aria-describedby": `${id}note`, readonly: !live, autocomplete: "off", spellcheck: "false" });
-  const begin = (values) => {
-    if (!live) return;
-    history.begin({ sentence: box.value, prefix: [], edits: [], ...values });
-  };
-  const search = choice({ label: "search", texts: beams.map(searchName), choose: (text) => begin({ beam: beams.find((beam) => searchName(beam) === text) }) });
-  const example = make("select", { "aria-label": "example" }, make("option", { value: "" }, "examples"), ...examples.map((text) => make("option", { value: text }, text)));
+  const silences = () => model.get("edits").filter(([what]) => what === "silence"); // a weight belongs to one sentence
+  const begin = () => live && history.begin({ sentence: box.value, prefix: [], edits: silences() });
+  const isChanged = () => model.get("prefix").length + model.get("edits").length > 0;
+  const widen = (beam) => (isChanged() ? history.ask({ beam }) : history.begin({ sentence: box.value, beam }));
+  const search = choice({ label: "search", texts: beams.map(searchName), choose: (text) => widen(beams.find((beam) => searchName(beam) === text)) });
+  const example = make("select", { "aria-label": "example" }, make("option", { value: "", disabled: true }, "examples"), ...examples.map((text) => make("option", { value: text }, text)));
   example.addEventListener("change", () => {
-    if (!example.value) return;
     box.value = example.value;
-    example.value = "";
-    begin({});
+    begin();
   });
   const form = make("form", { class: "asking", onsubmit: (event) => {
     event.preventDefault();
-    begin({});
+    begin();
   } }, box, make("button", { type: "submit", disabled: !live }, "Translate"), live && examples.length ? example : null, live ? search.node : null);
 
   /** Go to a step; a locked target token moves with it. */
@@ -60,8 +60,7 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
   // What if?
   const force = (step, text) => history.ask({ prefix: [...best().tokens.slice(0, step), text] });
   const edit = (makeEdits) => history.ask({ edits: makeEdits(model.get("edits")) });
-  const swap = (index, word) => history.ask({ sentence: swapped(model.get("sentence"), shown.result.source, index, word), prefix: [],
-    edits: model.get("edits").filter(([what]) => what === "silence") });
+  const swap = (index, word) => history.ask({ sentence: swapped(model.get("sentence"), shown.result.source, index, word), prefix: [], edits: silences() });
   const board = live && Object.keys(layers).length ? headSwitches(layers, edit) : null;
   const weigh = weightEditor((weight) => {
     const [, row, column] = locked();
@@ -69,7 +68,7 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     edit((edits) => withWeight(edits, ["weight", "cross", show === "all" ? null : layer, show === "head" ? head : null, row, column, weight]));
   });
   const trueLinks = make("input", { type: "checkbox", onchange: () => change(model, { links: trueLinks.checked }) });
-  const gold = links && live ? make("label", { class: "control" }, trueLinks, "true links") : null;
+  const gold = links && live ? make("label", { class: "control" }, trueLinks, make("span", { class: "truth", "aria-hidden": "true" }), "true links") : null;
   const bar = changesBar(history, gold);
 
   const which = make("span", { class: "control" });
@@ -100,18 +99,26 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     shown.panel?.mark(target ?? ["query", step], stays !== null);
     shown.line.mark(step, stays, target?.[0] === "key" ? lookers(target[1]) : []);
     shown.chips.mark(target && target[0] !== "query" ? target.at(-1) : null);
-    const table = candidates(best(), step, shown.result.words, live ? (text) => force(step, text) : null);
-    const spot = stops(shown.candidates).indexOf(root.getRootNode().activeElement);
-    shown.candidates.replaceWith((shown.candidates = table));
-    if (spot >= 0) focusNear(table, spot);
-    tell(said, ...stepWords(best(), step, shown.weights), rowOf(stays) === null ? null : lockNote(true));
+    clearTimeout(pause);
+    if (hovered === null || stays !== null) listCandidates(step);
+    else pause = setTimeout(() => listCandidates(step), PAUSE);
+    tell(said, ...stepWords(best(), step, shown.weights), stays === null ? null : lockNote(true));
     const more = target && target[0] !== "query" && shown.panel;
-    tell(told, ...(more ? [...shown.panel.says(target, false), lockNote(stays !== null)].filter(Boolean) : []));
+    tell(told, ...(more ? (target[0] === "pair" ? cellWords(best(), target, shown.weights) : shown.panel.says(target, false)) : []));
     tell(rest, ...(target ? [] : [pointHint("a word, a line or a cell", "read its weights")]));
     tell(scored, ...(model.get("links") && shown.result.gold !== undefined ? scoreWords(shown.result, best(), shown.weights, headName(heads)) : []));
     const pair = stays?.[0] === "pair" && live && shown.weights;
     weigh.show(pair ? shown.weights[stays[1] * shown.result.source.length + stays[1] + stays[2]] : null,
       pair ? ["weight of ", token(best().attention.keys[stays[2]]), " for ", token(best().tokens[stays[1]]), ":"] : []);
+  };
+  /** The candidates of a step. */
+  const listCandidates = (step) => {
+    if (shown.listed === step) return;
+    shown.listed = step;
+    const table = candidates(best(), step, shown.result.words, live ? (text) => force(step, text) : null);
+    const spot = stops(shown.candidates).indexOf(root.getRootNode().activeElement);
+    shown.candidates.replaceWith((shown.candidates = table));
+    if (spot >= 0) focusNear(table, spot);
   };
   /** The target tokens that look at a source token more than at any other. */
   const lookers = (key) => {
@@ -132,11 +139,12 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
   const rewrite = (result, first) => {
     const forced = first ? history.forced() : [result.prefix.length - 1];
     shown.chips = chips(result, { point, swap: live ? swap : null, vocab, id });
+    if (first) shown.chips.changed(differences(first.result.source, result.source)[1]);
     shown.line = written(best(), { language: result.languages[1], start: Math.min(model.get("step"), last()), forced, before: first?.result.best[0].tokens, point, lock });
     const named = (name, node) => [make("span", { class: "faint" }, name), node];
-    const before = make("div", { class: "before" }, ...(first ? crossedOut(first.result.best[0], best(), result.languages[1]) : [make("span", { class: "faint" }, "What if? Nothing is changed yet.")]), bar.node);
+    const before = make("div", { class: "before" }, ...(first ? crossedOut(first.result.best[0], best(), result.languages[1]) : [make("span", { class: "faint" }, isChanged() ? "The model is changed: Reset." : "What if? Nothing is changed yet.")]), bar.node);
     pairing.replaceChildren(...named("source", shown.chips.node), ...(live ? named("before", before) : []),
-      ...named(first ? "now" : "translation", make("div", { class: "present" }, shown.line.node, first ? certainty(best()) : "")));
+      ...named(first ? "now" : "translation", make("div", { class: "present" }, shown.line.node, certainty(best()))));
   };
   /** Another translation, or another width. */
   const rebuild = (raw, chosen, room) => {
@@ -190,17 +198,25 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     [pairing, panels].forEach((part) => part.classList.toggle("former", waits || raw.problem !== ""));
     const problem = !waits && raw.problem !== "";
     box.setAttribute("aria-invalid", problem);
-    const warning = !waits && !problem && doubts(raw, longest);
+    const warning = !waits && !problem && doubts(raw, longest, isChanged());
     note.classList.toggle("wrong", Boolean(problem || warning));
+    example.value = examples.includes(model.get("sentence")) ? model.get("sentence") : "";
     const end = " Below is the former translation.";
     if (waits) tell(note, "“", token(model.get("sentence")), `” (${searchName(model.get("beam"))}) is not translated yet: ${whyNot()}.${end}`);
     else if (problem) tell(note, raw.problem + end);
-    else tell(note, ...(live ? [] : ["Another sentence needs Python: run the notebook. "]), ...(warning || []), ...unknownWords(raw, live));
+    else tell(note, ...(live ? [] : ["Another sentence needs Python: run the notebook. "]), ...(warning || []), ...unknownWords(raw, live && !warning));
     board?.set(model.get("edits"));
     trueLinks.checked = model.get("links");
-    const made = [...(model.get("prefix").length ? [`begins with “${model.get("prefix").slice(-3).join(" ")}”`] : []), ...editsInWords(model.get("edits"))];
+    const made = [...swapWords(history.first()?.result.source, raw.source), ...prefixWords(model.get("prefix")),
+      ...editsInWords(model.get("edits"), layers, { cross: [best().tokens, best().attention?.keys ?? []] })];
     bar.set(made.length ? made.join("; ") : live ? "Click a candidate, a source word or a head; or lock a cell and change its weight." : "", pythonCode(question(), layers));
     redrawStep();
+    pin(room);
+  };
+  /** On a phone the translation stays in sight, above what changes it. */
+  const pin = (room) => {
+    pairing.classList.toggle("pinned", room < 480);
+    pairing.style.top = `${4 - pairing.lastElementChild.offsetTop}px`;
   };
   const follow = () => (history.follow(), redraw());
   const retype = () => box.value === model.get("sentence") || (box.value = model.get("sentence"));
@@ -211,13 +227,26 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
 // ---- Parts ----------------------------------------------------------------------------------------------------------
 
 /** Why a translation is not to be trusted, as a list of texts; null if nothing speaks against it. */
-function doubts({ source, unknown }, longest) {
+function doubts({ source, unknown, best }, longest, isChanged) {
   const [strange, words] = [unknown.filter(Boolean).length, source.filter((text) => /\p{L}/u.test(text)).length];
+  const why = (text) => [make("strong", {}, `Do not trust this translation: ${text}.`), " "];
   if (longest && source.length > MUCH_LONGER * longest) {
-    return [`Do not trust this translation: the sentence has ${source.length} tokens, and the longest in training had ${longest}. `];
+    return why(`the sentence has ${source.length} tokens, the longest in training had ${longest}, and parts of it may be left out`);
   }
-  return strange > 0 && strange >= words / 2 ? [`Do not trust this translation: ${strange} of ${Math.max(words, strange)} words are unknown. `] : null;
+  if (strange > 0 && strange >= words / 2) return why(strange < words ? `${strange} of ${words} words are unknown` : words > 1 ? "all its words are unknown" : "its word is unknown");
+  const { probability } = best[0];
+  return probability < UNLIKELY && !isChanged ? why(`the model itself gives it a probability of ${chance(probability)}`) : null;
 }
+
+/** The words of the source that were swapped, as a list of texts. */
+function swapWords(before, now) {
+  if (!before || before.length !== now.length) return before && String(before) !== String(now) ? ["another sentence"] : [];
+  return before.flatMap((text, i) => (text === now[i] ? [] : [`“${text}” became “${now[i]}”`]));
+}
+
+/** The words that the translation has to begin with, as a list of texts. */
+const prefixWords = (prefix) => (prefix.length < 2 ? prefix.map((text) => `“${text}” at step 1`) :
+  [`“${prefix.at(-1)}” at step ${prefix.length}, after “${prefix.slice(-4, -1).join(" ")}”`]);
 
 function unknownWords({ source, unknown, known }, live) {
   const texts = [...new Set(source.filter((_, i) => unknown[i]))];
@@ -264,7 +293,7 @@ function ranking({ best, languages }, pick) {
   /** A text, with the tokens that the first translation does not have marked. */
   const text = ({ tokens, pieces }) => {
     const others = differences(best[0].tokens, tokens)[1];
-    return pieces.map((piece, i) => (others[i] ? make("span", { class: "other" }, piece) : piece));
+    return pieces.flatMap((piece, i) => (others[i] ? [/^\s/.test(piece) ? " " : "", make("span", { class: "other" }, piece.trim())] : piece));
   };
   if (best.length < 2) return null;
   const id = fresh();
@@ -332,7 +361,7 @@ function goldDots(box, gold, tokens, columns) {
   const [width, height] = [parseFloat(canvas.style.width) / columns, parseFloat(canvas.style.height) / tokens.length];
   body.append(...gold.links.map(([source, target]) => {
     const dot = make("span", { class: "gold", "aria-hidden": "true" });
-    Object.assign(dot.style, inPixels({ left: (source + 1) * width - 9, top: target * height + 2 }));
+    Object.assign(dot.style, inPixels({ left: (source + 0.5) * width - 3, top: target * height + 1 }));
     return dot;
   }));
 }
@@ -351,9 +380,14 @@ function stepWords({ tokens, next, attention }, step, weights) {
   const { keys } = attention;
   const row = keys.map((_, j) => weights[step * keys.length + j]);
   const order = keys.map((_, j) => j).sort((i, j) => row[j] - row[i]);
+  if (!(row[order[0]] > 0)) return [...words, ". The attention that is shown is silent here."];
   const seen = order.slice(0, MOST_SEEN).filter((j, place) => place === 0 || row[j] >= THRESHOLD);
   return [...words, " and looks at ", ...seen.flatMap((j, place) => [place ? ", " : "", ...tokenAt(keys, j), ` (${weightText(row[j])})`]), "."];
 }
+
+/** A cell in words. */
+const cellWords = ({ tokens, attention: { keys } }, [, row, column], weights) =>
+  ["The weight of ", ...tokenAt(keys, column), " for ", ...tokenAt(tokens, row), ` is ${weightText(weights[row * keys.length + column])}.`];
 
 /** How well the shown attention agrees with the true links, and whether the pronouns are right. */
 function scoreWords({ source, gold }, { tokens }, weights, name) {

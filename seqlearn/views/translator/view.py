@@ -109,13 +109,16 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
             self.result = self.result | {"asked": asked, "problem": str(error)}
 
     def _show(self, result: Data) -> None:
-        """Show the best translation. If it was shown before, the marks in it stay."""
-        before, after = self.result["best"][self.chosen], result["best"][0]
-        same = self.result["source"] == result["source"] and before["tokens"] == after["tokens"]
+        """Show the best translation. The marks stay if it was shown before, and the step as far as it says the same."""
+        before, after = self.result["best"][self.chosen]["tokens"], result["best"][0]["tokens"]
+        same = self.result["source"] == result["source"] and before == after
+        forced = self.result["prefix"] != result["prefix"] and len(result["prefix"])
+        split = next((i for i, pair in enumerate(zip(before, after, strict=False)) if len(set(pair)) > 1), len(after))
+        step = forced - 1 if forced else min(self.step, split)
         with self.hold_sync(), self.hold_trait_notifications():
             self.result, self.chosen = result, 0
             if not same:
-                self.step, self.locked = min(max(len(self.prefix) - 1, 0), len(after["tokens"]) - 1), None
+                self.step, self.locked = min(step, len(after) - 1), None
 
     @traitlets.observe("chosen")
     def _fit(self, change: object) -> None:
