@@ -49,7 +49,8 @@ def attention_picture(
     sizes = [sizes_of(shown, data) for shown, data, _ in readings]
     width, heights = max(sum(widths) for widths, _ in sizes), [height for _, height in sizes]
     figure = Figure(figsize=(width, sum(heights)), layout="constrained")
-    parts = figure.subfigures(len(readings), 1, height_ratios=heights) if len(readings) > 1 else [figure]
+    several = len(readings) > 1
+    parts = figure.subfigures(len(readings), squeeze=False, height_ratios=heights).flat if several else [figure]
     full = max(data["full"] for _, data, _ in readings)
     chosen = {"show": show, "layer": layer, "head": head, "threshold": threshold, "overlay": overlay}
     for part, reading, (widths, _) in zip(parts, readings, sizes, strict=True):
