@@ -420,6 +420,104 @@ def test_a_word_is_swapped_in_an_attention_view(show, transformer, capsys):
     assert "is looked at by" not in page.locator(".says").inner_text(), "its tokens are those of the target"
 
 
+PEAR = "The boy eats the pear and washes it."
+BOTTLE = "The boy eats the red bottle and washes it."
+
+
+def readings(page):
+    """Of each reading that is drawn: what it is named, its sentence, the changed words, and the marked labels."""
+    script = """nodes => nodes.map(node => [node.ariaLabel, node.querySelector('p').innerText,
+        ...['.new', '.looks .on'].map(name => [...node.querySelectorAll(name)].map(one => one.innerText.trim()))])"""
+    return page.locator(".reading").evaluate_all(script)
+
+
+def test_two_readings_side_by_side(show, page, transformer):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    show(AttentionView.of(transformer, PEAR, kind="cross", layer=1, head=3))
+    button = page.get_by_role("button", name="side by side")
+    expect(button).to_be_disabled()
+    page.get_by_role("button", name="pear: another word").press("Enter")
+    page.keyboard.type("red bottle")
+    page.keyboard.press("Enter")
+    assert_reads(page, transformer, BOTTLE)
+    place = button.bounding_box()
+    button.press("Enter")
+    expect(page.locator(".reading")).to_have_count(2)
+    expect(button).to_be_focused()
+    assert button.bounding_box() == place and button.get_attribute("aria-pressed") == "true"
+    assert get(page, "against") == [PEAR, []]
+    assert_reads(page, transformer, PEAR, trait="other")
+    assert_reads(page, transformer, BOTTLE)
+    (name, sentence, new, _), (its_name, its_sentence, its_new, _) = readings(page)
+    assert (name, its_name, new, its_new) == (
+        "before",
+        "now",
+        ["pear", "poire"],
+        ["red", "bottle", "bouteille", "rouge"],
+    )
+    assert sentence == f"before: the boy eats the pear and washes it . → {transformer.translate(PEAR)}"
+    assert its_sentence == f"now: the boy eats the red bottle and washes it . → {transformer.translate(BOTTLE)}"
+    left, right = [page.locator(".reading").nth(at).locator(".looks .label") for at in (0, 1)]
+    assert left.first.bounding_box()["y"] == pytest.approx(right.first.bounding_box()["y"], abs=3), "beside each other"
+    pixels = page.locator(".reading .map .body canvas:first-child").evaluate_all(
+        "all => all.map(one => one.clientWidth)"
+    )
+    assert pixels[0] / 10 == pixels[1] / 11, "cells of one size"
+
+    # What is pointed at in one is marked in the other, by mouse and by keys, where it is.
+    left.nth(6).hover()
+    assert [found[3][0] for found in readings(page)] == ["la", "la"]
+    said = page.locator(".says").inner_text()
+    assert "before: la [6] looks at" in said and "now: la [7] looks at" in said
+    page.locator(".reading").nth(1).locator("[role=application]").nth(1).focus()
+    page.keyboard.press("Home")
+    for _ in range(5):
+        page.keyboard.press("ArrowDown")
+    assert [found[3] for found in readings(page)][1][0] == "rouge"
+    assert readings(page)[0][3] == [] and "before: it has no such place." in page.locator(".says").inner_text()
+    page.locator(".reading").nth(0).locator("[role=application]").nth(0).focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    assert get(page, "locked") == ["query", 10], "<eos> is the eleventh token now"
+    page.keyboard.press("Escape")
+    assert get(page, "locked") is None
+    page.evaluate(AXE)
+    assert page.evaluate(FIND_BARRIERS)[1] == []
+    page.get_by_label("lines from weight").fill("60")
+    rows = page.locator(".reading").evaluate_all("all => all.map(one => one.querySelectorAll('.all line').length)")
+    for sentence, count in zip((PEAR, BOTTLE), rows, strict=True):
+        weights = transformer.attend(sentence, transformer.translate(sentence)).weights[1, 3]
+        assert count == int((weights >= 0.6).sum()), "one threshold for both"
+    page.locator(".kind", has_text="encoder").click()
+    assert [found[2] for found in readings(page)] == [["pear"], ["red", "bottle"]]
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".reading")).to_have_count(0)
+    assert_reads(page, transformer, PEAR)
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1024, "dark")])
+def test_an_edit_is_compared_at_every_width(show, page, transformer, width, scheme):
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    show(AttentionView.of(transformer, PEAR, against=BOTTLE, layer=1, head=3))
+    assert [found[0] for found in readings(page)] == ["other reading", "this reading"]
+    page.get_by_role("button", name="side by side").click()
+    expect(page.locator(".reading")).to_have_count(0)
+    page.get_by_role("button", name="silence cross 1.3").click()
+    page.get_by_role("button", name="side by side").click()
+    expect(page.locator(".reading")).to_have_count(2)
+    assert get(page, "against") == [PEAR, []], "before the first change"
+    boxes = [box.bounding_box() for box in page.locator(".reading").all()]
+    assert (boxes[0]["y"] == boxes[1]["y"]) == (width > 390)
+    assert "(attention as it is)" in readings(page)[0][1] and "(cross 1.3 silent)" in readings(page)[1][1]
+    page.evaluate(AXE)
+    assert page.evaluate(FIND_BARRIERS)[1] == []
+    assert page.evaluate(FITS), "no page is scrolled sideways"
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
 def test_what_cannot_be_read_changes_nothing(show, transformer):
     page = show(AttentionView.of(transformer, CAT))
     for word in ("<img src=x onerror=alert(1)>", "</script>", "constructor", "__proto__", "$x$"):

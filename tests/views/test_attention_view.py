@@ -17,7 +17,9 @@ from seqlearn.data.text import Language
 from seqlearn.nn.recording import attention_layers, record_attention, record_vectors
 from seqlearn.translator import Translator
 from seqlearn.views import AttentionView
+from seqlearn.views.attention.picture import attention_picture
 from seqlearn.views.attention.vectors import head_vectors
+from seqlearn.views.shared.attention import map_data
 from seqlearn.views.shared.packing import unpack
 from seqlearn.whatif import what_if
 
@@ -528,6 +530,50 @@ def test_the_translator_reads_another_sentence():
     assert (view.sentence, view.edits, view.result) == ("", [], {})
 
 
+def test_another_reading_stands_beside():
+    translator, other = Translator.pretrained("transformer", "cpu"), SENTENCE.replace("girl", "boy")
+    view = AttentionView.of(translator, SENTENCE, against=other, layer=1)
+    assert view.against == view.other["asked"] == [other, []] and view.other["problem"] == ""
+    for sent, kind in zip(view.other["maps"], view.maps, strict=True):
+        expected = translator.attend(other, translator.translate(other), kind).weights
+        torch.testing.assert_close(unpack(sent["weights"]), expected)
+    titles = [part._suptitle.get_text() for part in view.figure().subfigs]
+    assert "other reading: the [boy] washes" in titles[0] and "this reading: the [girl] washes" in titles[1]
+    edits = [["silence", "cross", 1, 0]]
+    view.set_state({"against": [SENTENCE, edits]})
+    assert (unpack(view.other["maps"][0]["weights"])[1, 0] == 0).all()
+    lines = [ax for part in view.figure().subfigs for ax in part.axes if ax.get_label() == "lines"]
+    assert [len(ax.collections) for ax in lines] == [0, 1], "the silent head above has no lines"
+    view.edits = edits
+    assert view.figure().subfigs == [], "both are the same"
+    view.against = []
+    view.edits = []
+    assert view.figure().subfigs == [] and view.page_state(live=True)["other"]["edits"] == edits
+    view.against = ["", []]
+    assert view.other == {"asked": ["", []], "problem": "There is nothing to translate: type a sentence."}
+    assert view.figure().subfigs == []
+    with pytest.raises(traitlets.TraitError, match="against is \\[sentence, edits\\], or empty, not \\['a'\\]"):
+        view.against = ["a"]
+    with pytest.raises(ValueError, match="There is nothing to translate"):
+        AttentionView.of(translator, SENTENCE, against=" ")
+    view.update(translator.attend(SENTENCE, "la fille"))
+    assert (view.against, view.other) == ([], {})
+
+
+def test_one_scale_for_two_readings():
+    faint, strong = (
+        AttentionMap(weights[None, None], list("abcdefgh"), list("abcdefgh"), "cross")
+        for weights in (torch.full((8, 8), 1 / 8), torch.eye(8))
+    )
+    readings = [(one, map_data(one) | {"roles": None}, "a text") for one in (faint, strong)]
+    assert [data["full"] for _, data, _ in readings] == [0.2, 1.0]
+    chosen = {"show": "head", "layer": 0, "head": 0, "threshold": 0.0, "locked": None, "overlay": ()}
+    parts = attention_picture(*readings, **chosen).subfigs
+    assert [part.axes[1].collections[0].get_clim() for part in parts] == [(0, 1), (0, 1)]
+    faint_lines, strong_lines = (part.axes[0].collections[0].get_linewidths() for part in parts)
+    assert max(faint_lines) < min(strong_lines) / 4
+
+
 def test_a_view_of_maps_alone_cannot_be_edited():
     view = AttentionView(AttentionMap(torch.eye(2), ["a", "b"], ["a", "b"], "encoder"))
     assert view.data["layers"] == {} and view.page_model() is None
@@ -535,6 +581,8 @@ def test_a_view_of_maps_alone_cannot_be_edited():
         view.edits = [["silence", "encoder", 0, 0]]
     with pytest.raises(traitlets.TraitError, match="another sentence needs a model that reads again"):
         view.sentence = "The cat sleeps."
+    with pytest.raises(traitlets.TraitError, match="another reading needs a model that reads again"):
+        view.against = ["The cat sleeps.", []]
     with pytest.raises(ValueError, match="no attention to look at"):
         AttentionView.of(Translator.new("seq2seq", *languages(), embed_size=8, num_hiddens=8), "the cat sleeps.")
 

@@ -24,6 +24,13 @@ function answers(model, live) {
     const parts = data.maps.map(({ kind, roles }) => ({ ...maps[kind], roles }));
     change(model, { steps: {}, result, data: { ...data, maps: parts } });
   }));
+  onQuestion(model, ["against"], inTurn(async () => {
+    const asked = model.get("against");
+    if (!asked.length || sameQuestion(model.get("other").asked, asked)) return;
+    const { result, maps } = await read(asked);
+    if (!sameQuestion(asked, model.get("against"))) return;
+    change(model, { other: maps ? { ...result, maps: model.get("data").maps.map(({ kind }) => maps[kind]) } : result });
+  }));
   onQuestion(model, ["zoom", "kind", "layer", "head", "data"], async () => {
     const asked = ["kind", "layer", "head"].map((name) => model.get(name));
     if (model.get("zoom") !== "cell" || sameQuestion(model.get("steps").asked, asked)) return;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 
 from ...attention_map import AttentionMap
 from ...translator import Translator
@@ -59,6 +60,40 @@ def read_again(
     maps = {kind: changed.attend(sentence, best["text"], kind) for kind in translator.attention_kinds}
     result = {name: answer[name] for name in READ} | {name: best[name] for name in WRITTEN} | {"asked": asked}
     return result, maps, changed
+
+
+def other_reading(
+    translator: Translator, sentence: str, edits: Sequence[Change] = ()
+) -> tuple[Data, dict[str, AttentionMap]]:
+    """The trait `other`, and its maps by kind; if the sentence cannot be read, no map, and `problem` says why."""
+    try:
+        result, maps, _ = read_again(translator, sentence, edits)
+    except ValueError as error:
+        return {"asked": [sentence, list(map(list, edits))], "problem": str(error)}, {}
+    return result | {"maps": list(map(map_data, maps.values()))}, maps
+
+
+def sentence_of(attention: AttentionMap, other: AttentionMap | None = None) -> str:
+    """The tokens of a map as a text; of cross-attention, source and target. Tokens that another map lacks are [marked].
+
+    Args:
+        other: a map of the same kind.
+    """
+    texts = [
+        " ".join(map(as_text, tokens if other is None else marked(tokens, others)))
+        for tokens, others in (
+            (attention.key_tokens, () if other is None else other.key_tokens),
+            (attention.query_tokens, () if other is None else other.query_tokens),
+        )
+    ]
+    return " → ".join(texts) if attention.kind == "cross" else texts[0]
+
+
+def marked(tokens: Sequence[str], others: Sequence[str]) -> list[str]:
+    """The tokens, with brackets around those that the other list lacks at this place."""
+    same = SequenceMatcher(None, tokens, others, autojunk=False).get_matching_blocks()
+    kept = {start + i for start, _, size in same for i in range(size)}
+    return [token if i in kept else f"[{token}]" for i, token in enumerate(tokens)]
 
 
 def role_table(attention: AttentionMap, roles: Roles) -> list[list[str]] | None:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, FigureBase
 
 from ...attention_map import AttentionMap
 from ..maps import heatmap
@@ -25,50 +25,93 @@ MOST_LINES = 120  # of one head; with more of them the file becomes large, and n
 MOST_ROLES = 6  # that are named below the small maps
 
 
+Reading = tuple[AttentionMap, Data, str]
+"""What is shown, a map with one layer and one head; what `map_data` made of the whole map, and its `roles`; and the
+tokens as a text, written below the title."""
+
+
 @any_script
 def attention_picture(
-    shown: AttentionMap,
-    data: Data,
-    *,
+    *readings: Reading,
     show: str,
     layer: int,
     head: int,
     threshold: float,
     locked: Lock | None,
     overlay: Sequence[Sequence[int]],
-    sentence: str,
 ) -> Figure:
-    """Lines and heat map of `shown`, a map with one layer and one head, and the small maps of all heads, if several.
+    """Lines and heat map, and the small maps of all heads, if several; of each reading, one below the other.
 
     Args:
-        data: what `map_data` made of the whole map, and its `roles`.
         show, layer, head, threshold, locked, overlay: the traits of the view. Of an overlay all lines are drawn, and
-            the heat map of the chosen head.
-        sentence: the tokens as a text, written below the title.
+            the heat map of the chosen head. What is locked is marked in the last reading.
     """
-    thumbs = unpack(data["thumbs"]).numpy()
-    (layers, heads), (queries, keys) = thumbs.shape[:2], shown.weights.shape[2:]
-    long = 0.07 * min(20, max(map(len, (*shown.query_tokens, *shown.key_tokens))))  # inches of the longest token
+    sizes = [sizes_of(shown, data) for shown, data, _ in readings]
+    width, heights = max(sum(widths) for widths, _ in sizes), [height for _, height in sizes]
+    figure = Figure(figsize=(width, sum(heights)), layout="constrained")
+    several = len(readings) > 1
+    parts = figure.subfigures(len(readings), squeeze=False, height_ratios=heights).flat if several else [figure]
+    full = max(data["full"] for _, data, _ in readings)
+    chosen = {"show": show, "layer": layer, "head": head, "threshold": threshold, "overlay": overlay}
+    for part, reading, (widths, _) in zip(parts, readings, sizes, strict=True):
+        draw_reading(part, *reading, widths, full=full, locked=locked if reading is readings[-1] else None, **chosen)
+    return figure
+
+
+def sizes_of(shown: AttentionMap, data: Data) -> tuple[list[float], float]:
+    """The widths of lines, heat map and small maps (if several), and the height, in inches."""
+    (layers, heads), (queries, keys) = data["thumbs"]["shape"][:2], shown.weights.shape[2:]
+    long = longest(shown)
     beside = min(0.9 + 0.5 * heads, 2.6) if layers * heads > 1 else 0.0
     lines = LINES + long
     width = min(2.2 + long + 0.36 * keys, COLUMN - beside - lines)
     cell = max(0.17, min(0.36, (width - long - 1.6) / keys))  # inches, about
     height = min(1.4 + 0.7 * long + cell * max(queries, keys), 8.0)
-    figure = Figure(figsize=(lines + width + beside, max(height, 1.7 + 0.6 * layers)), layout="constrained")
-    ratios = [lines, width, beside] if beside else [lines, width]
-    panels = figure.subplots(1, len(ratios), width_ratios=ratios, squeeze=False)[0]
+    return [lines, width, beside] if beside else [lines, width], max(height, 1.7 + 0.6 * layers)
+
+
+def longest(shown: AttentionMap) -> float:
+    """The width of the longest token, about, in inches."""
+    return 0.07 * min(20, max(map(len, (*shown.query_tokens, *shown.key_tokens))))
+
+
+def draw_reading(
+    figure: FigureBase,
+    shown: AttentionMap,
+    data: Data,
+    sentence: str,
+    widths: Sequence[float],
+    *,
+    full: float,
+    show: str,
+    layer: int,
+    head: int,
+    threshold: float,
+    locked: Lock | None,
+    overlay: Sequence[Sequence[int]],
+) -> None:
+    """Draw one reading into a figure or a part of one.
+
+    Args:
+        widths: of the panels, in inches.
+        full: the weight of the thickest line and of the brightest cell.
+    """
+    thumbs = unpack(data["thumbs"]).numpy() * (data["full"] / full)
+    queries, keys = shown.weights.shape[2:]
+    panels = figure.subplots(1, len(widths), width_ratios=widths, squeeze=False)[0]
     all_weights = unpack(data["weights"]).double().numpy()
     scale = LARGEST if data["weights"]["dtype"] == "uint16" else 1
     drawn = [all_weights[at[0], at[1]] / scale for at in overlay] or [shown.weights[0, 0].numpy()]
-    draw_lines(panels[0], shown, drawn, threshold, data["full"], locked)
+    draw_lines(panels[0], shown, drawn, threshold, full, locked)
     heatmap(shown, ax=panels[1])
     panels[1].set(ylabel="", xlabel="")
     if keys > 20:
-        label_axis(panels[1].xaxis, shown.key_tokens, 90, most=int((width - long - 1.2) / 0.18), longest=20)
-    panels[1].collections[0].set_clim(0, data["full"])
-    write_numbers(panels[1], shown.weights[0, 0].numpy() / data["full"], data["full"])
+        most = int((widths[1] - longest(shown) - 1.2) / 0.18)
+        label_axis(panels[1].xaxis, shown.key_tokens, 90, most=most, longest=20)
+    panels[1].collections[0].set_clim(0, full)
+    write_numbers(panels[1], shown.weights[0, 0].numpy() / full, full)
     mark_locked(panels[1], locked, queries, keys)
-    if beside:
+    if len(widths) > 2:
         draw_heads(panels[2], thumbs, show, layer, head)
         name_roles(panels[2], data["roles"])
     heads_shown = " and ".join(f"{at[0]}.{at[1]}" for at in overlay)
@@ -76,9 +119,8 @@ def attention_picture(
     role = data["roles"][layer][head] if data["roles"] and show == "head" and len(overlay) < 2 else ""
     words = in_words(shown, locked) or role
     title = f"{shown.kind} attention, {name}" + (f": {words}" if words else "")
-    most = int(11.5 * figure.get_figwidth())
+    most = int(11.5 * sum(widths))
     figure.suptitle(f"{short_label(title, most)}\n{short_label(sentence, most)}", x=0.01, ha="left", fontsize=10)
-    return figure
 
 
 def in_words(shown: AttentionMap, locked: Lock | None) -> str:

@@ -4,13 +4,15 @@ const SHOWS = { head: "one head", layer: "mean of the layer", all: "mean of all 
 const HUNDREDTHS = Array.from({ length: 101 }, (_, at) => number(at / 100));
 const WIDE = 860; // pixels from which the small maps stand beside the large one
 const TALL = 590; // pixels for the small maps of all kinds
+const LEAST_READING = 310; // pixels from which two readings stand beside each other
 const LARGE = { cell: 36, heads: 28 }; // pixels of a cell of one head that stands alone, and beside the small maps
 
 function build(model, root, data) {
   const { maps, layers, vocab } = data;
   const several = maps.some(({ weights }) => weights.shape[0] * weights.shape[1] > 1);
-  let [preview, hovered, answer] = [null, null, null]; // preview: { kind, layer, head }, the small map that is pointed at
-  let drawn = {}; // what stands on the page: { key, what, zoom, room, now, overview, panel, cell }
+  let [preview, hovered, answer] = [null, [], null]; // preview: { kind, layer, head }, the small map that is pointed at; hovered: a target for each reading
+  let drawn = {}; // what stands on the page: { key, level, place, overview, readings, cell, weights }
+  let unpacked = {}; // { raw, reading } of the trait `other`
 
   /** What is shown: the choice, limited to what the maps have, or the small map that is pointed at. */
   const chosen = (peek = preview) => {
@@ -41,6 +43,20 @@ function build(model, root, data) {
     const weights = weightsOf(map, "head", layer, head);
     const weight = ([i, j]) => weights[i * map.keys.length + j];
     return open.reduce((best, cell) => (weight(cell) > weight(best) ? cell : best));
+  };
+
+  /** The other reading, where it stands beside the present one; or null. */
+  const other = () => {
+    const [raw, asked, { sentence, edits }] = [model.get("other"), model.get("against"), model.get("result")];
+    if (!asked.length || !sameQuestion(raw.asked, asked) || raw.problem || sameQuestion(asked, [sentence, edits])) return null;
+    if (raw !== unpacked.raw) unpacked = { raw, reading: unpack(raw) };
+    return unpacked.reading;
+  };
+  /** The names of the other reading and of the present one. */
+  const names = () => {
+    const first = history.first();
+    return first && (!other() || sameQuestion(model.get("against"), Object.values(first.question))) ? ["before", "now"] :
+      other() ? ["other reading", "this reading"] : ["before", "translation"];
   };
 
   const pick = (values) => change(model, values);
@@ -92,15 +108,26 @@ function build(model, root, data) {
   const swap = (index, word) => history.ask({ sentence: swapped(model.get("sentence"), model.get("result").source, index, word),
     edits: model.get("edits").filter(([what]) => what === "silence") }); // rows and columns are now other ones
   const bar = changesBar(history, silence, alone);
-  const words = canChange ? chips(model.get("result"), { point: (target) => chosen().kind !== "causal" && point(target), swap, vocab, id: fresh() }) : null;
-  const lines = { before: make("div", { class: "before" }), name: make("span", { class: "faint" }), now: make("div", { class: "before" }) };
+  /** What the present reading can be compared with: what was asked before the first change, or what was compared before. */
+  const comparable = () => {
+    const first = history.first();
+    const { sentence, edits } = model.get("result");
+    const asked = first ? Object.values(first.question) : model.get("other").asked ?? [];
+    return sameQuestion(asked, [sentence, edits]) ? [] : asked;
+  };
+  const beside = make("button", { type: "button", class: "together", "aria-label": "side by side: the other reading and this one", "aria-pressed": false,
+    onclick: () => pick({ against: model.get("against").length ? [] : comparable() }) }, "side by side");
+  const words = canChange ? chips(model.get("result"), { point: (target) => chosen().kind !== "causal" && point(drawn.readings.map(({ here }) => here(target))), swap, vocab, id: fresh() }) : null;
+  const lines = { names: [make("span", { class: "faint" }), make("span", { class: "faint" })], before: make("div", { class: "before" }), now: make("div", { class: "before" }) };
   const rewritten = make("div", { class: "pairing rewritten" }, make("span", { class: "faint" }, "source"), words?.node ?? "",
-    make("span", { class: "faint" }, "before"), lines.before, lines.name, lines.now);
+    lines.names[0], lines.before, lines.names[1], lines.now);
   const drawChanges = () => {
+    beside.setAttribute("aria-pressed", model.get("against").length > 0);
+    beside.disabled = zoom() === "cell" || (!model.get("against").length && !comparable().length);
     if (!canChange) return;
-    const [now, first, { sentence, edits }] = [model.get("result"), history.first(), question()];
-    const waits = !sameQuestion(now.asked, [sentence, edits]);
-    panels.classList.toggle("former", waits || now.problem !== "");
+    const [now, before, { sentence, edits }] = [model.get("result"), other() ?? history.first()?.result, question()];
+    const waits = [[now, [sentence, edits]], [model.get("other"), model.get("against")]].find(([{ asked }, wanted]) => wanted.length && !sameQuestion(asked, wanted))?.[1];
+    panels.classList.toggle("former", Boolean(waits || now.problem));
     const [kind, layer, head] = scope();
     const { show, overlay } = chosen(null);
     const possible = show !== "rollout" && !overlay.length;
@@ -108,13 +135,13 @@ function build(model, root, data) {
     const silent = silenced(edits, layers);
     silence.textContent = `${mine.every((one) => silent.has(one)) ? "let" : "silence"} ${head === null ? (layer === null ? `all of ${kind}` : `${kind} layer ${layer}`) : `${kind} ${layer}.${head}`}${mine.every((one) => silent.has(one)) ? " speak" : ""}`;
     [silence.disabled, alone.disabled] = [!possible, !possible || head === null];
-    const isNew = first ? differences(first.result.tokens, now.tokens)[1] : [];
+    const isNew = before ? differences(before.tokens, now.tokens)[1] : [];
     const text = make("bdi", {}, ...now.pieces.map((piece, i) => make("span", { class: isNew[i] ? "piece new" : null }, piece)));
-    lines.before.replaceChildren(...(first ? former(first.result, now) : [make("span", { class: "faint" }, "Nothing is changed yet.")]));
-    lines.name.textContent = first ? "now" : "translation";
+    names().forEach((name, at) => (lines.names[at].textContent = name));
+    lines.before.replaceChildren(...(before ? crossedOut(before, now) : [make("span", { class: "faint" }, "Nothing is changed yet.")]));
     lines.now.replaceChildren(text, certainty(now));
-    words.changed(first ? differences(first.result.source, now.source)[1] : []);
-    bar.set(waits ? `“${shortened(sentence, 60)}” is not read yet: ${whyNot()}.` : now.problem ? `⚠ ${now.problem} Below is the former sentence.` :
+    words.changed(before ? differences(before.source, now.source)[1] : []);
+    bar.set(waits ? `“${shortened(waits[0], 60)}” is not read yet: ${whyNot()}.` : now.problem ? `⚠ ${now.problem} Below is the former sentence.` :
       edits.length ? editsInWords(edits).join("; ") : "What if? Click a word of the source to swap it, silence a head, or keep a cell and change its weight.",
       pythonCode({ sentence, beam: 1, prefix: [], edits }, layers));
     const target = locked();
@@ -128,7 +155,7 @@ function build(model, root, data) {
   const panels = make("div", { class: "panels looking" });
   const [foot, said, told] = [make("div"), make("div"), make("div")];
   layOut(root, "attention: who looks at whom", {
-    controls: { settings: [choices.show.node, choices.lines.node, several && together] },
+    controls: { settings: [choices.show.node, choices.lines.node, several && together, (canChange || model.get("other").asked) && beside] },
     intro: [...(canChange ? [rewritten, bar.node] : []), trail],
     panels,
     legend: foot,
@@ -139,20 +166,24 @@ function build(model, root, data) {
     drawTrail();
     drawChanges();
     if (zoom() === "cell") return drawCell();
-    const target = locked() ?? hovered;
-    drawn.panel.mark(target, locked() !== null);
+    const stays = locked() !== null;
+    const targets = drawn.readings.map(({ here }, at) => (stays ? here(locked()) : hovered[at] ?? null));
+    drawn.readings.forEach(({ panel }, at) => panel.mark(targets[at], stays));
+    const target = targets.at(-1);
     words?.mark(target && target[0] !== "query" && chosen().kind !== "causal" ? target.at(-1) : null);
-    tell(told, ...(target ? drawn.panel.says(target, locked() !== null) : [hint(levels())]));
+    const sentences = drawn.readings.map(({ panel }, at) => (targets[at] ? panel.says(targets[at], stays && at === targets.length - 1) : ["it has no such place."]));
+    tell(told, ...(!targets.some(Boolean) ? [hint(levels())] : sentences.length === 1 ? sentences[0] : sentences.map((text, at) => make("div", {}, make("strong", {}, `${names()[at]}: `), ...text))));
   };
-  const point = (target) => {
-    if (String(target) === String(hovered)) return;
-    hovered = target;
+  const point = (targets) => {
+    const now = targets.some(Boolean) ? targets : [];
+    if (JSON.stringify(now) === JSON.stringify(hovered)) return;
+    hovered = now;
     explain();
   };
   const drawTrail = () => {
     const { map, show, layer, head, overlay } = chosen(null);
     const cell = model.get("locked") || zoom() === "cell" ? cellOfZoom() : null;
-    const names = {
+    const crumbs = {
       heads: () => ["all heads"],
       head: () => [`${map.kind}: ${overlay.length > 1 ? `${overlay.length} heads` : titleOf(show, layer, head)}`],
       cell: () => (cell && show === "head" ? [...tokenAt(map.queries, cell[0]), " → ", ...tokenAt(map.keys, cell[1])] : ["one cell"]),
@@ -164,7 +195,7 @@ function build(model, root, data) {
     }
     trail.querySelectorAll("button").forEach((button) => {
       const { level } = button.dataset;
-      button.replaceChildren(...names[level]());
+      button.replaceChildren(...crumbs[level]());
       fill(button, { "aria-label": `zoom to ${button.textContent}`, "aria-current": level === zoom() ? "step" : "false" }, []);
     });
   };
@@ -177,25 +208,40 @@ function build(model, root, data) {
 
   /** The large part: one head or a mean, several heads, or the arithmetic of a cell. */
   const rebuild = ({ map, overlay }, level, room) => {
-    hovered = null;
-    const beside = level === "heads" && room >= WIDE;
-    const width = beside ? Math.min(400, 0.31 * room) : room;
-    if (level === "heads" && (drawn.overview?.width !== width || drawn.overview?.beside !== beside)) {
-      drawn.overview = { ...headOverview(maps, width, beside ? TALL : 0, { choose, enter: () => go(1),
+    hovered = [];
+    const sided = level === "heads" && room >= WIDE;
+    const width = sided ? Math.min(400, 0.31 * room) : room;
+    if (level === "heads" && (drawn.overview?.width !== width || drawn.overview?.sided !== sided)) {
+      drawn.overview = { ...headOverview(maps, width, sided ? TALL : 0, { choose, enter: () => go(1),
         preview: (place) => {
           if (String(Object.values(place ?? {})) === String(Object.values(preview ?? {}))) return;
           preview = place;
           redraw();
-        } }), width, beside };
+        } }), width, sided };
     }
-    const left = beside ? room - drawn.overview.room - 24 : room;
-    const masked = (i, j) => map.mask !== null && !map.mask.at(i, j) && !(i === j && chosen().show === "rollout");
-    const options = { ...map, isMasked: masked, room: left, beside: left, cell: level === "head" ? LARGE.cell : LARGE.heads, point, enter, lock: (target) => pick({ locked: target }) };
-    drawn.panel = overlay.length ? overlayPanel({ ...options, maps: level === "head" }) : attentionPanel(options);
+    const left = sided ? room - drawn.overview.room - 24 : room;
+    const second = other();
+    const both = [...(second ? [second.maps.find(({ kind }) => kind === map.kind)] : []), map];
+    const each = both.length > 1 && left >= 2 * LEAST_READING + 24 ? Math.floor((left - 24) / 2) : left;
+    const full = Math.max(...both.map((one) => one.full));
+    const sizes = { room: each, beside: each < left ? each - 12 : each, cell: level === "head" ? LARGE.cell : LARGE.heads };
+    const cells = commonCell(both, sizes);
+    drawn.readings = both.map((one, at) => {
+      const [here, present] = [moving(map, one), moving(one, map)];
+      const masked = (i, j) => one.mask !== null && !one.mask.at(i, j) && !(i === j && chosen().show === "rollout");
+      const options = { ...one, full, isMasked: masked, ...sizes, cells,
+        point: (target) => point(drawn.readings.map((reading, i) => (i === at ? target : reading.here(present(target))))),
+        lock: (target) => (target === null || present(target)) && pick({ locked: present(target) }),
+        enter: (target) => present(target) && enter(present(target)) };
+      return { map: one, here, present, panel: overlay.length ? overlayPanel({ ...options, maps: level === "head" }) : attentionPanel(options) };
+    });
     drawn.cell = null;
-    stage.replaceChildren(...drawn.panel.nodes);
+    stage.replaceChildren(...(second ? drawn.readings.map(({ panel }, at) => readingOf(names()[at], [second, model.get("result")], at, map.kind, panel.nodes)) :
+      drawn.readings[0].panel.nodes));
+    stage.classList.toggle("twofold", Boolean(second));
+    stage.classList.toggle("abreast", each < left);
     standing(...(level === "heads" ? [drawn.overview.node] : []), stage);
-    foot.replaceChildren(drawn.panel.legend, ...(canChange ? [legendOf(unknownSign(model.get("result").unknown))] : []));
+    foot.replaceChildren(drawn.readings[0].panel.legend, ...(canChange ? [legendOf(unknownSign(model.get("result").unknown))] : []));
   };
   const drawCell = () => {
     const { map, layer, head } = chosen();
@@ -230,18 +276,19 @@ function build(model, root, data) {
     choices.show.node.querySelector("option:last-child").disabled = !map.rollout;
     choices.lines.set(Math.round(100 * threshold));
     together.setAttribute("aria-pressed", overlay.length > 0);
-    const key = [level, map.kind, room, overlay.length > 0].join();
+    const key = JSON.stringify([level, map.kind, room, overlay.length > 0, other()?.asked]);
     if (level !== "cell" && key !== drawn.key) rebuild(now, level, room);
     Object.assign(drawn, { key, level, place: [map.kind, layer, head] });
     if (level === "heads") drawn.overview.mark({ ...chosen(null), tones: model.get("overlay") });
     if (level !== "cell") {
       const role = show === "head" ? map.roles?.[layer][head] : "";
       const title = `${titleOf(show, layer, head)}${role ? ` · ${role}` : ""}`;
-      const weights = overlay.length ? overlay.map(([layer, head]) => ({ name: `${layer}.${head}`, role: map.roles?.[layer][head], weights: weightsOf(map, "head", layer, head) })) :
-        weightsOf(map, show, layer, head);
-      drawn.weights = overlay.length ? null : weights;
-      const lines = drawn.panel.show(weights, { title, threshold, made: show === "rollout" });
-      tell(said, `${map.kind} attention, ${overlay.length ? `${overlay.length} head${overlay.length > 1 ? "s" : ""}` : title}: ${lines}`);
+      const weights = (one) => (overlay.length ? overlay.map(([layer, head]) => ({ name: `${layer}.${head}`, role: map.roles?.[layer][head], weights: weightsOf(one, "head", layer, head) })) :
+        weightsOf(one, show, layer, head));
+      drawn.weights = overlay.length ? null : weights(map);
+      const lines = drawn.readings.map(({ panel, map: one }) => panel.show(weights(one), { title, threshold, made: show === "rollout" }));
+      const counted = lines.length > 1 ? `${lines.map((text, at) => `${names()[at]}, ${text.split(";")[0]}`).join("; ")}. A weight below ${number(threshold)} has no line.` : lines[0];
+      tell(said, `${map.kind} attention, ${overlay.length ? `${overlay.length} head${overlay.length > 1 ? "s" : ""}` : title}: ${counted}`);
     } else drawn.cell = null;
     explain();
     if (before) showZoom(before, drawn, stage);
@@ -272,7 +319,7 @@ function build(model, root, data) {
   answer = unpack(model.get("steps"));
   redraw();
   const follow = () => (history.follow(), explain());
-  return { sentence: follow, edits: follow, result: drawChanges, kind: redraw, layer: redraw, head: redraw, show: redraw, threshold: redraw, zoom: redraw, overlay: redraw, steps: ask, locked: explain, resized: redraw };
+  return { sentence: follow, edits: follow, result: drawChanges, against: redraw, other: redraw, kind: redraw, layer: redraw, head: redraw, show: redraw, threshold: redraw, zoom: redraw, overlay: redraw, steps: ask, locked: explain, resized: redraw };
 }
 
 const within = (x, count) => Math.min(Math.max(x, 0), count - 1);
@@ -299,6 +346,35 @@ function fits({ queries, keys }, [what, ...at]) {
   return at.every((index, place) => index < counts[place]);
 }
 
+// ---- Two readings ---------------------------------------------------------------------------------------------------
+
+/** A function that gives the place of a target in the map of another reading, or null. */
+function moving(from, into) {
+  const [rows, columns] = from === into ? [] : [partners(from.queries, into.queries), partners(from.keys, into.keys)];
+  return (target) => {
+    if (!target || from === into) return target;
+    const [what, ...at] = target;
+    const sides = { query: [rows], key: [columns], pair: [rows, columns] }[what];
+    const found = at.map((index, place) => sides[place][index]);
+    return found.includes(null) ? null : [what, ...found];
+  };
+}
+
+/** One of two readings: its name, its sentence with the changed words marked, and its panel. both: the two readings. */
+function readingOf(name, both, at, kind, nodes) {
+  const [mine, its] = [both[at], both[1 - at]];
+  const marked = (texts, others, glue) => {
+    const isNew = differences(others, texts)[1];
+    return make("bdi", {}, ...texts.flatMap((text, i) => [i ? glue : "", make("span", { class: isNew[i] ? "piece new" : null }, text)]));
+  };
+  const source = marked(mine.source, its.source, " ");
+  const target = marked(mine.pieces, its.pieces, "");
+  const sentence = { encoder: [source], causal: [target] }[kind] ?? [source, " → ", target];
+  const edits = sameQuestion(mine.edits, its.edits) ? "" : ` (${editsInWords(mine.edits).join("; ") || "attention as it is"})`;
+  return make("div", { class: "reading", role: "group", "aria-label": name },
+    make("p", {}, make("strong", {}, `${name}: `), ...sentence, make("span", { class: "faint" }, edits)), make("div", { class: "parts" }, ...nodes));
+}
+
 // ---- Zooming --------------------------------------------------------------------------------------------------------
 
 /** Which part of the panels has the focus of the keyboard: "overview", the number of a part of the stage, or null. */
@@ -308,10 +384,12 @@ function focusIn(root, panels, { overview }) {
   return overview?.node.contains(active) ? "overview" : `${Math.max(0, [...panels.querySelectorAll(".stage [tabindex]")].indexOf(active))}`;
 }
 
-function refocus(focus, { level, overview, panel, cell }, kind) {
+function refocus(focus, { level, overview, readings, cell }, kind) {
+  const at = Number(focus) || 0; // each reading has two parts
   if (level === "cell") cell.focus?.();
   else if (level === "heads" && focus === "overview") overview.focus(kind);
-  else panel.focus(Math.min(Number(focus) || 0, 1));
+  else if (readings.length > 1) readings[at > 1 ? 1 : 0].panel.focus(at % 2);
+  else readings[0].panel.focus(Math.min(at, 1));
 }
 
 /** Where the parts stand that a zoom begins with. */

@@ -19,7 +19,17 @@ from ..shared.attention import has_rollout
 from ..shared.base import View
 from ..shared.types import Data, Lock, Proposal
 from ..translator.data import about
-from .data import NOBODY, Roles, attention_data, checked, checked_roles, read_again, wrong_choice
+from .data import (
+    NOBODY,
+    Roles,
+    attention_data,
+    checked,
+    checked_roles,
+    other_reading,
+    read_again,
+    sentence_of,
+    wrong_choice,
+)
 from .picture import attention_picture
 from .vectors import head_steps, head_vectors
 
@@ -59,6 +69,10 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
         result: the translation of such a view: `text`, `tokens`, `pieces` and `probability`; `source`, the tokens of
             the sentence, and `unknown`, which of them the model never saw; `asked`, which is [sentence, edits]; and
             `problem`, why this question cannot be answered, or empty. Empty in other views.
+        against: [sentence, edits], another reading to compare with: the same head is then drawn twice, the other
+            reading beside the present one, with one threshold and one scale; empty: none. Only in a view that `of`
+            made. "side by side" in the browser sets it to what stood there before the first change.
+        other: the answer to `against`: as `result`, and `maps`. Empty if nothing was asked.
     Change several traits at once inside `with view.hold_trait_notifications():`.
 
     Raises:
@@ -82,6 +96,8 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
     sentence = traitlets.Unicode().tag(sync=True)
     edits = traitlets.List(traitlets.List()).tag(sync=True)
     result = traitlets.Dict().tag(sync=True)
+    against = traitlets.List().tag(sync=True)
+    other = traitlets.Dict().tag(sync=True)
 
     def __init__(
         self,
@@ -102,6 +118,7 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
         self.roles = checked_roles(roles, self.maps)
         self.translator = translator
         self._vectors = None if translator is None else head_vectors(translator, self.maps)
+        self._other_maps: dict[str, AttentionMap] = {}  # of the trait `other`
         chosen = {"layer": layer, "head": head, "show": show, "threshold": threshold, "locked": locked}
         chosen |= {"kind": attention.kind if kind is None else kind, "zoom": zoom, "overlay": list(map(list, overlay))}
         if wrong := wrong_choice(self.maps, **chosen):
@@ -115,16 +132,20 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
         translator: Translator,
         sentence: str,
         roles: Roles | None = None,
+        against: str | Sequence[Any] = (),  # a list, too: text and edits
         **chosen: Any,  # values of traits
     ) -> AttentionView:
         """All attention of a translator, while it translates a sentence. In this view, attention can be edited.
 
         Args:
             roles: see the class.
+            against: another sentence, whose reading stands beside that of `sentence`; or, as the trait,
+                [sentence, edits].
             chosen: the first values of traits.
 
         Raises:
             TypeError, ValueError: as the class and `TranslatorView` do; or the model has no attention.
+            TraitError: `against` is no question.
         """
         translator.check_attention(next(iter(translator.attention_kinds), "cross"))
         result, maps, _ = read_again(translator, sentence)
@@ -132,6 +153,9 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
         view.result = result
         view.sentence = result["sentence"]
         view.data = view.data | {name: about(translator)[name] for name in NOBODY}
+        view.against = [against, []] if isinstance(against, str) else list(against)
+        if view.other.get("problem"):
+            raise ValueError(view.other["problem"])
         return view
 
     @traitlets.observe("sentence", "edits")
@@ -151,6 +175,22 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
             self.maps, self._vectors, self.data, self.steps, self.result = maps, vectors, data, {}, result
             self._fit()
         self._answer()
+
+    @traitlets.observe("against")
+    def _read_other(self, change: object = None) -> None:
+        """Let the model read what the present reading is compared with."""
+        if self.against and self.translator is not None and self.other.get("asked") != self.against:
+            self.other, self._other_maps = other_reading(self.translator, *self.against)
+
+    @traitlets.validate("against")
+    def _other_question(self, proposal: Proposal) -> list:
+        self._needs_model("another reading needs", proposal)
+        question = list(proposal["value"])
+        if question and not (len(question) == 2 and isinstance(question[0], str) and isinstance(question[1], list)):
+            raise traitlets.TraitError(f"against is [sentence, edits], or empty, not {question}")
+        if question and self.translator is not None:
+            named_edits(self.translator.model, question[1])  # raises, if one is none
+        return [as_text(question[0]), list(map(list, question[1]))] if question else []
 
     @traitlets.validate("sentence")
     def _text(self, proposal: Proposal) -> str:
@@ -179,7 +219,7 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
         data = attention_data(maps, self.roles, self.translator is not None)
         with self.hold_sync(), self.hold_trait_notifications():
             self.maps, self._vectors, self.data, self.steps, self.result = maps, vectors, data, {}, {}
-            self.sentence, self.edits = "", []
+            self.sentence, self.edits, self.against, self.other = "", [], [], {}
             self.kind = self.kind if self.kind in maps else attention.kind
             self._fit()
         self._answer()
@@ -239,7 +279,9 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
     @property
     def shown(self) -> AttentionMap:
         """The attention that is drawn large, as a map with one layer and one head."""
-        attention = self.maps[self.kind]
+        return self._shown(self.maps[self.kind])
+
+    def _shown(self, attention: AttentionMap) -> AttentionMap:
         if self.show == "rollout":
             return rollout(attention)
         if self.show == "all":
@@ -256,13 +298,23 @@ class AttentionView(View, folder=Path(__file__).parent, shared=("attention", "he
         return f"{self.kind}, {layers} layers, {heads} heads, {queries} queries, {keys} keys{also}"
 
     def figure(self) -> Figure:
-        """Lines and heat map of what is shown and, beside them, the small maps of all heads, if there are several."""
-        data = self.data["maps"][list(self.maps).index(self.kind)]
-        chosen = {name: getattr(self, name) for name in ("show", "layer", "head", "threshold", "locked", "overlay")}
-        return attention_picture(self.shown, data, sentence=self._sentence(), **chosen)
+        """Lines and heat map of what is shown and, beside them, the small maps of all heads, if there are several.
 
-    def _sentence(self) -> str:
-        """The tokens of the shown map as a text; of cross-attention, source and target."""
-        attention = self.maps[self.kind]
-        texts = [" ".join(map(as_text, tokens)) for tokens in (attention.key_tokens, attention.query_tokens)]
-        return " → ".join(texts) if self.kind == "cross" else texts[0]
+        If another reading stands beside the present one, it is drawn above.
+        """
+        at = list(self.maps).index(self.kind)
+        chosen = {name: getattr(self, name) for name in ("show", "layer", "head", "threshold", "locked", "overlay")}
+        now, data = self.maps[self.kind], self.data["maps"][at]
+        if not self._compares():
+            return attention_picture((self.shown, data, sentence_of(now)), **chosen)
+        other, its_data = self._other_maps[self.kind], self.other["maps"][at] | {"roles": data["roles"]}
+        return attention_picture(
+            (self._shown(other), its_data, f"other reading: {sentence_of(other, now)}"),
+            (self.shown, data, f"this reading: {sentence_of(now, other)}"),
+            **chosen,
+        )
+
+    def _compares(self) -> bool:
+        """Whether another reading stands beside the present one."""
+        here = [self.result.get("sentence"), self.result.get("edits")]
+        return self.other.get("asked") == self.against != here and bool(self.against) and not self.other["problem"]

@@ -7,6 +7,7 @@ const MADE = { query: "is made of", key: "is a part of", arrow: " ← " }; // of
 const MOST_TONES = 8; // heads that are drawn over each other: four colours, each as a solid and as a dashed line
 const TONE_GAP = 4; // pixels between the lines of two heads from one token to another
 const LINE = { thin: 0.6, thick: 7, faint: 0.15, gap: 5 }; // pixels, and the opacity of a weight near 0
+const LEAST_LINES = 64; // pixels: the width of the lines beside a heat map
 const WEIGHT = { cell: 28, least: 0.05, most: 24 }; // pixels of a cell; the smallest weight and the longest sentence with numbers
 
 /** The columns and the heat map of one attention. The panel keeps no choices: `show` and `mark` say what to draw.
@@ -18,7 +19,7 @@ const WEIGHT = { cell: 28, least: 0.05, most: 24 }; // pixels of a cell; the sma
  * Enter on what is locked, or a double click; without it Enter frees.
  * A target is ["query", i], ["key", j] or ["pair", i, j].
  * beside: the width for columns and heat map side by side, in place of `room`, the width for one of them. cell: the size of
- * a cell. Inside an element of class "resting", marks fade nothing.
+ * a cell; cells: its width, if that is less. Inside an element of class "resting", marks fade nothing.
  *
  * Gives { nodes, legend, show, mark, says, focus }.
  * nodes: the columns, the heat map and the tooltip, all for one `.panels.side`. legend: the node below them.
@@ -29,14 +30,14 @@ const WEIGHT = { cell: 28, least: 0.05, most: 24 }; // pixels of a cell; the sma
  * says(target, locked): the sentences about the target, as a list of texts and elements.
  * focus(which): gives the focus to the columns, 0, or to the heat map, 1.
  */
-function attentionPanel({ queries, keys, names, isMasked = () => false, full = 1, room = 900, beside = null, cell = WEIGHT.cell, point, lock, enter = null }) {
+function attentionPanel({ queries, keys, names, isMasked = () => false, full = 1, room = 900, beside = null, cell = WEIGHT.cell, cells = cell, point, lock, enter = null }) {
   const pitch = cellOf(Math.max(queries.length, keys.length), cell, 500);
-  const { forLines, forMap } = share(queries, keys, beside, cell) ?? { forLines: room, forMap: Math.min(480, Math.max(100, room - longestOf(queries) - 60)) };
+  const { forLines, forMap } = roomFor({ queries, keys, beside, room, cell: cells });
   const columns = tokenColumns({ queries, keys, names, full, pitch, room: forLines, point, lock, enter });
   const pairOf = (cell) => cell && ["pair", cell.row, cell.column];
   const map = heatMap({
     title: "attention", rows: queries, columns: keys, isMasked, word: (weight, i, j) => (isMasked(i, j) ? "" : null),
-    height: pitch, width: cellOf(keys.length, cell, forMap), most: WEIGHT.most, least: WEIGHT.least,
+    height: pitch, width: cellOf(keys.length, cells, forMap), most: WEIGHT.most, least: WEIGHT.least,
     point: (cell) => point(pairOf(cell)), lock: (cell) => lock(pairOf(cell)), enter: enter && ((cell) => enter(pairOf(cell))),
   });
   const boxes = [columns.node, make("div", { class: "scrolls" }, map.node)];
@@ -46,6 +47,7 @@ function attentionPanel({ queries, keys, names, isMasked = () => false, full = 1
   for (const box of boxes) {
     box.addEventListener("pointermove", (event) => (mouse = event), true); // before `point` is called
     box.addEventListener("keydown", () => (mouse = null), true);
+    box.addEventListener("pointerleave", () => (mouse = null));
   }
   let shown; // { weights, verbs }
   const at = (i, j) => shown.weights[i * keys.length + j];
@@ -78,14 +80,21 @@ function attentionPanel({ queries, keys, names, isMasked = () => false, full = 1
 /** The size of one of `count` cells that share this room; cells up to 6 pixels have no gaps. */
 const cellOf = (count, most, space) => [fit(count, most, space)].map((size) => (size > 6 && size < 9 ? 6 : size))[0];
 
+/** The widths for the columns and for the cells of the heat map. */
+const roomFor = ({ queries, keys, beside, room, cell }) =>
+  share(queries, keys, beside, cell) ?? { forLines: room, forMap: Math.min(480, Math.max(100, room - longestOf(queries) - 60)) };
+
+/** The same width of a cell for several maps. */
+const commonCell = (maps, options) => Math.min(...maps.map(({ queries, keys }) => cellOf(keys.length, options.cell, roomFor({ queries, keys, ...options }).forMap)));
+
 /** The widths for the columns and for the cells of the heat map, side by side in `beside` pixels; null if that is too little
  * for both. */
 function share(queries, keys, beside, cell) {
   if (beside === null) return null;
   const labels = longestOf(queries) + longestOf(keys) + 30;
   const aside = longestOf(queries) + 0.71 * longestOf(keys) + 50; // beside the cells
-  const [least, left] = [labels + 90, beside - labels - aside];
-  const forMap = Math.min(keys.length * cell, 480, left - 90);
+  const [least, left] = [labels + LEAST_LINES, beside - labels - aside];
+  const forMap = Math.min(keys.length * cell, 480, left - LEAST_LINES);
   const enough = keys.length * (keys.length > WEIGHT.most ? 6 : 15); // with room for a number
   return forMap < Math.min(enough, 320) ? null : { forLines: Math.max(least, beside - aside - forMap), forMap };
 }

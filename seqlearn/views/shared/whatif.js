@@ -84,7 +84,7 @@ function changesBar(history, ...extra) {
 }
 
 /** A translation before the first change, as a list of nodes; what is no longer there is crossed out. */
-function former({ tokens, pieces, probability }, now, language) {
+function crossedOut({ tokens, pieces, probability }, now, language) {
   const [gone] = differences(tokens, now.tokens);
   const parts = pieces.map((piece, i) => make(gone[i] ? "del" : "span", {}, piece));
   return [make("bdi", { lang: language || null }, ...parts), certainty({ probability })];
@@ -165,6 +165,18 @@ function swapped(sentence, source, index, word) {
     at = found + text.length;
   }
   return sentence;
+}
+
+/** For each element of one list the index of its partner in another, or null: what is in both, and what was replaced, in order. */
+function partners(before, after) {
+  const [gone, fresh] = differences(before, after);
+  const found = before.map(() => null);
+  for (let i = 0, j = 0; i < before.length && j < after.length; ) {
+    if (gone[i] === fresh[j]) found[i++] = j++;
+    else if (gone[i]) i++;
+    else j++;
+  }
+  return found;
 }
 
 /** The silenced heads of a list of edits, each as "kind layer head"; layers: { kind: [[name, heads], ...] }. */

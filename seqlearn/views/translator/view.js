@@ -134,7 +134,7 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     shown.chips = chips(result, { point, swap: live ? swap : null, vocab, id });
     shown.line = written(best(), { language: result.languages[1], start: Math.min(model.get("step"), last()), forced, before: first?.result.best[0].tokens, point, lock });
     const named = (name, node) => [make("span", { class: "faint" }, name), node];
-    const before = make("div", { class: "before" }, ...(first ? former(first.result.best[0], best(), result.languages[1]) : [make("span", { class: "faint" }, "What if? Nothing is changed yet.")]), bar.node);
+    const before = make("div", { class: "before" }, ...(first ? crossedOut(first.result.best[0], best(), result.languages[1]) : [make("span", { class: "faint" }, "What if? Nothing is changed yet.")]), bar.node);
     pairing.replaceChildren(...named("source", shown.chips.node), ...(live ? named("before", before) : []),
       ...named(first ? "now" : "translation", make("div", { class: "present" }, shown.line.node, first ? certainty(best()) : "")));
   };
