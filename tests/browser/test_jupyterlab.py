@@ -67,6 +67,11 @@ measured({'<b>loss</b>': 0.6931}, bounds=(0.6, 0.8), claims={'it is a coin': Tru
     """one, answered = kernel.readings[0], kernel.answer.get('of') == [kernel.kernel, kernel.width, kernel.readings]
 print(one[0], 0 < one[1] < 0.2, answered)
 if one[1] and answered: kernel.readings = [[0.0, 1.0], *kernel.readings[1:]]""",
+    """from seqlearn.translator import Translator
+from seqlearn.views import AttentionView
+seen = AttentionView.of(Translator.pretrained('transformer', 'cpu'), 'The cat sleeps.', kind='cross')
+seen""",
+    "print(seen.sentence, '|', seen.result['text'], '|', seen.against, seen.other['text'], [*map(len, seen.edits)])",
 ]
 OPTIONS = """--no-browser --allow-root --ip=127.0.0.1 --ServerApp.port_retries=0 --IdentityProvider.token=
 --ServerApp.password= --LabApp.expose_app_in_browser=True --LabApp.news_url=None --ServerApp.terminals_enabled=False
@@ -400,6 +405,31 @@ def test_a_sentence_is_typed(lab, page):
     assert "“A bird sings.” (greedy) is not translated yet: Python is" in view.locator(".note").inner_text()
     assert written.inner_text().startswith("le chien") and view.locator(".former").count() == 2
     page.wrong[:] = [wrong for wrong in page.wrong if "Could not send widget sync message" not in wrong]  # as it is
+
+
+def test_another_sentence_is_read_and_compared(lab, page):
+    address, _ = lab
+    notebook = Notebook(page, address)
+    notebook.run(len(CELLS) - 2)
+    view = page.get_by_role("region", name="attention: who looks at whom")
+    view.get_by_role("button", name="cat: another word").click()
+    page.keyboard.type("dog")
+    page.keyboard.press("Enter")
+    view.get_by_role("button", name="dog: another word").wait_for()
+    view.get_by_role("button", name="side by side").click()
+    view.locator(".reading").nth(1).wait_for()
+    assert view.locator(".reading p").all_inner_texts() == [
+        "before: the cat sleeps . → le chat dort.",
+        "now: the dog sleeps . → le chien dort.",
+    ]
+    view.locator(".reading").nth(1).locator("[role=application]").nth(1).focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("-")
+    view.locator(".whatif").get_by_text("row 0, column 0 weighs").wait_for()
+    assert view.locator(".reading").nth(1).locator(":focus").count() == 1, "of two maps of the same name, this one"
+    python_knows(
+        notebook, "The dog sleeps. | le chien dort. | ['The cat sleeps.', []] le chat dort. [7]", cell=len(CELLS) - 1
+    )
 
 
 def test_a_stored_notebook_shows_pictures(lab, page):

@@ -518,6 +518,103 @@ def test_an_edit_is_compared_at_every_width(show, page, transformer, width, sche
     page.set_viewport_size({"width": 1300, "height": 1400})
 
 
+def drag(page, line, *steps, beside=0):
+    """Presses a line at its left end, or so many pixels below, and moves by these steps; the button stays down."""
+    box = page.locator(".looks svg").bounding_box()
+    place = (
+        page.locator(".looks .all line")
+        .nth(line)
+        .evaluate("line => [line.getAttribute('y1'), line.getAttribute('y2')]")
+    )
+    start, end = map(float, place)
+    x, y = box["x"] + 0.2 * box["width"], box["y"] + start + 0.2 * (end - start) + beside
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for right, down in steps:
+        page.mouse.move(x + right, y + down)
+
+
+def test_a_line_is_dragged(show, page, transformer):
+    show(AttentionView.of(transformer, PEAR, kind="cross", layer=1, head=3))
+    weights = transformer.attend(PEAR, transformer.translate(PEAR)).weights[1, 3]
+    rows = page.locator(".looks .all line").evaluate_all("all => all.map(line => Number(line.getAttribute('y1')))")
+    row, column = 9, int(weights[9].argmax())
+    line = max(at for at, start in enumerate(rows) if start == max(rows))  # the heaviest of the last row
+    before = float(weights[row, column])
+    wanted = round(before - 0.5, 2)
+    drag(page, line, (-5, 1), (-80, 2))
+    assert page.locator(".tip").inner_text() == f"<eos> → <eos> {wanted:.2f}"
+    numbers = page.locator(".looks .lit text").all_text_contents()
+    assert f"{wanted:.2f}" in numbers
+    others = sorted(
+        (float(weights[row, at]) * (1 - wanted) / (1 - before) for at in range(10) if at != column), reverse=True
+    )
+    assert f"{others[0]:.2f}" in numbers, "the other weights share the rest"
+    assert get(page, "edits") == [], "the model reads at the end"
+    page.mouse.up()
+    edit = ["weight", "cross", 1, 3, row, column, wanted]
+    expect(page.locator(".whatif")).to_contain_text(f"row 9, column {column} weighs {wanted}")
+    assert_reads(page, transformer, PEAR, [edit])
+    assert get(page, "locked") == ["pair", row, column]
+    assert page.get_by_label("weight as a number").input_value() == f"{wanted:.2f}"
+    page.get_by_role("button", name="Undo").click()
+    assert_reads(page, transformer, PEAR)
+    page.evaluate("model.set('locked', null)")
+
+    drag(page, line, (6, 0), (16, 0), beside=6)
+    page.mouse.up()
+    assert get(page, "edits")[0][6] == round(before + 0.1, 2) and get(page, "locked") == ["pair", row, column]
+    page.get_by_role("button", name="Reset").click()
+    assert_reads(page, transformer, PEAR)
+    page.evaluate("model.set('locked', null)")
+
+    drag(page, line, (0, 10), (3, 32))  # down
+    assert page.locator(".tip").inner_text() == f"<eos> → <eos> {round(before - 0.2, 2):.2f}"
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    assert (get(page, "edits"), get(page, "locked"), get(page, "zoom")) == ([], None, "heads"), "Escape takes it back"
+    drag(page, line, (2, 1))
+    page.mouse.up()
+    assert get(page, "locked") == ["pair", row, column] and get(page, "edits") == [], "a click, and no drag"
+    page.evaluate("model.set('locked', null)")
+    page.get_by_label("show", exact=True).select_option("mean of all heads")
+    drag(page, page.locator(".looks .all line").count() - 1, (0, 50))
+    page.mouse.up()
+    expect(page.get_by_role("button", name="Undo")).to_be_enabled()
+    assert get(page, "edits")[0][:4] == ["weight", "cross", None, None], "of all heads that are shown together"
+
+
+def test_a_weight_is_changed_by_keys(show, page, transformer):
+    show(AttentionView.of(transformer, PEAR, kind="cross", layer=1, head=3, locked=["pair", 2, 1]))
+    before = float(transformer.attend(PEAR, transformer.translate(PEAR)).weights[1, 3, 2, 1])
+    page.get_by_role("application").nth(1).focus()
+    page.keyboard.down("+")
+    page.keyboard.down("+")
+    assert page.get_by_label("weight as a number").input_value() == f"{before + 0.1:.2f}" and get(page, "edits") == []
+    page.keyboard.up("+")
+    weight = round(before + 0.1, 2)
+    expect(page.locator(".whatif")).to_contain_text(f"weighs {weight}")
+    assert_reads(page, transformer, PEAR, [["weight", "cross", 1, 3, 2, 1, weight]])
+    expect(page.get_by_role("application").nth(1)).to_be_focused()
+    for _ in range(4):
+        page.keyboard.press("-")
+    expect(page.locator(".whatif")).to_have_text(re.compile("weighs 0$"))
+    assert_reads(page, transformer, PEAR, [["weight", "cross", 1, 3, 2, 1, 0]])
+    page.keyboard.press("Escape")
+    page.keyboard.press("+")
+    assert get(page, "edits") == [["weight", "cross", 1, 3, 2, 1, 0]], "nothing is locked"
+
+
+def test_a_finger_that_scrolls_changes_nothing(show, page, transformer):
+    show(AttentionView.of(transformer, PEAR, kind="cross", layer=1, head=3))
+    assert page.locator(".looks svg").evaluate("svg => getComputedStyle(svg).touchAction") == "pan-y"
+    drag(page, 0, (-20, 0), (-60, 0))
+    assert page.locator(".tip").is_visible()
+    page.locator(".looks svg").dispatch_event("pointercancel")
+    page.mouse.up()
+    assert (get(page, "edits"), get(page, "locked")) == ([], None)
+
+
 def test_what_cannot_be_read_changes_nothing(show, transformer):
     page = show(AttentionView.of(transformer, CAT))
     for word in ("<img src=x onerror=alert(1)>", "</script>", "constructor", "__proto__", "$x$"):

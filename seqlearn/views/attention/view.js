@@ -11,6 +11,7 @@ function build(model, root, data) {
   const { maps, layers, vocab } = data;
   const several = maps.some(({ weights }) => weights.shape[0] * weights.shape[1] > 1);
   let [preview, hovered, answer] = [null, [], null]; // preview: { kind, layer, head }, the small map that is pointed at; hovered: a target for each reading
+  let pulled = null; // { pair, weight, asked }: the weight that a line was dragged to, until the answer is here
   let drawn = {}; // what stands on the page: { key, level, place, overview, readings, cell, weights }
   let unpacked = {}; // { raw, reading } of the trait `other`
 
@@ -104,7 +105,25 @@ function build(model, root, data) {
   };
   const silence = make("button", { type: "button", onclick: () => edit((edits) => flipped(edits, scope(), layers)) });
   const alone = make("button", { type: "button", onclick: () => edit((edits) => keptAlone(edits, scope(), layers)) }, "only this head");
-  const weigh = weightEditor((weight) => edit((edits) => withWeight(edits, ["weight", ...scope(), ...model.get("locked").slice(1), weight])));
+  const weighCell = ([, row, column], weight) => edit((edits) => withWeight(edits, ["weight", ...scope(), row, column, weight]));
+  const weigh = weightEditor((weight) => weighCell(model.get("locked"), weight));
+  /** Whether the weights that are drawn are those of a head, or of heads, that can be edited. */
+  const mayPull = () => canChange && drawn.weights && chosen(null).show !== "rollout" && zoom() !== "cell" && !preview;
+  const weightOf = ([, row, column]) => drawn.weights[row * chosen().map.keys.length + column];
+  const pull = { may: mayPull, done: (pair, weight) => {
+    pulled = { pair, weight, asked: true };
+    pick({ locked: pair });
+    weighCell(pair, weight);
+  } };
+  /** The keys + and − change the weight of a locked cell; the model reads when the key is let go. */
+  const press = (by) => {
+    const pair = locked();
+    if (pair?.[0] !== "pair" || !mayPull()) return false;
+    const now = pulled && String(pulled.pair) === String(pair) ? pulled.weight : weightOf(pair);
+    pulled = { pair, weight: Math.round(100 * Math.min(Math.max(now + by, 0), 1)) / 100, asked: false };
+    explain();
+    return true;
+  };
   const swap = (index, word) => history.ask({ sentence: swapped(model.get("sentence"), model.get("result").source, index, word),
     edits: model.get("edits").filter(([what]) => what === "silence") }); // rows and columns are now other ones
   const bar = changesBar(history, silence, alone);
@@ -142,12 +161,12 @@ function build(model, root, data) {
     lines.now.replaceChildren(text, certainty(now));
     words.changed(before ? differences(before.source, now.source)[1] : []);
     bar.set(waits ? `“${shortened(waits[0], 60)}” is not read yet: ${whyNot()}.` : now.problem ? `⚠ ${now.problem} Below is the former sentence.` :
-      edits.length ? editsInWords(edits).join("; ") : "What if? Click a word of the source to swap it, silence a head, or keep a cell and change its weight.",
+      edits.length ? editsInWords(edits).join("; ") : "What if? Click a word of the source to swap it, silence a head, or drag a line.",
       pythonCode({ sentence, beam: 1, prefix: [], edits }, layers));
     const target = locked();
     const pair = target?.[0] === "pair" && zoom() !== "cell" && possible && drawn.weights;
-    weigh.show(pair ? drawn.weights[target[1] * chosen().map.keys.length + target[2]] : null,
-      pair ? ["weight of ", ...tokenAt(chosen().map.keys, target[2]), " for ", ...tokenAt(chosen().map.queries, target[1]), ":"] : []);
+    weigh.show(pair ? pulled?.weight ?? weightOf(target) : null,
+      pair ? ["weight of ", ...tokenAt(chosen().map.keys, target[2]), " for ", ...tokenAt(chosen().map.queries, target[1]), ", also by the keys + and −:"] : []);
   };
 
   const trail = make("nav", { class: "trail", "aria-label": "zoom" });
@@ -163,16 +182,18 @@ function build(model, root, data) {
   });
 
   const explain = () => {
+    if (pulled?.asked && sameQuestion(model.get("result").asked, Object.values(question()))) pulled = null;
     drawTrail();
     drawChanges();
     if (zoom() === "cell") return drawCell();
     const stays = locked() !== null;
     const targets = drawn.readings.map(({ here }, at) => (stays ? here(locked()) : hovered[at] ?? null));
     drawn.readings.forEach(({ panel }, at) => panel.mark(targets[at], stays));
+    if (pulled) drawn.readings.at(-1).panel.preview(pulled.pair, pulled.weight);
     const target = targets.at(-1);
     words?.mark(target && target[0] !== "query" && chosen().kind !== "causal" ? target.at(-1) : null);
     const sentences = drawn.readings.map(({ panel }, at) => (targets[at] ? panel.says(targets[at], stays && at === targets.length - 1) : ["it has no such place."]));
-    tell(told, ...(!targets.some(Boolean) ? [hint(levels())] : sentences.length === 1 ? sentences[0] : sentences.map((text, at) => make("div", {}, make("strong", {}, `${names()[at]}: `), ...text))));
+    tell(told, ...(!targets.some(Boolean) ? [hint(levels(), canChange)] : sentences.length === 1 ? sentences[0] : sentences.map((text, at) => make("div", {}, make("strong", {}, `${names()[at]}: `), ...text))));
   };
   const point = (targets) => {
     const now = targets.some(Boolean) ? targets : [];
@@ -232,7 +253,7 @@ function build(model, root, data) {
       const options = { ...one, full, isMasked: masked, ...sizes, cells,
         point: (target) => point(drawn.readings.map((reading, i) => (i === at ? target : reading.here(present(target))))),
         lock: (target) => (target === null || present(target)) && pick({ locked: present(target) }),
-        enter: (target) => present(target) && enter(present(target)) };
+        enter: (target) => present(target) && enter(present(target)), pull: canChange && one === map ? pull : null };
       return { map: one, here, present, panel: overlay.length ? overlayPanel({ ...options, maps: level === "head" }) : attentionPanel(options) };
     });
     drawn.cell = null;
@@ -309,12 +330,19 @@ function build(model, root, data) {
   root.onkeydown = (event) => {
     if (event.target.matches("input, select") && event.key !== "Escape") return;
     if (event.key === "Escape" && !event.defaultPrevented) return locked() ? pick({ locked: null }) : go(-1);
+    if ("+-".includes(event.key) && press({ "+": 0.05, "-": -0.05 }[event.key])) return event.preventDefault();
     if (event.key === "Backspace") return go(-1) && event.preventDefault();
     const by = { PageUp: -1, PageDown: 1 }[event.key];
     if (!by || event.target.matches(".heads *")) return;
     const { map, show, layer, head } = chosen();
     pick({ layer: within(layer + by, map.weights.shape[0]), head, show: show === "layer" ? show : "head" });
     event.preventDefault();
+  };
+  root.onkeyup = () => {
+    if (!pulled || pulled.asked) return;
+    pulled.asked = true;
+    weighCell(pulled.pair, pulled.weight);
+    explain();
   };
   answer = unpack(model.get("steps"));
   redraw();
@@ -324,8 +352,9 @@ function build(model, root, data) {
 
 const within = (x, count) => Math.min(Math.max(x, 0), count - 1);
 const titleOf = (show, layer, head) => ({ head: `layer ${layer}, head ${head}`, layer: `mean of layer ${layer}`, all: SHOWS.all, rollout: SHOWS.rollout })[show];
-const hint = (levels) => pointHint("a token, a line or a cell", "read its weights",
-  { enter: levels.length > 1 ? "keeps it. Enter again or a double click goes in; Escape frees it, then goes back" : "keeps it" });
+const hint = (levels, changes = false) => make("span", {}, pointHint("a token, a line or a cell", "read its weights",
+  { enter: levels.length > 1 ? "keeps it. Enter again or a double click goes in; Escape frees it, then goes back" : "keeps it" }),
+changes ? make("span", { class: "faint" }, " Drag a line up or to the right for more weight; or keep a cell and press + or −.") : null);
 
 /** The list with this head, or without it if it was there; at most MOST_TONES. */
 function toggled(list, [layer, head]) {

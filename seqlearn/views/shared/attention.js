@@ -7,6 +7,7 @@ const MADE = { query: "is made of", key: "is a part of", arrow: " ← " }; // of
 const MOST_TONES = 8; // heads that are drawn over each other: four colours, each as a solid and as a dashed line
 const TONE_GAP = 4; // pixels between the lines of two heads from one token to another
 const LINE = { thin: 0.6, thick: 7, faint: 0.15, gap: 5 }; // pixels, and the opacity of a weight near 0
+const PULL = { start: 4, whole: 160 }; // pixels: a line is dragged, and not clicked; from weight 0 to weight 1
 const LEAST_LINES = 64; // pixels: the width of the lines beside a heat map
 const WEIGHT = { cell: 28, least: 0.05, most: 24 }; // pixels of a cell; the smallest weight and the longest sentence with numbers
 
@@ -20,8 +21,9 @@ const WEIGHT = { cell: 28, least: 0.05, most: 24 }; // pixels of a cell; the sma
  * A target is ["query", i], ["key", j] or ["pair", i, j].
  * beside: the width for columns and heat map side by side, in place of `room`, the width for one of them. cell: the size of
  * a cell; cells: its width, if that is less. Inside an element of class "resting", marks fade nothing.
+ * pull: { may(), done(pair, weight) }, whether a line can be dragged now, and what to do after it; null: lines stay.
  *
- * Gives { nodes, legend, show, mark, says, focus }.
+ * Gives { nodes, legend, show, mark, says, focus, preview }.
  * nodes: the columns, the heat map and the tooltip, all for one `.panels.side`. legend: the node below them.
  * show(weights, { title, threshold, made }): draws a flat list of queries x keys weights, with lines from the threshold
  *   on, and returns a text with the number of lines. made: whether this is a rollout, where tokens are made of tokens.
@@ -29,11 +31,19 @@ const WEIGHT = { cell: 28, least: 0.05, most: 24 }; // pixels of a cell; the sma
  *   stays.
  * says(target, locked): the sentences about the target, as a list of texts and elements.
  * focus(which): gives the focus to the columns, 0, or to the heat map, 1.
+ * preview(pair, weight): draws the row of the pair as it were with this weight, until the next `mark`.
  */
-function attentionPanel({ queries, keys, names, isMasked = () => false, full = 1, room = 900, beside = null, cell = WEIGHT.cell, cells = cell, point, lock, enter = null }) {
+function attentionPanel({ queries, keys, names, isMasked = () => false, full = 1, room = 900, beside = null, cell = WEIGHT.cell, cells = cell, point, lock, enter = null, pull = null }) {
   const pitch = cellOf(Math.max(queries.length, keys.length), cell, 500);
   const { forLines, forMap } = roomFor({ queries, keys, beside, room, cell: cells });
-  const columns = tokenColumns({ queries, keys, names, full, pitch, room: forLines, point, lock, enter });
+  const preview = (pair, weight) => {
+    const [, i, j] = pair;
+    columns.preview(i, j, rowWith(keys.map((_, k) => at(i, k)), j, weight, (k) => !isMasked(i, k)));
+    tip.hidden = !mouse;
+    if (mouse) putTip(tip, mouse, [...tokenAt(queries, i), " → ", ...tokenAt(keys, j), ` ${weightText(weight)}`]);
+  };
+  const dragged = pull && { may: pull.may, weight: ([, i, j]) => at(i, j), move: preview, done: pull.done };
+  const columns = tokenColumns({ queries, keys, names, full, pitch, room: forLines, point, lock, enter, pull: dragged });
   const pairOf = (cell) => cell && ["pair", cell.row, cell.column];
   const map = heatMap({
     title: "attention", rows: queries, columns: keys, isMasked, word: (weight, i, j) => (isMasked(i, j) ? "" : null),
@@ -54,6 +64,7 @@ function attentionPanel({ queries, keys, names, isMasked = () => false, full = 1
   const words = { queries, keys, isMasked, at, verbs: () => shown.verbs };
   return {
     nodes: [...boxes, tip],
+    preview,
     legend: attentionLegend(full, queries.some((_, i) => keys.some((_, j) => isMasked(i, j)))),
     focus: (which) => [columns, map][which].focus(),
     show(weights, { title = "attention", threshold = 0, made = false } = {}) {
@@ -182,7 +193,7 @@ function linesText({ drawn, total, open }, threshold) {
 }
 
 /** Queries at the left, keys at the right, lines between them: gives { node, focus, show(lines), mark(target, locked) }. */
-function tokenColumns({ queries, keys, names, full, pitch, room, point, lock, enter }) {
+function tokenColumns({ queries, keys, names, full, pitch, room, point, lock, enter, pull = null }) {
   const most = room < 420 ? 78 : 110;
   const [left, right] = [rowLabels(queries, pitch), rowLabels(keys, pitch)];
   right.node.classList.add("keys");
@@ -216,14 +227,28 @@ function tokenColumns({ queries, keys, names, full, pitch, room, point, lock, en
     const [side, index, count] = [x < 0 ? "query" : "key", Math.floor(y / pitch), (x < 0 ? queries : keys).length];
     return index >= 0 && index < count ? [side, index] : null;
   };
+  if (pull) dragLines(svg, targetAt, { ...pull, back: () => point(null) });
   const keep = columnKeys(body, targetAt, { query: queries.length, key: keys.length }, { point, lock, enter });
   const lineOf = ({ i, j, weight, tone, shift = 0 }, strong = false) => draw("line", {
     class: tone === undefined ? strong && "strong" : `tone${tone}`, x1: 0, y1: middle(i) + shift, x2: width, y2: middle(j) + shift, "stroke-width": thick(weight).toFixed(2),
     "stroke-opacity": (LINE.faint + (1 - LINE.faint) * Math.min(weight / full, 1)).toFixed(2),
   });
+  /** The lines of a row or a column, with their numbers, above all others. */
+  const light = (mine, what, second) => {
+    const numbers = pitch < 11 ? [] : mine.filter(({ tone }) => tone === undefined).map(({ i, j, weight }) => (what === "key" ?
+      draw("text", { x: 1, y: middle(i) + 4 }, weightText(weight)) :
+      draw("text", { x: width - 1, y: middle(j) + 4, "text-anchor": "end" }, weightText(weight))));
+    lit.replaceChildren(...mine.map((line) => lineOf(line, what === "pair" && line.j === second)), ...numbers);
+  };
   return {
     node,
     focus: () => body.focus({ focusVisible: true }),
+    preview(i, j, row) {
+      svg.classList.add("pointed");
+      left.mark([i]);
+      right.mark([j]);
+      light(row.map((weight, k) => ({ i, j: k, weight })).filter(({ j: k, weight }) => k === j || weight >= 0.005), "pair", j);
+    },
     show(list, verbs) {
       lines = list;
       verb.textContent = `${verbs.query} →`;
@@ -236,12 +261,64 @@ function tokenColumns({ queries, keys, names, full, pitch, room, point, lock, en
       const mine = target ? lines.filter(({ i, j }) => (what === "key" ? j : i) === first) : [];
       left.mark(what === "key" ? mine.map(({ i }) => i) : [first]);
       right.mark(what === "key" ? [first] : what === "pair" ? [second] : mine.map(({ j }) => j));
-      const numbers = pitch < 11 ? [] : mine.filter(({ tone }) => tone === undefined).map(({ i, j, weight }) => (what === "key" ?
-        draw("text", { x: 1, y: middle(i) + 4 }, weightText(weight)) :
-        draw("text", { x: width - 1, y: middle(j) + 4, "text-anchor": "end" }, weightText(weight))));
-      lit.replaceChildren(...mine.map((line) => lineOf(line, what === "pair" && line.j === second)), ...numbers);
+      light(mine, what, second);
     },
   };
+}
+
+/** A row whose weight in column j is another one; the other weights share the rest, as after `reweighted` in reading.py. */
+function rowWith(row, j, weight, isOpen) {
+  const others = row.reduce((sum, one, k) => (k === j ? sum : sum + one), 0);
+  const open = row.filter((_, k) => k !== j && isOpen(k)).length;
+  return row.map((one, k) => (k === j ? (open ? weight : 1) : !isOpen(k) ? 0 : others > 0 ? (one * (1 - weight)) / others : (1 - weight) / open));
+}
+
+/** Dragging of lines: up or to the right is more weight. Escape, or a finger that scrolls, takes it back.
+ *
+ * may(): whether lines can be dragged now. weight(pair): of a line. move(pair, weight): called while one drags. done(pair,
+ * weight): called at the end. back(): called instead, if nothing comes of it. */
+function dragLines(svg, targetAt, { may, weight, move, done, back }) {
+  let held = null; // { pair, x, y, now }: a line, where it was touched, and its weight; now is null before it moves
+  let justDragged = false;
+  svg.classList.add("pulls");
+  const release = (values = null) => {
+    const { pair, now } = held;
+    held = null;
+    window.removeEventListener("keydown", escape, true);
+    if (now === null) return;
+    justDragged = true;
+    if (values && now !== Math.round(100 * weight(pair)) / 100) done(pair, now);
+    else back();
+  };
+  const escape = (event) => {
+    if (event.key !== "Escape") return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    release();
+  };
+  svg.addEventListener("pointerdown", (event) => {
+    justDragged = false;
+    const pair = event.button === 0 && may() ? targetAt(event) : null;
+    if (pair?.[0] !== "pair" || held) return;
+    held = { pair, x: event.clientX, y: event.clientY, now: null };
+    window.addEventListener("keydown", escape, true);
+  });
+  svg.addEventListener("pointermove", (event) => {
+    if (!held) return;
+    event.stopPropagation(); // nothing else is pointed at meanwhile
+    const [right, up] = [event.clientX - held.x, held.y - event.clientY];
+    const by = Math.abs(right) > Math.abs(up) ? right : up;
+    if (held.now === null && Math.abs(by) < PULL.start) return;
+    if (held.now === null) svg.setPointerCapture(event.pointerId);
+    held.now = Math.round(100 * Math.min(Math.max(weight(held.pair) + by / PULL.whole, 0), 1)) / 100;
+    move(held.pair, held.now);
+  });
+  svg.addEventListener("pointerup", () => held && release(true));
+  svg.addEventListener("pointercancel", () => held && release());
+  svg.addEventListener("click", (event) => {
+    if (justDragged) event.stopPropagation(); // the end of a drag is no click
+    justDragged = false;
+  });
 }
 
 /** Mouse and keyboard on the columns. The arrow keys go up and down, left to the queries, right to the attention keys.

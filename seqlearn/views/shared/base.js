@@ -63,7 +63,11 @@ function focusOf(root) {
   const active = root.getRootNode().activeElement;
   if (!active || !root.contains(active)) return () => {};
   const [before, place] = [name(active), controls().indexOf(active)];
-  return () => (controls().find((node) => name(node) === before) ?? controls()[place])?.focus({ focusVisible: true });
+  return () => {
+    const there = controls()[place];
+    const same = there && name(there) === before ? there : controls().find((node) => name(node) === before);
+    (same ?? there)?.focus({ focusVisible: true });
+  };
 }
 
 /** The text above a view; a click on some of its words sets traits. */
