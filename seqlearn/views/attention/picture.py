@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure, FigureBase
+from matplotlib.lines import Line2D
 
 from ...attention_map import AttentionMap
 from ..maps import heatmap
@@ -67,7 +69,8 @@ def sizes_of(shown: AttentionMap, data: Data) -> tuple[list[float], float]:
     width = min(2.2 + long + 0.36 * keys, COLUMN - beside - lines)
     cell = max(0.17, min(0.36, (width - long - 1.6) / keys))  # inches, about
     height = min(1.4 + 0.7 * long + cell * max(queries, keys), 8.0)
-    return [lines, width, beside] if beside else [lines, width], max(height, 1.7 + 0.6 * layers)
+    named = len(roles_of(data["roles"]))
+    return [lines, width, beside] if beside else [lines, width], max(height, 1.7 + 0.6 * layers + 0.17 * named)
 
 
 def longest(shown: AttentionMap) -> float:
@@ -103,8 +106,10 @@ def draw_reading(
     scale = LARGEST if data["weights"]["dtype"] == "uint16" else 1
     drawn = [all_weights[at[0], at[1]] / scale for at in overlay] or [shown.weights[0, 0].numpy()]
     draw_lines(panels[0], shown, drawn, threshold, full, locked)
+    if len(overlay) > 1:
+        name_heads(panels[0], overlay)
     heatmap(shown, ax=panels[1])
-    panels[1].set(ylabel="", xlabel="")
+    panels[1].set(ylabel="", xlabel=f"head {layer}.{head}" if len(overlay) > 1 else "")
     if keys > 20:
         most = int((widths[1] - longest(shown) - 1.2) / 0.18)
         label_axis(panels[1].xaxis, shown.key_tokens, 90, most=most, longest=20)
@@ -117,7 +122,7 @@ def draw_reading(
     heads_shown = " and ".join(f"{at[0]}.{at[1]}" for at in overlay)
     name = f"heads {heads_shown}" if len(overlay) > 1 else SHOWS[show].format(layer=layer, head=head)
     role = data["roles"][layer][head] if data["roles"] and show == "head" and len(overlay) < 2 else ""
-    words = in_words(shown, locked) or role
+    words = (in_words(shown, locked) if len(overlay) < 2 else "") or role
     title = f"{shown.kind} attention, {name}" + (f": {words}" if words else "")
     most = int(11.5 * sum(widths))
     figure.suptitle(f"{short_label(title, most)}\n{short_label(sentence, most)}", x=0.01, ha="left", fontsize=10)
@@ -163,6 +168,7 @@ def draw_lines(
     """
     rows = max(shown.weights.shape[2:])
     what, *at = locked or [""]
+    lines = []  # of all heads: how much ink, from where to where, how thick, its colour and style
     for number, weights in enumerate(drawn):
         places = np.argwhere((weights > 0) & (weights >= threshold - 1e-6))
         if not len(places):
@@ -173,11 +179,12 @@ def draw_lines(
         alpha = ((0.15 + 0.85 * share) * np.where(mine, 1, 0.2))[:, None]
         shift = 0.14 * (number - (len(drawn) - 1) / 2)
         segments = [((0, i + 0.5 + shift), (1, j + 0.5 + shift)) for i, j in places]
-        color = np.array(to_rgb(TRAIN if len(drawn) == 1 else CYCLE[number % 4]))
-        colors = 1 - alpha + alpha * color  # on white; opaque lines make a small file
-        style = "solid" if number < 4 else "dashed"
-        thick = 0.5 + 4.5 * share
-        ax.add_collection(LineCollection(segments, linewidths=thick, colors=colors, linestyles=style))
+        color, style = look_of(number, len(drawn))
+        colors = 1 - alpha + alpha * np.array(to_rgb(color))  # on white; opaque lines make a small file
+        lines += zip(alpha[:, 0], segments, 0.5 + 4.5 * share, colors, [style] * len(places), strict=True)
+    if lines:
+        _, segments, thick, colors, styles = zip(*sorted(lines, key=itemgetter(0)), strict=True)  # the message on top
+        ax.add_collection(LineCollection(segments, linewidths=thick, colors=colors, linestyles=styles))
     ax.set(xlim=(0, 1), ylim=(rows, 0), xticks=[], frame_on=False, label="lines")
     ax.grid(False)
     right = ax.twinx()
@@ -187,6 +194,19 @@ def draw_lines(
     label_axis(right.yaxis, shown.key_tokens, 0, longest=20)
     for axes in (ax, right):
         axes.tick_params(length=0)
+
+
+def look_of(number: int, count: int) -> tuple[str, str]:
+    """Colour and style of the lines of one of `count` heads."""
+    return TRAIN if count == 1 else CYCLE[number % 4], "solid" if number < 4 else "dashed"
+
+
+def name_heads(ax: Axes, overlay: Sequence[Sequence[int]]) -> None:
+    """A legend below the lines: which colour is which head."""
+    looks = [look_of(number, len(overlay)) for number in range(len(overlay))]
+    handles = [Line2D([], [], color=color, linestyle=style, linewidth=3) for color, style in looks]
+    names = [f"{layer}.{head}" for layer, head in overlay]
+    ax.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=4, fontsize=8, handlelength=1.5)
 
 
 def mark_locked(ax: Axes, locked: Lock | None, queries: int, keys: int) -> None:
@@ -230,8 +250,12 @@ def draw_heads(ax: Axes, thumbs: np.ndarray, show: str, layer: int, head: int) -
 
 def name_roles(ax: Axes, roles: list[list[str]] | None) -> None:
     """The roles as a list below the small maps."""
+    if texts := roles_of(roles):
+        ax.set_xlabel("head\n\n" + "\n".join(texts), fontsize=8, linespacing=1.3)
+
+
+def roles_of(roles: list[list[str]] | None) -> list[str]:
+    """A line for each head with a role, and one for those beyond `MOST_ROLES`."""
     named = [f"{layer}.{head} {role}" for layer, row in enumerate(roles or []) for head, role in enumerate(row) if role]
     rest = [f"and {len(named) - MOST_ROLES} more"] if len(named) > MOST_ROLES else []
-    if named:
-        texts = [short_label(name, 34) for name in named[:MOST_ROLES]] + rest
-        ax.set_xlabel("head\n\n" + "\n".join(texts), fontsize=8, linespacing=1.3)
+    return [short_label(name, 34) for name in named[:MOST_ROLES]] + rest

@@ -77,13 +77,15 @@ function build(model, root, data) {
     if (levels().includes("cell")) goTo("cell");
     else pick({ locked: null });
   };
-  const choose = (kind, layer, head) => {
+  /** A head was chosen; arrow keys go past the others, and add none of them to those that are compared. */
+  const choose = (kind, layer, head, passing = false) => {
     preview = null;
     const other = kind === model.get("kind") ? {} : { ...fitting(maps, model, kind), kind, locked: null, overlay: [] };
     const { overlay } = chosen();
     if (layer === null) pick(other);
-    else if (overlay.length && !other.kind) pick({ overlay: toggled(overlay, [layer, head]), layer, head, show: "head" });
-    else pick({ ...other, show: "head", layer, head });
+    else if (!overlay.length) pick({ ...other, show: "head", layer, head });
+    else if (other.kind) pick({ ...other, show: "head", layer, head, overlay: [[layer, head]] });
+    else pick({ overlay: passing ? overlay : toggled(overlay, [layer, head]), layer, head, show: "head" });
   };
 
   const choices = {
@@ -233,7 +235,7 @@ function build(model, root, data) {
     const sided = level === "heads" && room >= WIDE;
     const width = sided ? Math.min(400, 0.31 * room) : room;
     if (level === "heads" && (drawn.overview?.width !== width || drawn.overview?.sided !== sided)) {
-      drawn.overview = { ...headOverview(maps, width, sided ? TALL : 0, { choose, enter: () => go(1),
+      drawn.overview = { ...headOverview(maps, width, sided ? TALL : 0, { choose, enter: () => !chosen(null).overlay.length && go(1),
         preview: (place) => {
           if (String(Object.values(place ?? {})) === String(Object.values(preview ?? {}))) return;
           preview = place;
@@ -269,9 +271,13 @@ function build(model, root, data) {
     const ready = String(answer?.asked) === String([map.kind, layer, head]);
     tell(said, `${map.kind} attention, layer ${layer}, head ${head}: the arithmetic of one cell.`);
     if (!ready || answer.problem) {
-      drawn.cell = { node: make("p", { class: "faint" }, answer && ready ? answer.problem : "The vectors of this head are being computed.") };
-      stage.replaceChildren(drawn.cell.node);
+      const focused = stage.contains(root.getRootNode().activeElement);
+      const text = answer && ready ? answer.problem : "The vectors of this head are being computed.";
+      const node = make("p", { class: "faint", tabindex: -1 }, text);
+      drawn.cell = { node, focus: () => node.focus() }; // so that the keys still reach the view
+      stage.replaceChildren(node);
       standing(stage);
+      if (focused) node.focus();
       return tell(told, hint(levels()));
     }
     const [row, column] = cellOfZoom();
@@ -300,10 +306,11 @@ function build(model, root, data) {
     const key = JSON.stringify([level, map.kind, room, overlay.length > 0, other()?.asked]);
     if (level !== "cell" && key !== drawn.key) rebuild(now, level, room);
     Object.assign(drawn, { key, level, place: [map.kind, layer, head] });
-    if (level === "heads") drawn.overview.mark({ ...chosen(null), tones: model.get("overlay") });
+    if (level === "heads") drawn.overview.mark({ ...chosen(null), tones: model.get("overlay"), silent: silenced(model.get("edits"), layers) });
     if (level !== "cell") {
       const role = show === "head" ? map.roles?.[layer][head] : "";
-      const title = `${titleOf(show, layer, head)}${role ? ` · ${role}` : ""}`;
+      const isSilent = show === "head" && silenced(model.get("edits"), layers).has(`${map.kind} ${layer} ${head}`);
+      const title = `${titleOf(show, layer, head)}${isSilent ? " · silenced" : role ? ` · ${role}` : ""}`;
       const weights = (one) => (overlay.length ? overlay.map(([layer, head]) => ({ name: `${layer}.${head}`, role: map.roles?.[layer][head], weights: weightsOf(one, "head", layer, head) })) :
         weightsOf(one, show, layer, head));
       drawn.weights = overlay.length ? null : weights(map);
@@ -329,7 +336,7 @@ function build(model, root, data) {
   }, true);
   root.onkeydown = (event) => {
     if (event.target.matches("input, select") && event.key !== "Escape") return;
-    if (event.key === "Escape" && !event.defaultPrevented) return locked() ? pick({ locked: null }) : go(-1);
+    if (event.key === "Escape" && !event.defaultPrevented) return locked() && zoom() !== "cell" ? pick({ locked: null }) : go(-1);
     if ("+-".includes(event.key) && press({ "+": 0.05, "-": -0.05 }[event.key])) return event.preventDefault();
     if (event.key === "Backspace") return go(-1) && event.preventDefault();
     const by = { PageUp: -1, PageDown: 1 }[event.key];

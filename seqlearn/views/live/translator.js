@@ -233,7 +233,7 @@ function mapData(kind, queryTokens, keyTokens, layers) {
   const means = meansOf(weights, heads, area);
   const flow = kind === "cross" ? null : rollout(means, queries);
   const peak = [weights, flow ?? []].reduce((most, list) => list.reduce((one, other) => Math.max(one, other), most), 0);
-  const full = FULL.find((limit) => peak <= limit) ?? 1;
+  const full = FULL.find((limit) => peak > 0 && peak <= limit) ?? 1;
   const allowed = Uint8Array.from({ length: area }, (_, at) => at % keys <= Math.floor(at / keys));
   return {
     kind,

@@ -26,7 +26,7 @@ def map_data(attention: AttentionMap) -> Data:
     weights = attention.weights.clamp(0, 1)
     flow = rollout(attention).weights if has_rollout(attention) else None
     peak = max(float(part.max()) for part in (weights, flow) if part is not None)
-    full = next((limit for limit in FULL if peak <= limit), 1.0)
+    full = next((limit for limit in FULL if 0 < peak <= limit), 1.0)
     key_name, query_name = AXIS_NAMES[attention.kind]
     thumbs = F.adaptive_max_pool2d(weights, [min(THUMB, count) for count in weights.shape[2:]])
     return {

@@ -13,12 +13,13 @@ const MOST_SIDE = 96;
 
 /** A small map of every head, a row for each layer.
  *
- * room: the width for all of them. choose(layer, head): called after a click or an arrow key.
+ * room: the width for all of them. choose(layer, head, passing): called after a click, Enter, Space, or (passing) another key.
  * side: of a small map, in pixels; default: the largest that fits. title: the text above. name: the kind of attention, for the label. roles: [layer][head], what a head was measured to do, or "".
  * preview([layer, head] or null): called with the map under the mouse (the arrow keys choose at once). enter(): called after Enter, or a double
  * click.
- * Gives { node, focus(), mark(show, layer, head, tones), canvasOf(layer, head) }. mark: frames what is shown; show null frames
- * nothing; tones: [[layer, head], ...], the heads that are overlaid, in the order of their colours.
+ * Gives { node, focus(), mark(show, layer, head, tones, isSilent), canvasOf(layer, head) }. mark: frames what is shown; show
+ * null frames nothing; tones: [[layer, head], ...], the heads that are overlaid, in the order of their colours;
+ * isSilent(layer, head): whether the head is silenced.
  */
 function headGrid({ thumbs, roles = null }, room, choose, { title = "every head: click one", side = sideOf(thumbs.shape[1], room), name = "", preview = null, enter = null } = {}) {
   const [layers, heads, rows, columns] = thumbs.shape;
@@ -41,13 +42,12 @@ function headGrid({ thumbs, roles = null }, room, choose, { title = "every head:
   const node = make("figure", { class: named ? "map heads named" : "map heads" }, title === null ? null : make("figcaption", {}, title), above?.node ?? null, beside?.node ?? null, body);
   let cursor = [0, 0];
   const within = (at, length) => Math.min(Math.max(at, 0), length - 1);
-  const go = (layer, head) => choose(within(layer, layers), within(head, heads));
   const headAt = (event) => {
     const at = small.indexOf(event.target.closest(".small"));
     return at < 0 ? null : placeOf(at);
   };
   const show = (place) => preview && preview(place);
-  body.addEventListener("click", (event) => headAt(event) && go(...headAt(event)));
+  body.addEventListener("click", (event) => headAt(event) && choose(...headAt(event)));
   body.addEventListener("dblclick", (event) => enter && headAt(event) && enter());
   body.addEventListener("pointermove", (event) => event.pointerType !== "touch" && show(headAt(event)));
   body.addEventListener("pointerleave", () => show(null));
@@ -56,7 +56,9 @@ function headGrid({ thumbs, roles = null }, room, choose, { title = "every head:
     const moves = { ArrowUp: [layer - 1, head], ArrowDown: [layer + 1, head], ArrowLeft: [layer, head - 1], ArrowRight: [layer, head + 1],
       PageUp: [layer - 1, head], PageDown: [layer + 1, head], Home: [layer, 0], End: [layer, heads - 1], Enter: cursor, " ": cursor };
     if (!(event.key in moves)) return;
-    go(...moves[event.key]);
+    const isChoice = event.key === "Enter" || event.key === " ";
+    const [to, on] = moves[event.key];
+    choose(within(to, layers), within(on, heads), !isChoice);
     if (event.key === "Enter" && enter) enter();
     event.preventDefault();
   });
@@ -69,7 +71,7 @@ function headGrid({ thumbs, roles = null }, room, choose, { title = "every head:
     },
     focus: () => body.focus({ focusVisible: true }),
     canvasOf: (layer, head) => small[layer * heads + head].firstChild,
-    mark(show, layer, head, tones = []) {
+    mark(show, layer, head, tones = [], isSilent = () => false) {
       cursor = [layer, head];
       const role = roles?.[layer][head];
       fill(body, { "aria-valuenow": layer * heads + head, "aria-valuetext": `layer ${layer}, head ${head}${role ? `: ${role}` : ""}` }, []);
@@ -77,7 +79,7 @@ function headGrid({ thumbs, roles = null }, room, choose, { title = "every head:
         const [l, h] = placeOf(at);
         const tone = tones.findIndex((one) => one[0] === l && one[1] === h);
         const on = { head: l === layer && h === head, layer: l === layer, all: true, rollout: true }[show] ?? false;
-        node.className = `small${on ? " on" : ""}${tone < 0 ? "" : ` tone tone${tone}`}`;
+        node.className = `small${on ? " on" : ""}${isSilent(l, h) ? " silent" : ""}${tone < 0 ? "" : ` tone tone${tone}`}`;
       });
       above?.mark(show === "head" ? [head] : []);
       beside?.mark(show === "head" || show === "layer" ? [layer] : []);
@@ -116,14 +118,14 @@ function paintSmall(canvas, values) {
  * maps: what `map_data` returned, each with its `roles`. choose(kind, layer, head): called after a click on a small map, or an
  * arrow key; layer and head are null after a click on the name of a kind. preview({ kind, layer, head } or null), enter(): as
  * in `headGrid`.
- * Gives { node, room, focus(kind), mark({ kind, show, layer, head, tones }), canvasOf(kind, layer, head) }. room: its
+ * Gives { node, room, focus(kind), mark({ kind, show, layer, head, tones, silent }), canvasOf(kind, layer, head) }. room: its
  * width.
  */
 function headOverview(maps, room, tall, { choose, preview, enter }) {
   const side = sideOfAll(maps, room, tall);
   const groups = maps.map((map) => {
     const { kind } = map;
-    const grid = headGrid(map, room, (layer, head) => choose(kind, layer, head), { title: null, side: side || undefined, name: kind, enter,
+    const grid = headGrid(map, room, (...place) => choose(kind, ...place), { title: null, side: side || undefined, name: kind, enter,
       preview: (place) => preview(place && { kind, layer: place[0], head: place[1] }) });
     const button = make("button", { type: "button", class: "kind", "aria-label": `${kind} attention ${KIND_WORDS[kind]}`, onclick: () => choose(kind, null, null) },
       make("strong", {}, `${kind} attention`), " ", make("span", { class: "faint" }, KIND_WORDS[kind]));
@@ -138,13 +140,13 @@ function headOverview(maps, room, tall, { choose, preview, enter }) {
     room: wide,
     focus: (kind) => of(kind).focus(),
     canvasOf: (kind, ...place) => of(kind).canvasOf(...place),
-    mark({ kind, show, layer, head, tones }) {
+    mark({ kind, show, layer, head, tones, silent = new Set() }) {
       groups.forEach((group, at) => {
         const mine = group.kind === kind;
         group.button.setAttribute("aria-pressed", mine);
         group.grid.hide(!side && !mine);
         const { shape } = maps[at].weights;
-        group.grid.mark(mine ? show : null, Math.min(layer, shape[0] - 1), Math.min(head, shape[1] - 1), mine ? tones : []);
+        group.grid.mark(mine ? show : null, Math.min(layer, shape[0] - 1), Math.min(head, shape[1] - 1), mine ? tones : [], (l, h) => silent.has(`${group.kind} ${l} ${h}`));
       });
     },
   };
