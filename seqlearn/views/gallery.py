@@ -17,8 +17,8 @@ from .attention.view import AttentionView
 from .beam.view import BeamView
 from .kernel.view import KernelView
 from .position.view import PositionView
-from .shared.base import View
-from .shared.page import model_part, page_of
+from .shared.base import View, parts_of
+from .shared.page import page_of
 from .shared.types import Style
 from .softmax.view import SoftmaxView
 from .steps.view import AttentionSteps
@@ -50,26 +50,24 @@ def gallery(
 
     Args:
         views: tuples of a text about a view, and the view. If the text has a first line that ends with "?", this line
-            is the heading, and else the view's caption. One model at most answers in a page: the first view that has
-            one decides which.
+            is the heading, and else the view's caption. See `parts_of` for the model that answers.
         path: the file to write; default: none.
         title, intro: the texts above the views.
     """
-    models = [view.page_model() for _, view in views]
-    model = next((one for one in models if one is not None), None)
     headings, links, sections = [_parted(text, view) for text, view in views], [], []
-    for i, ((heading, text), (_, view), own) in enumerate(zip(headings, views, models, strict=True)):
+    for i, (heading, text) in enumerate(headings):
         links.append(f'<li><a href="#part{i}">{html.escape(heading)}</a></li>')
         sections.append(
             f'<section>\n<h2 id="part{i}">{html.escape(heading)}</h2>\n<p>{html.escape(text)}</p>\n'
-            f'<div id="view{i}"></div>\n</section>\n{view.page_part(str(i), live=own is not None and own == model)}'
+            f'<div id="view{i}"></div>\n</section>'
         )
     nav = '<nav aria-label="views">\n<ul>\n{}\n</ul>\n</nav>'.format("\n".join(links))
     body = (
         f"<header>\n<h1>{html.escape(title)}</h1>\n<p>{html.escape(intro)}</p>\n{nav}\n</header>\n"
-        f"{model_part(model)}<main>\n{chr(10).join(sections)}\n</main>"
+        f"<main>\n{chr(10).join(sections)}\n</main>\n"
+        f"{parts_of({str(i): view for i, (_, view) in enumerate(views)})}"
     )
-    css = "\n".join(dict.fromkeys([*(view._css for _, view in views), LAYOUT]))
+    css = "\n".join([*dict.fromkeys(style for _, view in views for style in view._styles), LAYOUT])
     page = page_of(title, css, body)
     if path is not None:
         Path(path).write_text(page, "utf-8")

@@ -18,6 +18,11 @@ FIND_BARRIERS = """async () => { const { violations, passes } = await axe.run(do
 FITS = "document.documentElement.scrollWidth <= window.innerWidth"
 SOON_FITS = f"""async () => {{ for (let frame = 0; frame < 60 && !({FITS}); frame++)
     await new Promise(requestAnimationFrame); return {FITS} }}"""  # when it is drawn anew
+CUT = """() => [...document.querySelectorAll('.seqlearn *')]
+    .filter(node => node.innerText?.trim() && node.checkVisibility() && node.clientWidth > 2)
+    .filter(node => getComputedStyle(node).overflowX === 'hidden')
+    .filter(node => node.scrollWidth > node.clientWidth + 1 || node.scrollHeight > node.clientHeight + 1)
+    .map(node => node.innerText)"""
 CONTROLS = "button:enabled, input, select, textarea, [tabindex='0']"
 GRIDS = "[role=application], [role=tree]"
 

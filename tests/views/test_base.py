@@ -70,7 +70,7 @@ def test_the_bundle_of_a_notebook(name):
     assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
     assert data["text/plain"] == repr(view) == repr(SAMPLES[name](PLAIN)), "the same in every run"
     assert re.fullmatch(rf"{name}\(.+\)", repr(view)) and " 0x" not in repr(view)
-    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 250_000
+    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 400_000
     width, height = view.figure().get_size_inches() * 100
     assert metadata["image/png"] == pytest.approx({"width": width, "height": height}, abs=1), (
         "of the page; the picture has twice as many"

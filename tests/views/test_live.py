@@ -15,7 +15,7 @@ from seqlearn.nn.transformer import TransformerDecoder, transformer
 from seqlearn.translator import Translator
 from seqlearn.views.live import weights
 from seqlearn.views.live.weights import live_javascript, live_model
-from seqlearn.views.shared.page import page_of, part_of, safe_json
+from seqlearn.views.shared.page import page_of, safe_json, script_part
 
 LINES = ["the cat sleeps.", "l'homme mange-t-il une pomme ?"]
 SIZES = {"num_hiddens": 8, "ffn_num_hiddens": 12, "num_heads": 2, "num_layers": 2}
@@ -220,7 +220,7 @@ def test_the_pretrained_model_is_small():
 
 def test_only_a_page_with_a_model_may_make_a_worker():
     def policy(script):
-        page = page_of("title", "", part_of("", {}, script))
+        page = page_of("title", "", script_part([script], {}))
         return re.search(r'Content-Security-Policy"\s+content="(.*?)"', page, re.DOTALL)[1]
 
     assert "worker-src blob:;" in policy(live_javascript())

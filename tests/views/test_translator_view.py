@@ -12,6 +12,7 @@ import pytest
 import torch
 import traitlets
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 from seqlearn.data.corpus import builtin
 from seqlearn.data.text import Language, Vocab
@@ -19,6 +20,7 @@ from seqlearn.translator import Translator
 from seqlearn.views import TranslatorView
 from seqlearn.views.shared.packing import unpack
 from seqlearn.views.translator.data import gold_of, next_tokens, pieces, translated
+from seqlearn.views.translator.picture import draw_candidates
 from seqlearn.whatif import what_if
 
 matplotlib.use("agg")
@@ -291,6 +293,12 @@ def test_one_search_and_one_message(transformer, monkeypatch):
     assert len(calls) == 2 and view.result["problem"].startswith("There is nothing")
 
 
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_prefix_may_be_longer_than_other_translations(transformer, beam):
+    prefix = ["la"] * (2 * len(transformer.source.encode(APPLE)) + 15)
+    assert all(one["tokens"] == prefix for one in translated(transformer, APPLE, beam, prefix)["best"])
+
+
 def test_what_if(transformer):
     view = TranslatorView(transformer, APPLE, beam=4, step=8)
     plain = view.result
@@ -417,19 +425,33 @@ def test_summary(transformer):
 
 def test_the_picture(either):
     view = TranslatorView(either, ZEBRA, beam=4, chosen=1, step=4)
-    heat, bars = view.figure().axes
+    lines, heat, bars, keys = view.figure().axes
     shown = view.result["best"][1]
+    average = unpack(shown["attention"]["average"])
     drawn = torch.tensor(heat.collections[0].get_array()).reshape(len(shown["tokens"]), 9)
-    torch.testing.assert_close(drawn.float(), unpack(shown["attention"]["average"]))
-    assert [label.get_text() for label in heat.get_yticklabels()] == shown["tokens"]
+    torch.testing.assert_close(drawn.float(), average)
+    for labels, tokens in ((lines, shown["tokens"]), (heat, shown["tokens"]), (keys, shown["attention"]["keys"])):
+        assert [label.get_text() for label in labels.get_yticklabels()] == tokens
+    assert len(lines.collections[0].get_segments()) == int((average >= 0.05).sum())
     assert heat.patches[-1].get_bbox().bounds == (0, 4, 9, 1)
     after = shown["next"][4]
-    assert [bar.get_width() for bar in bars.patches] == [*after["probs"], after["others"]]
     names = [label.get_text() for label in bars.get_yticklabels()]
     assert [name.removeprefix("▶ ") for name in names[:-1]] == after["tokens"]
     assert [name.startswith("▶ ") for name in names].index(True) == after["written"]
-    assert names[-1] == "all 643 others" and bars.get_title("left") == "step 5: next token"
-    assert view.figure().get_suptitle() == f"{ZEBRA}\n→ {view.translation}"
+    assert names[-1] == "643 others" and bars.get_title("left") == "step 5: next token"
+    title = view.figure().get_suptitle().split("\n")
+    assert title[:2] == [ZEBRA, f"→ {view.translation}"]
+    row = average[4]
+    seen = f"looks at “{shown['attention']['keys'][int(row.argmax())]}” ({float(row.max()):.2f})"
+    assert title[2].startswith(f"At step 5 the model writes “{shown['tokens'][4]}” (") and seen in title[2]
+
+
+def test_the_bars_of_the_picture_are_logarithmic():
+    figure = Figure()
+    ax = figure.subplots()
+    draw_candidates(ax, {"tokens": ["a", "b", "c"], "probs": [0.9, 1e-3, 1e-7], "others": 0.0, "written": 0}, "", 9)
+    assert [bar.get_width() for bar in ax.patches] == pytest.approx([0.9924, 0.5, 0, 0], abs=1e-4)
+    assert [text.get_text() for text in ax.texts] == ["0.90", "1 in 1,000", "1 in 10 million", "about 0"]
 
 
 @pytest.mark.filterwarnings("error")
@@ -437,7 +459,7 @@ def test_the_bundle_of_a_notebook(transformer):
     before, view = plt.get_fignums(), TranslatorView(transformer, "<b>猫</b> $\\frac$ 🐈 " + "x" * 500)
     data, _ = view._repr_mimebundle_()
     assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
-    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 300_000
+    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 400_000
     assert plt.get_fignums() == before
 
 
@@ -456,8 +478,12 @@ def test_a_page_of_its_own(transformer, tmp_path):
 
 def test_a_small_probability_is_not_written_as_0(transformer):
     view = TranslatorView(transformer, APPLE)
-    ax = view.figure().axes[1]
+    ax = view.figure().axes[2]
     values = [*view.result["best"][0]["next"][0]["probs"], view.result["best"][0]["next"][0]["others"]]
     assert any(0 < value < 0.005 for value in values)
-    expected = ["<0.005" if 0 < value < 0.005 else f"{value:.2f}" for value in values]
-    assert [text.get_text() for text in ax.texts] == expected
+    for value, text in zip(values, ax.texts, strict=True):
+        if value >= 0.005:
+            assert text.get_text() == f"{value:.2f}"
+        else:
+            odds = float(text.get_text().removeprefix("1 in ").replace(",", "").replace(" million", "e6"))
+            assert odds == pytest.approx(1 / value, rel=0.05), "two digits"

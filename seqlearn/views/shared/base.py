@@ -24,7 +24,7 @@ from ..live.weights import live_javascript
 from .arguments import as_text
 from .colours import as_css, as_javascript
 from .fonts import any_script
-from .page import model_part, page_of, part_of
+from .page import model_part, page_of, script_part, state_part
 from .sharp import sharp_png
 from .types import Data
 
@@ -39,8 +39,9 @@ class View(anywidget.AnyWidget):
     this folder that several views share; the browser reads them before the view's own `view.js`.
     """
 
-    _javascript = ""
-    _css = ""
+    _shared: Sequence[str] = ()
+    _own = ""
+    _styles: Sequence[str] = ()
     _answers: Sequence[str] = ()
 
     caption = ""
@@ -60,11 +61,13 @@ class View(anywidget.AnyWidget):
         **kwargs: Any,  # of anywidget
     ) -> None:
         if folder is not None:
-            parts = [*(SHARED / name for name in ("base", "heatmap", *shared)), folder / "view"]
-            cls._javascript = "\n".join([as_javascript(), *_texts(parts, ".js")])
-            cls._css = "\n".join([as_css(), *_texts(parts, ".css")])
+            common = [SHARED / name for name in ("base", "heatmap", *shared)]
+            cls._shared = [as_javascript(), *_texts(common, ".js")]
+            cls._own = "\n".join(_texts([folder / "view"], ".js"))
+            cls._styles = [as_css(), *_texts([*common, folder / "view"], ".css")]
             cls._answers = _texts([folder / "answers"], ".js")
-            cls._esm = cls._javascript + "\nexport default { render: life(build) };\n"
+            cls._esm = "\n".join([*cls._shared, cls._own, "export default { render: life(build) };\n"])
+            cls._css = "\n".join(cls._styles)
         super().__init_subclass__(**kwargs)
 
     def figure(self) -> Figure:
@@ -117,9 +120,9 @@ class View(anywidget.AnyWidget):
         Returns:
             The page. Every text of the data is escaped in it, and drawn as text.
         """
-        title, model = self.title(), self.page_model()
+        title = self.title()
         body = f'<header>\n<h1>{html.escape(self.caption or title)}</h1>\n</header>\n<main id="view"></main>\n'
-        page = page_of(title, self._css, body + model_part(model) + self.page_part(live=model is not None))
+        page = page_of(title, "\n".join(self._styles), body + parts_of({"": self}))
         if path is not None:
             Path(path).write_text(page, "utf-8")
         return page
@@ -137,17 +140,33 @@ class View(anywidget.AnyWidget):
         names = [name for name in self.keys if name != "layout" and not name.startswith("_")]
         return {name: getattr(self, name) for name in names}
 
-    def page_part(self, number: str = "", live: bool = False) -> str:
-        """The scripts that draw the view into the element `view{number}` of a page."""
-        extra = [*self._answers, live_javascript()] if live else []
-        return part_of(number, self.page_state(live), "\n".join([self._javascript, *extra]), live)
-
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[Data, Data]:  # of anywidget
         """The live view where widgets run, a picture elsewhere, and a text that is the same in every run."""
         bundle, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
         picture, size = sharp_png(any_script(self.figure)())
         bundle = bundle | {"image/png": base64.b64encode(picture).decode(), "text/plain": repr(self)}
         return bundle, metadata | {"image/png": size}
+
+
+def parts_of(views: Mapping[str, View]) -> str:
+    """What a page needs to draw its views: their data, the model that answers, and one script.
+
+    Args:
+        views: a number -> the view that is drawn into the element `view{number}`. The first view with a model for a
+            page decides which model it is: a page has one at most.
+    """
+    models = {number: view.page_model() for number, view in views.items()}
+    model = next((one for one in models.values() if one is not None), None)
+    states: list[str] = []
+    shared: list[str] = []
+    own: dict[str, list[str]] = {}
+    for number, view in views.items():
+        live = model is not None and models[number] == model
+        states.append(state_part(number, view.page_state(live)))
+        shared += [*view._shared, *([live_javascript()] if live else [])]
+        code = "\n".join([view._own, *(view._answers if live else [])])
+        own.setdefault(code, []).append(f'openPage(build, "{number}"{", answers" if live else ""});')
+    return "".join([*states, model_part(model), script_part(shared, own)])
 
 
 def _texts(parts: Sequence[Path], suffix: str) -> list[str]:

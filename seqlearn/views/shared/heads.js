@@ -97,7 +97,7 @@ const pitchOf = (side, heads, room) => Math.max(side + 6, Math.min(84, Math.floo
 /** The largest side with which all small maps of all kinds fit into `tall` pixels; 0 if the maps would be too small. */
 function sideOfAll(maps, room, tall) {
   const layers = maps.flatMap(({ weights, roles }) => Array.from({ length: weights.shape[0] }, (_, layer) => Boolean(roles?.[layer].some(Boolean))));
-  const beside = layers.reduce((sum, roles) => sum + (roles ? 36 : 23), 36 * maps.length); // names, roles, gaps and headings
+  const beside = layers.reduce((sum, roles) => sum + (roles ? 49 : 23), 36 * maps.length); // names, roles, gaps and headings
   const side = Math.min(Math.floor((tall - beside) / layers.length), ...maps.map(({ weights }) => sideOf(weights.shape[1], room)));
   return side >= SMALLEST.named ? side : 0;
 }

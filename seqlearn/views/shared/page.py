@@ -7,7 +7,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from .types import Data
 
@@ -25,11 +25,8 @@ PAGE = """<!doctype html>
 {body}
 </html>
 """
-PART = """<script type="application/json" id="state{number}">{state}</script>
-<script type="module">
-{js}
-openPage(build, "{number}"{answers});
-</script>"""
+STATE = '<script type="application/json" id="state{number}">{state}</script>\n'
+SCRIPT_PART = '<script type="module">\n{js}\n</script>'
 MODEL = '<script type="application/json" id="model">{model}</script>\n'
 
 
@@ -54,14 +51,20 @@ def _hashes(texts: Iterable[str]) -> str:
     return " ".join(dict.fromkeys(f"'sha256-{digest}'" for digest in digests)) or "'none'"
 
 
-def part_of(number: str, state: Data, javascript: str, live: bool = False) -> str:
-    """The scripts that draw one view into the element `view{number}` of a page.
+def state_part(number: str, state: Data) -> str:
+    """The data of one view, which a script draws into the element `view{number}` of a page."""
+    return STATE.format(number=number, state=safe_json(state))
+
+
+def script_part(shared: Iterable[str], own: Mapping[str, Sequence[str]]) -> str:
+    """The script of a page: what its views share stands there once, and the names of each view are its own.
 
     Args:
-        live: whether the model of `model_part` answers the view's questions, by its function `answers`.
+        shared: the texts that all views may use; a text that comes again is left out.
+        own: the code of a view -> what is run after it, with its names.
     """
-    answers = ", answers" if live else ""
-    return PART.format(number=number, state=safe_json(state), js=javascript, answers=answers)
+    blocks = ["\n".join(["{", code, *calls, "}"]) for code, calls in own.items()]
+    return SCRIPT_PART.format(js="\n".join([*dict.fromkeys(shared), *blocks]))
 
 
 def model_part(model: Data | None) -> str:

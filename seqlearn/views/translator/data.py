@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -16,6 +17,7 @@ from ...beams import Hypothesis
 from ...data.batches import pad
 from ...data.corpus import builtin
 from ...data.text import EOS, SPECIALS, Language, Vocab, WordTokenizer
+from ...decoding import default_max_length
 from ...forced_decoding import forced_decoding
 from ...nn.recording import attention_layers as layers
 from ...pairs import Pair
@@ -69,7 +71,7 @@ def translated(
         )
     prefix, edits = list(prefix), list(map(list, edits))
     translator = _apart(translator)
-    best = _search(what_if(translator, prefix, edits) if prefix or edits else translator, sentence, beam)
+    best = _search(what_if(translator, prefix, edits) if prefix or edits else translator, sentence, beam, len(prefix))
     forced = zip(best, *force(what_if(translator, (), edits) if edits else translator, sentence, best), strict=True)
     return {
         "asked": [sentence, beam, prefix, edits],
@@ -176,10 +178,11 @@ def _builtin_pairs(languages: tuple[str, str]) -> tuple[dict[str, Pair], list[st
     return split["train"] | split["test"] | split["valid"], list(split["valid"])
 
 
-def _search(translator: Translator, sentence: str, beam: int) -> list[Hypothesis]:
-    """The hypotheses of a search, the best first; greedy search gives one."""
-    (found,) = translator.search([sentence], beam=beam, n_best=beam if beam > 1 else None)
-    return [found] if isinstance(found, Hypothesis) else list(found)
+def _search(translator: Translator, sentence: str, beam: int, least: int) -> list[Hypothesis]:
+    """The hypotheses of a search, the best first; greedy search gives one. `least` tokens are not too many."""
+    (limit,) = default_max_length(torch.tensor([len(translator.source.encode(sentence))]))
+    found = translator.search([sentence], 1, max(limit, least), beam=beam, n_best=beam if beam > 1 else None)
+    return [one for ranked in found for one in (ranked if isinstance(ranked, list) else [ranked])]
 
 
 def force(
