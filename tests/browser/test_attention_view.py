@@ -195,8 +195,8 @@ def test_the_mask_is_a_mask(show):
         assert red == green == blue and alpha == 255
     assert "masked: may not be attended, no line" in page.locator(".legend").inner_text()
     cells(page).hover(position={"x": 2.5 * CELL, "y": 0.5 * CELL})
-    assert said(page) == "<bos> → la [2]: masked: it may not be attended. <bos> looks at <bos> 1.00."
-    assert page.locator(".tip").inner_text() == "<bos> → la [2] masked"
+    assert said(page) == "<bos> → la (2nd): masked: it may not be attended. <bos> looks at <bos> 1.00."
+    assert page.locator(".tip").inner_text() == "<bos> → la (2nd) masked"
 
 
 def test_nothing_to_look_at(show):
@@ -318,7 +318,7 @@ def test_the_keys_stay_where_they_were(show):
     assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith(
         "layer 0, head 0"
     ) or page.evaluate("document.activeElement.closest('.map') !== null")
-    assert said(page).startswith("la [1] → <bos>")
+    assert said(page).startswith("la (1st) → <bos>")
 
 
 def test_any_token_is_text(show):
@@ -697,7 +697,11 @@ def test_heads_are_overlaid_in_colours(show):
         " 0.1: mange looks at she 0.91, eats 0.05, it 0.04, and 1 other 0.00.",
     ]
     assert tones(page, "lit") == {"tone0": {(1, 3)}, "tone1": {(1, 0)}}
+    heads(page).press("ArrowLeft")
     heads(page).press("ArrowDown")
+    heads(page).press("ArrowRight")
+    assert state(page, "overlay") == [[[0, 0], [0, 1]]], "the arrow keys go past"
+    heads(page).press(" ")
     assert state(page, "overlay") == [[[0, 0], [0, 1], [1, 1]]] and len(tones(page)) == 2, "0.25 is below the threshold"
     heads(page).press(" ")
     assert state(page, "overlay") == [[[0, 0], [0, 1]]], "the same head again goes"

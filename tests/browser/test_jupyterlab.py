@@ -425,7 +425,7 @@ def test_another_sentence_is_read_and_compared(lab, page):
     view.locator(".reading").nth(1).locator("[role=application]").nth(1).focus()
     page.keyboard.press("Enter")
     page.keyboard.press("-")
-    view.locator(".whatif").get_by_text("row 0, column 0 weighs").wait_for()
+    view.locator(".whatif").get_by_text("a weight of").wait_for()
     assert view.locator(".reading").nth(1).locator(":focus").count() == 1, "of two maps of the same name, this one"
     python_knows(
         notebook, "The dog sleeps. | le chien dort. | ['The cat sleeps.', []] le chat dort. [7]", cell=len(CELLS) - 1

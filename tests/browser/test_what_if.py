@@ -558,7 +558,7 @@ def test_a_line_is_dragged(show, page, transformer):
     assert get(page, "edits") == [], "the model reads at the end"
     page.mouse.up()
     edit = ["weight", "cross", 1, 3, row, column, wanted]
-    expect(page.locator(".whatif")).to_contain_text(f"row 9, column {column} weighs {wanted}")
+    expect(page.locator(".whatif")).to_contain_text(f"a weight of {wanted}")
     assert_reads(page, transformer, PEAR, [edit])
     assert get(page, "locked") == ["pair", row, column]
     assert page.get_by_label("weight as a number").input_value() == f"{wanted:.2f}"
@@ -598,12 +598,12 @@ def test_a_weight_is_changed_by_keys(show, page, transformer):
     assert page.get_by_label("weight as a number").input_value() == f"{before + 0.1:.2f}" and get(page, "edits") == []
     page.keyboard.up("+")
     weight = round(before + 0.1, 2)
-    expect(page.locator(".whatif")).to_contain_text(f"weighs {weight}")
+    expect(page.locator(".whatif")).to_contain_text(f"a weight of {weight}")
     assert_reads(page, transformer, PEAR, [["weight", "cross", 1, 3, 2, 1, weight]])
     expect(page.get_by_role("application").nth(1)).to_be_focused()
     for _ in range(4):
         page.keyboard.press("-")
-    expect(page.locator(".whatif")).to_have_text(re.compile("weighs 0$"))
+    expect(page.locator(".whatif")).to_have_text(re.compile("a weight of 0$"))
     assert_reads(page, transformer, PEAR, [["weight", "cross", 1, 3, 2, 1, 0]])
     page.keyboard.press("Escape")
     page.keyboard.press("+")
@@ -711,3 +711,33 @@ def test_on_a_phone_the_translation_stays_in_sight(live):
     box = live.locator(".present").bounding_box()
     live.set_viewport_size({"width": 1300, "height": 1400})
     assert box["y"] >= 0 and box["y"] + box["height"] <= 120
+
+
+def test_keys_into_the_arithmetic_of_any_head_and_back(show, transformer):
+    """While the vectors of a head are on their way, the keyboard keeps its place; Escape goes back from anywhere."""
+    page = show(AttentionView.of(transformer, APPLE, kind="cross", layer=1, head=2, locked=["pair", 7, 8]))
+    page.locator(".stage [role=application]").nth(1).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".says")).to_contain_text("layer 1, head 2: the arithmetic of one cell")
+    expect(page.locator(".stage canvas").first).to_be_visible()
+    assert page.evaluate("document.activeElement.closest('.stage') !== null")
+    page.get_by_label("zoom to la", exact=False).focus()
+    page.keyboard.press("Escape")
+    assert get(page, "zoom") == "head" and get(page, "locked") == ["pair", 7, 8]
+
+
+def test_a_silenced_head_is_seen_to_be_silent(show, transformer):
+    page = show(AttentionView.of(transformer, APPLE, kind="cross", layer=1, head=3))
+    page.get_by_role("button", name="silence cross 1.3").click()
+    expect(page.locator(".small.silent")).to_have_count(1)
+    expect(page.locator(".stage .map figcaption")).to_contain_text("silenced")
+
+
+def test_words_that_ask_two_things_are_one_change(live, transformer):
+    state = {"sentence": CAT, "prefix": ["les"]}
+    live.evaluate("state => ask(model, state)", state) if live.evaluate("typeof ask !== 'undefined'") else live.evaluate(
+        "state => Object.entries(state).forEach(([name, value]) => model.set(name, value))", state
+    )
+    now(live, what_if(transformer, ["les"]).translate(CAT, beam=4))
+    assert live.locator(".before bdi").count() == 0, "another sentence: there is nothing to compare with"
+    assert live.get_by_role("button", name="Undo").is_disabled()

@@ -353,7 +353,7 @@ function build(model, root, data) {
   };
   answer = unpack(model.get("steps"));
   redraw();
-  const follow = () => (history.follow(), explain());
+  const follow = () => (history.follow(explain), explain());
   return { sentence: follow, edits: follow, result: drawChanges, against: redraw, other: redraw, kind: redraw, layer: redraw, head: redraw, show: redraw, threshold: redraw, zoom: redraw, overlay: redraw, steps: ask, locked: explain, resized: redraw };
 }
 

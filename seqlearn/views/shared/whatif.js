@@ -12,11 +12,12 @@ const sameQuestion = (a, b) => JSON.stringify(a) === JSON.stringify(b);
  * get(): the current question, an object of traits. set(values): asks another one. result(): the answer that is shown.
  * kept: a model that keeps the changes, for a view that is built anew by each answer.
  * Gives { ask(values), begin(values), undo(), reset(), follow(), count(), first(), forced() }. ask: one more change. begin: a
- * question that is no change of the one before. follow: to be called when a trait has changed, perhaps by somebody else.
+ * question that is no change of the one before. follow(then): to be called when a trait has changed, perhaps by somebody else.
  * first(): what stood there before the first change, { question, result }, or null. forced(): the steps whose token was
  * chosen by a person. */
 function changes({ get, set, result, kept = null }) {
   let [stack, first, own, busy] = CHANGES.get(kept) ?? [[], null, get(), false];
+  let due = false;
   const keep = () => kept && CHANGES.set(kept, [stack, first, own, false]);
   const become = (values) => {
     busy = true;
@@ -48,15 +49,22 @@ function changes({ get, set, result, kept = null }) {
       clear();
       become({ ...question, ..."prefix" in question && { prefix: [] }, edits: [] });
     },
-    follow() {
-      const now = get();
-      if (busy || sameQuestion(now, own)) return;
-      if (now.beam === own.beam && isSwap(own.sentence, now.sentence)) {
-        first ??= { question: own, result: result() };
-        stack.push(own);
-      } else clear();
-      own = now;
-      keep();
+    follow(then) {
+      if (busy || due) return;
+      due = true;
+      const shown = result();
+      queueMicrotask(() => { // when all traits of the question are there
+        due = false;
+        const now = get();
+        if (sameQuestion(now, own)) return;
+        if (now.beam === own.beam && isSwap(own.sentence, now.sentence)) {
+          first ??= { question: own, result: shown };
+          stack.push(own);
+        } else clear();
+        own = now;
+        keep();
+        then();
+      });
     },
     count: () => stack.length,
     now: get,

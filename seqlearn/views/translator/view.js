@@ -17,7 +17,7 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
   const rowOf = (target) => (target && target[0] !== "key" ? target[1] : null);
   const question = () => ({ sentence: model.get("sentence"), beam: model.get("beam"), prefix: model.get("prefix"), edits: model.get("edits") });
   const asked = () => Object.values(question());
-  const history = changes({ get: question, set: (values) => change(model, values), result: () => ({ ...shown.result, best: [best()] }) });
+  const history = changes({ get: question, set: (values) => change(model, values), result: () => shown && { ...shown.result, best: [best()] } });
 
   // The sentence and the search.
   const id = fresh();
@@ -218,7 +218,11 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     pairing.classList.toggle("pinned", room < 480);
     pairing.style.top = `${4 - pairing.lastElementChild.offsetTop}px`;
   };
-  const follow = () => (history.follow(), redraw());
+  const afresh = () => {
+    shown.raw = null; // before and now are others
+    redraw();
+  };
+  const follow = () => (history.follow(afresh), redraw());
   const retype = () => box.value === model.get("sentence") || (box.value = model.get("sentence"));
   return { sentence: () => (retype(), follow()), beam: follow, prefix: follow, edits: follow, links: () => shown && (attend(), redraw()), result: redraw, chosen: redraw,
     step: redrawStep, locked: explain, resized: redraw };
