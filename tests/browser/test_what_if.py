@@ -733,11 +733,23 @@ def test_a_silenced_head_is_seen_to_be_silent(show, transformer):
     expect(page.locator(".stage .map figcaption")).to_contain_text("silenced")
 
 
-def test_words_that_ask_two_things_are_one_change(live, transformer):
-    state = {"sentence": CAT, "prefix": ["les"]}
-    live.evaluate("state => ask(model, state)", state) if live.evaluate("typeof ask !== 'undefined'") else live.evaluate(
-        "state => Object.entries(state).forEach(([name, value]) => model.set(name, value))", state
+def test_an_answer_does_not_take_the_text_box_away(live, transformer):
+    """A person begins to type a word before the answer to the last question is there."""
+    live.evaluate(
+        "live.ask = (ask => async (...question) => (await new Promise(go => (window.answer = go)), ask(...question)))(live.ask)"
     )
+    live.get_by_role("button", name="2, head of cross layer 1: not silent").click()
+    live.get_by_role("button", name="girl: another word").press("Enter")
+    typed = live.get_by_role("combobox", name="another word for girl")
+    typed.press_sequentially("bo")
+    live.evaluate("answer()")
+    now(live, changed(transformer, edits=[("silence", "cross", 1, 2)]))
+    live.keyboard.type("y")
+    assert typed.input_value() == "boy"
+
+
+def test_words_that_ask_two_things_are_one_change(live, transformer):
+    live.evaluate("sentence => { model.set('sentence', sentence); model.set('prefix', ['les']); }", CAT)
     now(live, what_if(transformer, ["les"]).translate(CAT, beam=4))
     assert live.locator(".before bdi").count() == 0, "another sentence: there is nothing to compare with"
     assert live.get_by_role("button", name="Undo").is_disabled()

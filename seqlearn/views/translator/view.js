@@ -136,15 +136,17 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
   };
   const redrawStep = () => explain();
   /** The source, and the translation before and now. */
-  const rewrite = (result, first) => {
+  const rewrite = (result, first, typing) => {
     const forced = first ? history.forced() : [result.prefix.length - 1];
-    shown.chips = chips(result, { point, swap: live ? swap : null, vocab, id });
+    shown.chips = typing ?? chips(result, { point, swap: live ? swap : null, vocab, id });
     if (first) shown.chips.changed(differences(first.result.source, result.source)[1]);
     shown.line = written(best(), { language: result.languages[1], start: Math.min(model.get("step"), last()), forced, before: first?.result.best[0].tokens, point, lock });
     const named = (name, node) => [make("span", { class: "faint" }, name), node];
     const before = make("div", { class: "before" }, ...(first ? crossedOut(first.result.best[0], best(), result.languages[1]) : [make("span", { class: "faint" }, isChanged() ? "The model is changed: Reset." : "What if? Nothing is changed yet.")]), bar.node);
-    pairing.replaceChildren(...named("source", shown.chips.node), ...(live ? named("before", before) : []),
-      ...named(first ? "now" : "translation", make("div", { class: "present" }, shown.line.node, certainty(best()))));
+    const others = [...(live ? named("before", before) : []), ...named(first ? "now" : "translation", make("div", { class: "present" }, shown.line.node, certainty(best())))];
+    if (!typing) return pairing.replaceChildren(...named("source", shown.chips.node), ...others);
+    [...pairing.children].slice(2).forEach((node) => node.remove());
+    return pairing.append(...others);
   };
   /** Another translation, or another width. */
   const rebuild = (raw, chosen, room) => {
@@ -154,13 +156,15 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     const spot = place && stops(place).indexOf(active);
     const list = shown?.raw === raw ? shown.list : ranking(result, pick);
     const again = shown?.raw === raw && shown.chosen === chosen; // only the width is another: a word that is being typed stays
+    // An answer that comes while a word of the same source is being typed does not take the text box away.
+    const typing = active?.matches("input.chip") && pairing.contains(active) && sameQuestion(shown.result.source, result.source) ? shown.chips : null;
     shown = { ...(again && { chips: shown.chips, line: shown.line }), raw, result, chosen, room, list, candidates: make("table") };
     shown.steps = best().tokens.map((text, i) => `${i + 1} of ${last() + 1}: ${shortened(text, 14)}`);
     const { attention } = best();
     const column = make("div", { class: "beside" }, shown.candidates, board?.node ?? "");
     const first = history.first();
     hovered = null; // before the parts go that have the focus
-    if (!again) rewrite(result, first);
+    if (!again) rewrite(result, first, typing);
     list?.mark(chosen);
     if (attention) {
       const { shape } = attention.weights;
