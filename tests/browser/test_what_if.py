@@ -735,9 +735,12 @@ def test_a_silenced_head_is_seen_to_be_silent(show, transformer):
 
 def test_an_answer_does_not_take_the_text_box_away(live, transformer):
     """A person begins to type a word before the answer to the last question is there."""
-    live.evaluate(
-        "live.ask = (ask => async (...question) => (await new Promise(go => (window.answer = go)), ask(...question)))(live.ask)"
-    )
+    live.evaluate("""() => { const { ask } = live;
+        live.ask = async (...question) => {
+            live.ask = ask;
+            await new Promise(go => (window.answer = go));
+            return ask(...question);
+        } }""")
     live.get_by_role("button", name="2, head of cross layer 1: not silent").click()
     live.get_by_role("button", name="girl: another word").press("Enter")
     typed = live.get_by_role("combobox", name="another word for girl")
