@@ -205,8 +205,8 @@ def check_padding(test: Answer) -> None:
             longest="it masks only what is padding in every sentence. Give your sentences different lengths.",
         ),
         missed="Does your test have padding (lengths below the number of keys), and does it change what stands there?",
-        asks="Contexts stay the same, up to rounding, when finite numbers in the padding change, or when padding is "
-        "added. (0 times infinity is no number: do not fill the padding with infinity or NaN.)",
+        asks="Contexts stay the same, up to rounding (`torch.allclose`), when finite numbers in the padding change, or "
+        "when padding is added. (0 times infinity is no number: do not fill the padding with infinity or NaN.)",
     )  # fmt: skip
 
 
@@ -313,7 +313,7 @@ def check_future(test: Answer) -> None:
             centred="it subtracts the mean over all steps first, and this mean knows the future.",
         ),
         missed="It sees one step ahead: change a step, and compare the position right before this step.",
-        asks="When steps change, the positions *before* them stay the same, up to rounding. The position of the change "
+        asks="When steps change, the positions *before* them stay the same, up to rounding (`torch.allclose`). The position of the change "
         "may change itself. (0 times infinity is no number: do not put infinity or NaN into the steps.)",
     )  # fmt: skip
 
@@ -360,7 +360,8 @@ def check_steps(test: Answer) -> None:
         },
         missed="It is right in its first call: give the tokens in several calls, hand the state on, and compare with "
         "one call for all tokens.",
-        asks="Logits of one call for all tokens, and of calls one by one, are equal up to rounding. Begin both with a "
+        asks="Logits of one call for all tokens, and of calls one by one, are equal up to rounding (`torch.allclose`). "
+        "Begin both with a "
         "fresh `decoder.init_state(memory)`.",
     )
 
@@ -468,7 +469,7 @@ def _try_all(tables: Tensor, steps: int, width: int) -> Tensor:
 # ---- 12.9 ----
 
 
-@check("12.9", section="9. An exam with known questions", none_counts=True)
+@check("12.9", section="9. An exam with known questions (optional)", none_counts=True)
 def check_split(test: Answer) -> None:
     """Judge `test(split)`: does it see sentences of the test part in the training part, and pairs that got lost?"""
     judge(
