@@ -313,8 +313,9 @@ def check_future(test: Answer) -> None:
             centred="it subtracts the mean over all steps first, and this mean knows the future.",
         ),
         missed="It sees one step ahead: change a step, and compare the position right before this step.",
-        asks="When steps change, the positions *before* them stay the same, up to rounding (`torch.allclose`). The position of the change "
-        "may change itself. (0 times infinity is no number: do not put infinity or NaN into the steps.)",
+        asks="When steps change, the positions *before* them stay the same, up to rounding (`torch.allclose`). The "
+        "position of the change may change itself. (0 times infinity is no number: do not put infinity or NaN into "
+        "the steps.)",
     )  # fmt: skip
 
 

@@ -76,6 +76,16 @@ def first_sine(positions):
     assert positions(2, 4)[0].tolist() == [0, 1, 0, 1]
 
 
+def not_too_wide(positions):
+    rows, columns = positions(2000, 5).shape
+    assert rows == 2000 and columns <= 5
+
+
+def begins_with_zero(positions):
+    all_sizes(positions)
+    assert positions(2, 4)[0, 0] == 0
+
+
 def float32(positions):
     for steps, width in [(2000, 5), (3, 4)]:
         assert positions(steps, width).shape == (steps, width) and positions(steps, width).dtype == torch.float32
@@ -109,6 +119,8 @@ SHAPES = [
     (returns_the_answer, "your test returns True, and nobody looks"),
     (another_error, "stops with ValueError"),
     (first_sine, "fails on right code (the columns stand in another order"),
+    (not_too_wide, "a column too few"),
+    (begins_with_zero, "fails on right code (it returns learned positions"),
     (float32, "fails on right code (it computes in float64)"),
     (always_fails, "fails on right code (the plainest), at `assert False"),
     (misspelt, "your code stopped with AttributeError"),
@@ -162,6 +174,11 @@ def they_differ(inputs_and_labels):
     assert not torch.equal(inputs, labels)
 
 
+def first_column(inputs_and_labels):
+    inputs, labels = inputs_and_labels(TARGET)
+    assert (inputs[:, 0] == 1).all() and (labels[:, 0] != 1).all()
+
+
 def shapes_alone(inputs_and_labels):
     inputs, labels = inputs_and_labels(TARGET)
     assert inputs.shape == labels.shape
@@ -195,6 +212,7 @@ LABELS = [
     (all_tokens_equal, "are the right labels different from the inputs?"),
     (labels_alone, "the *inputs* have moved with them"),
     (they_differ, "lets another form of it pass: the inputs are one token ahead"),
+    (first_column, "the labels are *two* tokens ahead"),
     (shapes_alone, "There the labels equal the inputs"),
     (one_sentence, "the first sentence is right, the others are not shifted"),
     (wants_a_tuple, "fails on right code (it returns copies, in a list)"),
@@ -256,6 +274,17 @@ def all_scores_zero(masked_softmax):
     assert not scores.any()
 
 
+def same_order(masked_softmax):
+    scores = torch.arange(15.0).view(3, 5) / 5
+    masked_softmax(scores, torch.tensor([2, 4, 1]))
+    assert (scores.diff(dim=-1) > 0).all()
+
+
+def in_float32(masked_softmax):
+    clone_and_compare(masked_softmax)
+    assert masked_softmax(torch.randn(1, 2), torch.tensor([1])).dtype == torch.float32
+
+
 def first_row(masked_softmax):
     scores = torch.randn(3, 5)
     before = scores.clone()
@@ -289,6 +318,8 @@ SCORES = [
     (nothing_masked, "the lengths in your test mask nothing"),
     (same_answer_twice, "passes the buggy code of this section"),
     (all_scores_zero, "it subtracts the largest score"),
+    (same_order, "it writes `exp` of each score"),
+    (in_float32, "fails on right code (it computes in float64)"),
     (first_row, "it writes into the last row only"),
     (rows_sum_to_one, "passes the buggy code of this section"),
     (weights_are_scores, "Compare the scores before with the scores after"),
@@ -339,6 +370,14 @@ def against_a_loop(attend, *, lens=(5, 2), rows=(0, 1)):
         assert (contexts[row] - weights @ values[row, :n]).abs().max() < 1e-5
 
 
+def other_keys_alone(attend):
+    queries, keys, values = drawn()
+    lens = torch.tensor([4, 2])
+    before = attend(queries, keys, values, lens)
+    keys = torch.where(torch.arange(6)[:, None] < lens[:, None, None], keys, 3.0)
+    assert torch.allclose(attend(queries, keys, values, lens), before)
+
+
 def added_padding(attend):
     queries, keys, values = drawn()
     lens = torch.tensor([6, 6])
@@ -373,6 +412,8 @@ PADDING = [
     (lambda attend: changed_padding(attend, rows=1), "uses the length of the first sentence"),
     (lambda attend: changed_padding(attend, fill=float("nan")), "do not fill the padding with infinity or NaN"),
     (lambda attend: changed_padding(attend, compare=lambda a, b: a.shape == b.shape), "Does your test have padding"),
+    (lambda attend: changed_padding(attend, fill=0.0, keys_too=True, lens=(4, 2)), "right!"),
+    (other_keys_alone, "it sets the scores of the padding to 0"),
     (added_padding, "uses the length of the first sentence"),
     (exactly_equal, "`torch.allclose`"),
     (against_a_loop, "right!"),
@@ -421,6 +462,15 @@ def both_together(encode):
     shuffled_batch(encode)
 
 
+def first_features(encode):
+    alone_and_together(encode, compare=lambda a, b: torch.allclose(a[:8], b[:8]))
+
+
+def with_a_width(encode):
+    alone_and_together(encode)
+    assert encode(TOKENS, LENS).shape == (3, 8)
+
+
 def equal_lengths(encode):
     tokens = torch.tensor([[1, 2], [3, 4]])
     together = encode(tokens, torch.tensor([2, 2]))
@@ -436,6 +486,8 @@ NEIGHBOURS = [
     (lambda encode: alone_and_together(encode, order=(1, 0, 2), looked_at=(0,)), "Does a short sentence stand beside"),
     (lambda encode: alone_and_together(encode, order=(0, 1), looked_at=(0,)), "it takes the step at which the *first*"),
     (lambda encode: alone_and_together(encode, compare=torch.equal), "`torch.allclose`"),
+    (first_features, "backwards it begins in the padding"),
+    (with_a_width, "fails on right code (it reads in both directions"),
     (shuffled_batch, "Does a short sentence stand beside"),
     (more_padding, "the *longest* sentence of the batch ends"),
     (equal_lengths, "Does a short sentence stand beside a longer one"),
@@ -693,6 +745,18 @@ def wants_lists(split):
     assert isinstance(split(corpus_of(9))[0], list)
 
 
+def keeps_the_order(split):
+    pairs = corpus_of(30)
+    train, test = split(pairs)
+    assert [*train, *test] == pairs
+
+
+def twice_as_many(split):
+    no_sentence_twice(split, [corpus_of(n) for n in range(10, 40)])
+    train, test = split(corpus_of(39))
+    assert len(train) >= 2 * len(test)
+
+
 def lucky_split(split):
     """One sentence of eleven has a second translation: a leak needs luck."""
     no_sentence_twice(split, [[(f"s{i}", f"p{i}") for i in range(11)] + [("s0", "again")]])
@@ -707,6 +771,8 @@ SPLITS = [
     (overlap_alone, "throws the other pairs away"),
     (pairs_alone, "does an English sentence stand in several pairs"),
     (exact_size, "How large the parts are, and how they are ordered, is not promised"),
+    (keeps_the_order, "fails on right code (it shuffles the sentences first)"),
+    (twice_as_many, "fails on right code (half of the sentences"),
     (wants_lists, "fails on right code (every fifth sentence"),
     (lucky_split, "depends on luck"),
     (lambda split: set(split(corpus_of(9))[0]) & set(split(corpus_of(9))[1]), "your test returns a set"),
