@@ -48,7 +48,7 @@ def judge(test: Answer, *, right: Implementations, broken: Implementations, miss
         raise Wrong("your test never calls the code that it gets: call its argument, and look at what comes back.")
     if any(run.failed for run in plainest) and not any(run.failed for run in bug):
         raise Wrong("your test is the wrong way round: it fails on right code, and passes on the buggy code.")
-    _passes(plainest, "the plainest", asks)
+    _passes(plainest, "a plain program", asks)
     asserts = _asserts(test)
     _fails(bug, f"your test passes the buggy code of this section. {missed}", asserts)
     for said, runs in others:

@@ -381,6 +381,10 @@ class _Decoder:
         return memory, memory, 0
 
     def __call__(self, tokens: Tensor, state: Answer) -> tuple[Tensor, Answer]:
+        if tokens.dim() != 2:
+            raise ValueError(
+                f"tokens have the shape (batch, n), not {tuple(tokens.shape)}: `tokens[:, t : t + 1]` keeps the axis"
+            )
         context, hidden, start = state
         if self.form == "context":
             context = hidden

@@ -122,7 +122,7 @@ SHAPES = [
     (not_too_wide, "a column too few"),
     (begins_with_zero, "fails on right code (it returns learned positions"),
     (float32, "fails on right code (it computes in float64)"),
-    (always_fails, "fails on right code (the plainest), at `assert False"),
+    (always_fails, "fails on right code (a plain program), at `assert False"),
     (misspelt, "your code stopped with AttributeError"),
     (too_many_parameters, "a test has one parameter"),
     (something_else, "never calls the code that it gets"),
@@ -542,7 +542,7 @@ FUTURE = [
     (lambda look_back: changed_future(look_back, close=lambda a, b: (a - b).abs().max() < 9), "sees one step ahead"),
     (
         lambda look_back: changed_future(look_back, compared=lambda t: slice(t, None)),
-        "fails on right code (the plainest)",
+        "fails on right code (a plain program)",
     ),
     (lambda look_back: look_back(torch.randn(2, 5, 4))[:, 0] == 0, "your test returns a Tensor"),
     (lambda look_back: changed_future(lambda x: torch.zeros(1)), "your code stopped with IndexError"),
@@ -613,6 +613,7 @@ STEPS = [
     (lambda decoder: one_by_one(decoder, close=torch.equal), "`torch.allclose`"),
     (lambda decoder: one_by_one(decoder, close=lambda a, b: a.shape == b.shape), "hand the state on"),
     (only_the_state, "never calls the code that it gets"),
+    (lambda decoder: decoder(torch.zeros(2), 3), "`tokens[:, t : t + 1]` keeps the axis"),
     (lambda decoder: decoder(torch.zeros(1, 2), 3), "your code stopped with TypeError"),
 ]
 
