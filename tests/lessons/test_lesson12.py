@@ -216,7 +216,7 @@ LABELS = [
     (shapes_alone, "There the labels equal the inputs"),
     (one_sentence, "the first sentence is right, the others are not shifted"),
     (wants_a_tuple, "fails on right code (it returns copies, in a list)"),
-    (ambiguous, "your code stopped with RuntimeError"),
+    (ambiguous, "`assert` wants one truth value: `torch.allclose(a, b)`"),
     (the_wrong_way_round, "the wrong way round"),
     (lambda inputs_and_labels: both_by_hand(inputs_and_labels) or "fine", "your test returns a str"),
 ]
@@ -280,6 +280,11 @@ def same_order(masked_softmax):
     assert (scores.diff(dim=-1) > 0).all()
 
 
+def with_ones(masked_softmax):
+    clone_and_compare(masked_softmax)
+    assert torch.allclose(masked_softmax(torch.zeros(1, 2), torch.tensor([1])), torch.tensor([[1.0, 0.0]]))
+
+
 def in_float32(masked_softmax):
     clone_and_compare(masked_softmax)
     assert masked_softmax(torch.randn(1, 2), torch.tensor([1])).dtype == torch.float32
@@ -319,6 +324,7 @@ SCORES = [
     (same_answer_twice, "passes the buggy code of this section"),
     (all_scores_zero, "it subtracts the largest score"),
     (same_order, "it writes `exp` of each score"),
+    (with_ones, "on right code (it computes in float64) your code stopped with RuntimeError"),
     (in_float32, "fails on right code (it computes in float64)"),
     (first_row, "it writes into the last row only"),
     (rows_sum_to_one, "passes the buggy code of this section"),
