@@ -206,7 +206,8 @@ def check_padding(test: Answer) -> None:
         ),
         missed="Does your test have padding (lengths below the number of keys), and does it change what stands there?",
         asks="Contexts stay the same, up to rounding (`torch.allclose`), when finite numbers in the padding change, or "
-        "when padding is added. (0 times infinity is no number: do not fill the padding with infinity or NaN.)",
+        "when padding is added. Each sentence has a real key. (0 times infinity is no number: do not fill the padding "
+        "with infinity or NaN.)",
     )  # fmt: skip
 
 
