@@ -49,7 +49,7 @@ class Wrong(Exception):
 # ---- the check cell ----
 
 
-def check(exercise: str, section: str) -> Callable:
+def check(exercise: str, section: str, *, none_counts: bool = False) -> Callable:
     """Turn a function that tries an answer out into a check cell's function.
 
     The decorated function gets the learner's answer: a value, or a function that is called through here, so that None
@@ -59,13 +59,14 @@ def check(exercise: str, section: str) -> Callable:
     Args:
         exercise: its number, such as "6.1".
         section: the part of the lesson to read again after three wrong tries.
+        none_counts: whether the learner's function may return None, as a test does.
     """
 
     def decorate(examine: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(examine)
         def run(answer: Answer, *context: object) -> None:
             try:
-                examine(_tried(answer) if callable(answer) else _given(answer), *context)
+                examine(_tried(answer) if callable(answer) and not none_counts else _given(answer), *context)
             except NotTried:
                 print(f"Exercise {exercise}: not tried yet.")
             except Wrong as diagnosis:

@@ -64,7 +64,7 @@ SLIPS: list[tuple[str, str]] = [
 ]  # fmt: skip
 
 
-def explain_crash(error: Exception) -> str:
+def explain_crash(error: BaseException) -> str:
     """What is told of a crash, 1 to 3 lines. It never raises, and never runs the learner's code."""
     try:
         return _explain(error)
@@ -72,9 +72,9 @@ def explain_crash(error: Exception) -> str:
         return f"your code stopped with {type(error).__name__}."
 
 
-def _explain(error: Exception) -> str:
+def _explain(error: BaseException) -> str:
     said = f"{type(error).__name__}: {_first_line(error)}"
-    found = _learners_frame(error)
+    found = learners_frame(error)
     if found is None:
         if re.search(r"positional argument|keyword argument", said):
             return f"your code stopped with {said}\n  Perhaps: {STUB}"
@@ -89,12 +89,12 @@ def _explain(error: Exception) -> str:
     return "\n".join(told + [f"  Perhaps: {slip}"] * bool(slip))
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or ["no message"])[0]
 
 
-def _learners_frame(error: Exception) -> tuple[FrameType, int] | None:
-    """The innermost frame that is neither the check's, nor a library's, and the number of its line."""
+def learners_frame(error: BaseException) -> tuple[FrameType, int] | None:
+    """The innermost frame that is neither the check's, nor a library's, and the number of its line; else None."""
     found, step = None, error.__traceback__
     while step is not None:
         name = step.tb_frame.f_code.co_filename
@@ -117,6 +117,8 @@ def _slip(said: str, line: str, shapes: dict[str, tuple[int, ...]]) -> str:
     general = next((slip for pattern, slip in SLIPS if re.search(pattern, said)), "")
     if any(len(shapes.get(name, ())) > 2 for name in re.findall(r"(\w+)\.T\b", line)):
         return "`.T` reverses *all* axes: `.mT` or `.transpose(-2, -1)` exchanges the last two of a batch."
+    if line.startswith("assert") and "Boolean value of Tensor" in said:
+        return "`assert` wants one truth value: `torch.allclose(a, b)`, or `(a == b).all()`."
     if re.search(r"must match the size|not broadcastable", said):
         return _times(line, shapes) or _lost_axis(line, shapes) or general
     return general

@@ -230,6 +230,7 @@ CRASHES = [
     ("return F.cross_entropy(x, y)", [torch.ones(2, 4, 5), torch.ones(2, 4).long()], ["`logits.transpose(1, 2)`"]),
     ("return F.cross_entropy(x, y.flatten())", [OTHER, torch.ones(2, 4).long()], ["`logits.flatten(0, 1)`"]),
     ("return 1 if x > 0 else 2", [ONE], ["write `&`, `|`, `~`"]),
+    ("assert x == y", [ONE, ONE], ["`assert` wants one truth value", "`(a == b).all()`"]),
     ("return 1 - x", [ONE > 0], ["write `~`"]),
     ("return x @ y.T", [OTHER, OTHER], ["`.T` reverses *all* axes"]),
     ("return x @ y.T", [OTHER, torch.ones(3, 4)], ["is a transpose missing"]),
