@@ -334,9 +334,9 @@ function roving(group, buttons) {
   });
 }
 
-/** A choice of one text: gives { node, set(text) }. */
-function choice({ label, texts, choose }) {
-  const select = make("select", { "aria-label": label }, ...texts.map((text) => make("option", { value: text }, text)));
+/** A choice of one text: gives { node, set(text) }. names: what the learner reads for each text. */
+function choice({ label, texts, names = texts, choose }) {
+  const select = make("select", { "aria-label": label }, ...texts.map((text, i) => make("option", { value: text }, names[i])));
   select.addEventListener("change", () => choose(select.value));
   return { node: make("label", { class: "control" }, label, select), set: (text) => (select.value = text) };
 }
