@@ -52,7 +52,7 @@ ROW = ".softmax .row:not(.titles)"
     ("masking", "masked", "attended"),
     [
         (MASKINGS[0], "its score counts as −∞", "e^2.0 / (e^2.0 + e^1.0 + e^3.0 + e^−∞) ≈ 7.39 / 30.19 ≈ 0.245."),
-        (MASKINGS[1], "A score of 0 hides nothing: e^0 is 1", "(e^2.0 + e^1.0 + e^3.0 + e^0.0) ≈ 7.39 / 31.19 ≈ 0.237."),
+        (MASKINGS[1], "hides nothing: e^0 is 1", "(e^2.0 + e^1.0 + e^3.0 + e^0.0) ≈ 7.39 / 31.19 ≈ 0.237."),
         (
             MASKINGS[2],
             "got e^(−0.5) / (e^2.0 + e^1.0 + e^3.0 + e^(−0.5)) ≈ 0.61 / 30.8 ≈ 0.020 from the softmax; "
