@@ -522,6 +522,15 @@ def test_a_pair_of_positions_is_told(show):
     assert page.locator(".clock .name").all_text_contents() == ["i = 1", "j = 3"]
 
 
+@pytest.mark.parametrize(
+    ("offset", "places"), [(1, [" above", " below"]), (-1, [" below", " above"]), (-30, [" ", " "])]
+)
+def test_names_move_apart_only_where_they_are_near(show, offset, places):
+    page = show(PositionView(sinusoids(60, 8), position=40, offset=offset))
+    tags = {tag.inner_text(): tag for tag in page.locator(".tag").all()}
+    assert [tags[name].get_attribute("class") for name in "ij"] == [f"tag{place}" for place in places]
+
+
 def test_the_rotation_stays_where_only_the_position_moves(show):
     page = show(positions(offset=3, pair=1))
     turn, where, _ = matrices(page)
@@ -1118,16 +1127,18 @@ def test_positions_play(show, page):
     run(6)
     assert traits(page) == [6, 2, 0] and button.inner_text() == "▶ Play", "j = 8 is the last row"
     button.click()
-    assert traits(page) == [0, 2, 0], "then from the first row"
+    assert traits(page) == [0, 2, 0] and button.inner_text() == "■ Stop", "then from the first row, and on"
+    run(1)
+    assert traits(page) == [1, 2, 0]
     page.emulate_media(reduced_motion="reduce")
     expect(button).to_have_attribute("aria-label", "next position")  # nothing moves by itself where that was asked for
     run(6)
-    assert traits(page) == [0, 2, 0]
-    for position in (1, 2):
+    assert traits(page) == [1, 2, 0]
+    for position in (2, 3):
         button.press("Enter")
         assert traits(page) == [position, 2, 0]
     run(6)
-    assert traits(page) == [2, 2, 0]
+    assert traits(page) == [3, 2, 0]
     page.emulate_media(reduced_motion="no-preference")
 
 
