@@ -76,7 +76,7 @@ function build(model, root, data) {
     which.set(kernels[k]);
     const isGiven = JSON.stringify(readings) === JSON.stringify(given);
     undo.disabled = isGiven;
-    if (isGiven) tell(moved, make("span", { class: "faint" }, DRAG_HINT));
+    if (isGiven) tell(moved, dragHint());
     const wanted = JSON.stringify([kernels[k], model.get("width"), readings]);
     const answer = isGiven ? stored(data, k, w) : model.get("alone") ? computed(data, kernels[k], widths[w], readings) : answerOf(model, data, k, w);
     shown = { ...answer, readings };
@@ -110,7 +110,8 @@ function build(model, root, data) {
 const ENDLESS = ["gaussian", "constant"]; // kernels within whose reach every key is
 
 const hint = () => [pointHint("the plot or a row of the heat map", "see what a query looks at")];
-const DRAG_HINT = "Drag a reading, and the curve follows; with the keys: arrows left and right choose one, up and down move it, with Shift all four.";
+const dragHint = () => make("span", { class: "faint" }, "Drag a reading, and the curve follows" +
+  (byFinger() ? "." : "; with the keys: arrows left and right choose one, up and down move it, with Shift all four."));
 
 /** By how much plot and map are larger in a large room, and the size of the plot. */
 const growth = (room) => Math.min(Math.max(room / ROOM, 1), LARGER);

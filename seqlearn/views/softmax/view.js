@@ -46,7 +46,7 @@ function build(model, root, { tokens, maskings, end }) {
     const pointed = hovered ?? focused;
     rows.forEach(({ node }, i) => node.classList.toggle("on", i === pointed));
     if (pointed === null) {
-      tell(told, make("span", { class: "faint" }, "Point at a row, or press Tab and the arrow keys, to read how its attention weight is computed."));
+      tell(told, pointHint("a row", "read how its attention weight is computed", { enter: null }));
       return;
     }
     const [scores, mask, way] = [model.get("scores"), model.get("mask"), model.get("masking")];
