@@ -99,7 +99,7 @@ def _matrix(ax: Axes, data: Data, name: str, limits: Sequence[float] | None) -> 
         small = name == "weights" and numbers[row, column] < HIDDEN_BELOW
         text = hole if masked[row, column] else "" if small else signed(f"{numbers[row, column]:z.2f}")
         color = "black" if light[row, column] else "white"
-        how: Style = {"ha": "center", "va": "center", "fontsize": 8}
+        letters: Style = {"ha": "center", "va": "center", "fontsize": 8}
         if masked[row, column]:  # no stripes behind the text
-            how |= {"fontsize": 10, "bbox": {"facecolor": GROUND, "linewidth": 0, "pad": 1.5}}
-        ax.text(column + 0.5, row + 0.5, text, color=color, **how)
+            letters |= {"fontsize": 10, "bbox": {"facecolor": GROUND, "linewidth": 0, "pad": 1.5}}
+        ax.text(column + 0.5, row + 0.5, text, color=color, **letters)
