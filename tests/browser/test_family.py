@@ -77,6 +77,16 @@ def test_all_views_are_laid_out_alike(show, name):
     assert root.locator(f"{CONTROLS}, [role=img], [role=group]").evaluate_all(nameless) == []
 
 
+def test_a_hint_for_fingers_speaks_of_no_keys(show, page, name):
+    page.add_init_script(
+        """const asked = window.matchMedia.bind(window);
+        window.matchMedia = query => query === '(pointer: coarse)' ? { matches: true } : asked(query)"""
+    )
+    show(SAMPLES[name](PLAIN))
+    said = page.locator(".says").inner_text()
+    assert said.find("Tap ") >= 0 and not any(key in said for key in ("Tab", "arrow", "Enter", "PageUp", "Shift"))
+
+
 def test_the_keyboard_reaches_every_control_and_is_seen_there(show, name):
     page = show(SAMPLES[name](PLAIN))
     # Those that cannot be reached now are hidden, or are reached by the arrow keys.

@@ -259,7 +259,7 @@ def test_all_views(lab, page):
     before = page.evaluate(curve)
     readings.press("ArrowUp")
     python_knows(notebook, "0.0 True True", cell=17)
-    page.wait_for_function("document.querySelector('.handles').getAttribute('aria-valuetext').endsWith('y 1')")
+    page.wait_for_function("document.querySelector('.handles').getAttribute('aria-valuetext').endsWith('y = 1')")
     page.wait_for_function(f"before => {curve} !== before", arg=before)  # as Python answered
     page.get_by_label("put the readings back").click()
     page.wait_for_function(f"before => {curve} === before", arg=before)

@@ -11,6 +11,7 @@ from seqlearn.nn.attention import DotProductAttention
 from seqlearn.nn.masking import causal_mask
 from seqlearn.nn.recording import record_attention
 from seqlearn.views import AttentionSteps
+from seqlearn.views.shared.packing import unpack
 from seqlearn.views.steps.data import MATRICES
 
 matplotlib.use("agg")
@@ -155,7 +156,7 @@ def test_the_picture_shows_all_steps():
         "1. products",
         "2. scale",
         "3. mask",
-        "4. softmax ◀",
+        "4. softmax\u00a0◀",
         "5. weighted sum",
     ]
     for ax, name in zip(panels, ("scores", "scaled", "masked", "weights", "context"), strict=True):
@@ -166,6 +167,37 @@ def test_the_picture_shows_all_steps():
     assert [label.get_text() for label in panels[0].get_xticklabels()] == list("wxyz")
     assert [label.get_text() for label in panels[0].get_yticklabels()] == list("abc")
     assert panels[2].texts[1].get_text() == "−∞" and panels[3].texts[1].get_text() == "–"
+
+
+def test_the_picture_says_what_the_view_says():
+    """A step, or the locked number with its frames: its cell, and its row where the columns have another meaning."""
+    view = AttentionSteps(*tensors(), MASK, list("abc"), list("wxyz"))
+    assert view.figure().get_suptitle().startswith("Step 1 of 5, products: Each is the dot product")
+    hidden = (~MASK).nonzero()[0].tolist()
+    names = ["product of {} and {}", "score of {} for {}", "masked score of {} for {}", "weight of {} for {}"]
+    for step, name in enumerate([*names, "context of {}, column {}"]):
+        view.step, (row, column) = step, ([1, 0] if step == 4 else hidden)
+        view.locked = [row, column]
+        figure = view.figure()
+        number = float(view.tensor(view.data["steps"][step]["result"])[row, column])
+        told = figure.get_suptitle().replace("−", "-").replace("∞", "inf")
+        assert told == f"{name.format('abc'[row], '0' if step == 4 else 'wxyz'[column])}: {number:.2f}"
+        frames = [[patch.get_bbox().bounds for patch in ax.patches] for ax in figure.axes]
+        whole = [(0, row, ax.get_xlim()[1], 1) for ax in figure.axes]
+        cell = (column, row, 1, 1)
+        assert [set(boxes) for boxes in frames] == [{cell if (i == 4) == (step == 4) else whole[i]} for i in range(5)]
+    view.update(torch.ones(1, 2), torch.ones(1, 2), torch.ones(1, 3), query_tokens=["it"], key_tokens=["cat"])
+    view.step, view.locked = 0, [0, 2]
+    assert view.figure().get_suptitle().startswith("Step 1"), "a column of the context alone"
+    assert view.title() == "One attention, step by step: it → cat"
+
+
+def test_one_scale_of_colours_up_to_the_mask():
+    """A number keeps its colour from the products to the masked scores, whatever is masked."""
+    data = AttentionSteps(*tensors(), MASK).data
+    limits = [scale for step in data["steps"] for name, scale in step["limits"].items() if name != "weights"]
+    both = torch.cat([unpack(data["matrices"][name]["numbers"]) for name in ("scores", "scaled")])
+    assert len(limits) == 6 and all(scale == [float(both.min()), float(both.max())] for scale in limits)
 
 
 def test_a_large_picture_has_no_numbers_and_fewer_labels():

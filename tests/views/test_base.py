@@ -148,7 +148,7 @@ def test_no_way_to_html_or_to_the_network(path):
 def test_every_rule_stays_inside_a_view(path):
     text = re.sub(r"/\*.*?\*/", "", path.read_text("utf-8"), flags=re.S)
     selectors = [part.strip() for rule in re.findall(r"([^{}]+)\{", text) for part in rule.split(",")]
-    assert all("seqlearn" in name or name.startswith("@media") for name in selectors)
+    assert all("seqlearn" in name or name.startswith(("@media", "@container")) for name in selectors)
 
 
 def classes(text):

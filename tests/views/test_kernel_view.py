@@ -120,6 +120,42 @@ def test_the_picture():
     assert weights.images[0].get_array().tolist() == view.weights().tolist()
 
 
+def test_one_scale_of_colours_for_all_widths_and_kernels():
+    """The largest weight of the first picture has the brightest colour: a broad kernel is dim, a narrow one bright."""
+    keys = torch.linspace(0, 5, 20)
+    view = KernelView(keys, keys, keys, ("gaussian", "constant"), 0.5, widths=[0.05, 0.5, 5.0])
+    most = KernelRegression("gaussian", 0.5).weights(keys, keys).max()
+    for kernel, width in (("gaussian", 0.05), ("gaussian", 5.0), ("constant", 0.5)):
+        view.kernel, view.width = kernel, width
+        assert view.figure().axes[1].images[0].get_clim() == (0, pytest.approx(float(most)))
+    nothing = KernelView(torch.tensor([0.0]), torch.ones(1), torch.tensor([9.0]), ("boxcar",), 0.5)
+    assert nothing.data["limit"] == 1
+
+
+def test_the_picture_shows_the_locked_query_and_where_no_prediction_is():
+    """As the live view: a line at the query, dots as large as their weights, two lines around its row, and rings."""
+    keys, hours = torch.tensor([0.0, 6.25, 9.5]), torch.tensor([0.0, 6.25, 20.0])
+    view = KernelView(keys, keys + 7, hours, ("boxcar",), 0.5, truth=hours, clock=True, xlabel="time", ylabel="degrees")
+    assert view.figure().axes[0].get_title("left") == "boxcar kernel, width 0.5: no prediction for 1 of 3 queries"
+    view.locked = [1]
+    curve, weights = view.figure().axes[:2]
+    assert curve.get_title("left").splitlines()[1] == "query 6:15: prediction 13.25, truth 6.25"
+    dots, rings = curve.collections
+    assert dots.get_sizes().tolist() == [4, 204, 4] and rings.get_offsets()[:, 0].tolist() == [20]
+    assert 6.25 in [line.get_xdata()[0] for line in curve.lines if len(line.get_xdata()) == 2]
+    assert [line.get_ydata()[0] for line in weights.lines] == [0.5, 1.5]
+    assert weights.get_title("left") == "90 % of this query's weight: on 1 of 3 keys"
+    view.locked = [2]
+    assert "query 20:00: no prediction, truth 20.00" in view.figure().axes[0].get_title("left")
+    assert view.title() == "An average that knows what you ask for: degrees from time"
+
+
+def test_a_tick_has_two_decimals():
+    keys = torch.tensor([0.0874, 3.0])
+    ticks = KernelView(keys, keys, keys).figure().axes[1].get_xticklabels()
+    assert [tick.get_text() for tick in ticks] == ["0.09", "3"]
+
+
 def test_axes_may_have_names_and_keep_them():
     points = torch.arange(3.0)
     view = KernelView(points, points, points, xlabel="time (hours)", ylabel="degrees")

@@ -76,18 +76,30 @@ def test_what_cannot_be_chosen(name, value):
         setattr(view(), name, value)
 
 
-def test_the_picture():
-    ax = view().figure().axes[0]
-    assert [bar.get_width() for bar in ax.patches] == pytest.approx(view().weights().tolist())
+@pytest.mark.parametrize(
+    ("masking", "title"),
+    [
+        (MASKINGS[0], "score −∞, then softmax\nthe weights sum to 1.000"),
+        (MASKINGS[1], "score 0, then softmax\nthe weights sum to 1.000; wrong: masked keys get 0.090"),
+        (MASKINGS[2], "softmax, then weight 0\nthe weights sum to 0.335; wrong: 0.665 of the attention is lost"),
+    ],
+)
+def test_the_picture(masking, title):
+    """Each masked key has stripes over the whole row; its weight stands before them."""
+    ax = view(masking).figure().axes[0]
+    weights = view(masking).weights().tolist()
+    striped = [bar for bar in ax.patches if bar.get_hatch()]
+    assert [(bar.get_width(), round(bar.get_y() + 0.4)) for bar in striped] == [(1, 2)]
+    bars = [bar for bar in ax.patches if not bar.get_hatch()]
+    assert [bar.get_width() for bar in bars] == pytest.approx(weights)
+    assert bars[2].get_zorder() > striped[0].get_zorder()
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels == ["the (score 2.0)", "apple (score 1.0)", "<pad> (score 3.0, masked)"]
-    assert ax.get_xlabel() == "attention weight (sum 1.000)" and ax.get_title("left") == (
-        "score −∞, then softmax\nmasked keys get 0.000, all weights sum to 1.000"
-    )
-    title = view(MASKINGS[2]).figure().axes[0].get_title("left")
-    assert title == "softmax, then weight 0\nmasked keys get 0.000, all weights sum to 0.335"
-    title = view(MASKINGS[1]).figure().axes[0].get_title("left")
-    assert title.startswith("score 0, then softmax\nmasked keys get 0.090")
+    assert ax.get_title("left") == title
+
+
+def test_the_title_of_a_page_names_the_keys():
+    assert view().title() == "Scores become attention weights: the apple <pad>"
 
 
 def test_a_small_weight_is_not_written_as_0():

@@ -1,8 +1,12 @@
 // KernelView: kernel regression with a slider for the width, and readings that can be moved. Python sends the predictions and
 // weights of all widths; for moved readings Python computes anew, and in a page of its own the browser.
 
-const SIZE = { width: 520, height: 320, left: 40, right: 10, top: 8, bottom: 34 }; // at most
-const REACH = 11; // pixels from a reading within which the mouse takes hold of the reading
+const SIZE = { width: 520, height: 320, left: 40, right: 10, top: 8, bottom: 34 }; // of the plot in a room of ROOM pixels
+const ROOM = 1000;
+const LARGER = 1.4; // at most, in a larger room
+const REACH = { mouse: 11, touch: 22 }; // pixels from a reading within which it is taken hold of
+const STILL = 3; // pixels by which a click may move
+const LEAST_HELD = 6; // pixels: the radius of a reading that is held
 const NUDGE = 1 / 40; // of the axis, by which a key moves a reading
 const PATIENCE = 400; // milliseconds until a view that waits for Python says so
 
@@ -15,14 +19,19 @@ function build(model, root, data) {
     Math.abs(width - model.get("width")) < Math.abs(widths[best] - model.get("width")) ? i : best, 0);
   const width = slider({ label: "width", texts: widths.map(number), choose: (i) => change(model, { width: widths[i] }) });
   const which = choice({ label: "kernel", texts: kernels, choose: (name) => change(model, { kernel: name }) });
-  const undo = make("button", { type: "button", "aria-label": "put the readings back", onclick: () => change(model, { readings: given }) }, "Put the readings back");
+  const putBack = () => {
+    change(model, { readings: given });
+    chart.node.focus({ preventScroll: true }); // the button is off now, and would lose the focus
+  };
+  const undo = make("button", { type: "button", "aria-label": "put the readings back", onclick: putBack }, "Put the readings back");
   const panels = make("div", { class: "panels side" });
   const [told, moved] = [make("div"), make("div")];
   layOut(root, "kernel regression", {
     controls: { settings: [width.node, which.node, undo] },
     panels,
     legend: legendOf([dotSign("datum"), "data; size: its weight"], [lineSign("line prediction"), "prediction"],
-      truth && [lineSign("truth"), "truth"], [dotSign("lost"), "no key within reach"], [frameSign(true), "the weights of a query"]),
+      truth && [lineSign("truth"), "truth"], kernels.some((name) => !ENDLESS.includes(name)) && [dotSign("lost"), "no prediction: no key within reach"],
+      [frameSign(), "the weights of a query"]),
     says: [told, moved],
   });
   const lock = (cell) => change(model, { locked: cell ? [cell.row] : [] });
@@ -43,7 +52,7 @@ function build(model, root, data) {
     const locked = model.get("locked")[0];
     const query = locked ?? hovered;
     map.target(locked === undefined ? null : { row: locked, column: 0 });
-    map.mark(query === null ? [] : [{ row: query, strong: true }]);
+    map.mark(query === null ? [] : [{ row: query }]); // a thin frame: rows may have 3 pixels
     const weights = query === null ? null : rowOf(shown, query);
     const prediction = query === null ? 0 : shown.predictions[query];
     chart.point(query, prediction, weights);
@@ -67,12 +76,13 @@ function build(model, root, data) {
     which.set(kernels[k]);
     const isGiven = JSON.stringify(readings) === JSON.stringify(given);
     undo.disabled = isGiven;
-    if (isGiven) tell(moved);
+    if (isGiven) tell(moved, dragHint());
     const wanted = JSON.stringify([kernels[k], model.get("width"), readings]);
     const answer = isGiven ? stored(data, k, w) : model.get("alone") ? computed(data, kernels[k], widths[w], readings) : answerOf(model, data, k, w);
     shown = { ...answer, readings };
     relabel();
-    map.show(shown.weights, [0, extent(shown.weights)[1] || 1]);
+    map.show(shown.weights, [0, data.limit]); // one scale for all kernels and widths: a broad kernel is dim
+    if (extent(data.tops.values)[1] > data.limit + 1e-6) map.node.querySelector(".foot").lastChild.textContent = `≥ ${number(data.limit)}`;
     chart.curve(shown.curve, Array.from(queries.values, (_, query) => rowOf(shown, query).every((x) => x === 0)));
     explain();
     panels.classList.remove("waiting");
@@ -87,7 +97,7 @@ function build(model, root, data) {
   const rebuild = () => {
     const room = roomIn(root);
     const held = panels.contains(root.getRootNode().activeElement) && root.getRootNode().activeElement.className;
-    chart = plot(data, text, Math.min(SIZE.width, room), { point, move, lock: (row) => lock(model.get("locked")[0] === row ? null : { row }), readings: () => model.get("readings") });
+    chart = plot(data, text, sizeIn(room), { point, move, lock: (row) => lock(model.get("locked")[0] === row ? null : { row }), readings: () => model.get("readings") });
     map = null;
     redraw();
     panels.replaceChildren(chart.node, map.node);
@@ -97,15 +107,30 @@ function build(model, root, data) {
   return { width: redraw, kernel: redraw, readings: redraw, answer: redraw, locked: explain, resized: rebuild };
 }
 
-const hint = () => [pointHint("the plot or a row of the heat map", "see what a query looks at"),
-  make("span", { class: "faint" }, " Drag a reading, and the curve follows; with the keys: arrows left and right choose one, up and down move it, with Shift all four.")];
+const ENDLESS = ["gaussian", "constant"]; // kernels within whose reach every key is
 
-/** How keys and values are written: short(x) in a label, at(x) in a sentence, reading([x, y]). */
+const hint = () => [pointHint("the plot or a row of the heat map", "see what a query looks at")];
+const dragHint = () => make("span", { class: "faint" }, "Drag a reading, and the curve follows" +
+  (byFinger() ? "." : "; with the keys: arrows left and right choose one, up and down move it, with Shift all four."));
+
+/** By how much plot and map are larger in a large room, and the size of the plot. */
+const growth = (room) => Math.min(Math.max(room / ROOM, 1), LARGER);
+const sizeIn = (room) => {
+  const size = Object.fromEntries(Object.entries(SIZE).map(([name, pixels]) => [name, Math.round(pixels * growth(room))]));
+  return { ...size, width: Math.min(size.width, room), font: Math.round(11 * growth(room)) };
+};
+
+/** How keys and values are written: short(x) in a label, at(x) and up(y) in a sentence, reading([x, y]). */
 function textsOf({ clock, xlabel, ylabel }) {
   const short = clock ? clockTime : number;
-  const at = (x) => (clock ? clockTime(x) : `x = ${number(x)}`);
-  return { short, at, reading: ([x, y]) => `${clock ? "" : `${xlabel} `}${short(x)}, ${ylabel} ${number(y)}` };
+  const at = (x) => (clock ? clockTime(x) : `${named(xlabel, "x")} = ${number(x)}`);
+  const up = (y) => `${named(ylabel, "y")} = ${number(y)}`;
+  return { short, at, up, reading: ([x, y]) => `${at(x)}, ${up(y)}` };
 }
+
+/** The name of an axis in a sentence; a letter in place of a long one. */
+const named = (label, letter) => ([...label].length <= LONGEST_NAME ? oneLine(label) : letter);
+const LONGEST_NAME = 24;
 
 /** 6:30 for 6.5 hours. */
 function clockTime(hours) {
@@ -143,8 +168,8 @@ const rowOf = ({ weights, readings }, query) => Array.from(weights.subarray(quer
 /** The heat map of the weights, with as many labels as have room. */
 function weightMap(rows, columns, { room, ...options }) {
   const few = rows.length <= MOST_NUMBERS && columns.length <= MOST_NUMBERS;
-  const wide = Math.max(2, Math.min(CELL.width - 1, Math.floor(Math.min(400, room - longestOf(rows) - 45) / columns.length)));
-  const high = Math.max(2, Math.min(CELL.height, Math.floor(320 / rows.length)));
+  const wide = Math.max(2, Math.min(CELL.width - 1, Math.floor(Math.min(400 * growth(room), room - longestOf(rows) - 45) / columns.length)));
+  const high = Math.max(2, Math.min(CELL.height, Math.floor((320 * growth(room)) / rows.length)));
   /** One label for so many: at least as many as have room, and those with the roundest texts, such as full hours. */
   const digits = (text) => text.replace(/[:.]?0+$/, "").length;
   const every = (texts, least) => {
@@ -164,23 +189,24 @@ function sentence({ queries, truth }, text, readings, query, prediction, weights
   const sorted = [...weights].sort((a, b) => b - a);
   let [needed, sum] = [0, 0];
   while (needed < sorted.length && sum < 0.9) sum += sorted[needed++];
-  const looks = weights[best] === 0 ? "No key is within reach, so the prediction is 0." :
+  const isLost = weights[best] === 0;
+  const looks = isLost ? "No key is within reach: the sum is empty." :
     `${needed} of ${weights.length} keys ${needed === 1 ? "carries" : "carry"} 90 % of the weight; the largest, ${number(weights[best])}, is on the key at ` +
-    `${text.at(readings[best][0])} (y = ${number(readings[best][1])}).`;
-  const here = `Query ${text.at(queries.values[query])}: prediction ${number(prediction)}`;
+    `${text.at(readings[best][0])} (${text.up(readings[best][1])}).`;
+  const here = `Query ${text.at(queries.values[query])}: ${isLost ? "no prediction (the code gives 0)" : `prediction ${number(prediction)}`}`;
   const told = truth ? `, truth ${number(truth.values[query])}.` : ".";
   return [make("div", {}, here + told, lockNote(isLocked)), make("div", {}, looks)];
 }
 
 /** The readings, which can be moved, the curves, and the query under the mouse. */
-function plot({ keys, values, queries, truth, line, xlabel, ylabel, clock }, text, width, { point, move, lock, readings }) {
-  const { height, left, right, top, bottom } = SIZE;
+function plot({ keys, values, queries, truth, line, xlabel, ylabel, clock }, text, size, { point, move, lock, readings }) {
+  const { width, height, left, right, top, bottom } = size;
   const start = readings();
   const across = spread(extent(keys.values, queries.values, start.map(([x]) => x)));
   const up = spread(spread(extent(values.values, truth ? truth.values : [], start.map(([, y]) => y)))); // with room to move
   const hours = [1, 2, 3, 6, 12, 24].find((count) => (across[1] - across[0]) / count <= 6) ?? 24;
   const times = { at: Array.from({ length: 8 }, (_, i) => (Math.ceil(across[0] / hours) + i) * hours).filter((x) => x <= across[1]), write: clockTime };
-  const { x, y, marks } = plane({ ...SIZE, width }, across, up, xlabel, ylabel, clock ? times : undefined);
+  const { x, y, marks } = plane(size, across, up, xlabel, ylabel, clock ? times : undefined);
   const back = ([px, py]) => [ // the reading at this pixel, within the axes
     across[0] + ((px - left) / (width - left - right)) * (across[1] - across[0]),
     up[1] - ((py - top) / (height - top - bottom)) * (up[1] - up[0]),
@@ -192,9 +218,10 @@ function plot({ keys, values, queries, truth, line, xlabel, ylabel, clock }, tex
   const track = truth ? [draw("path", { class: "truth", d: path([...queries.values].map((at, i) => [x(at), y(truth.values[i])])) })] : [];
   const svg = draw("svg", { class: "plot regression", width, height, "aria-hidden": "true" },
     draw("rect", { width, height, fill: "transparent" }), ...marks, ...track, cursor, prediction, ...dots, lost, answer);
+  svg.style.fontSize = `${size.font}px`;
   const node = make("div", { class: "handles", role: "slider", tabindex: 0, "aria-valuemin": 1, "aria-valuemax": dots.length,
     "aria-label": "readings: left and right choose one, up and down move it, with Shift all four move it" }, svg);
-  let [cursorAt, dragged, wasDragged] = [0, null, false];
+  let [cursorAt, dragged, wasDragged, pressed, shares] = [0, null, false, null, null]; // shares: of the largest weight, or null
   const pixels = (event) => [event.clientX - svg.getBoundingClientRect().left, event.clientY - svg.getBoundingClientRect().top];
   const nearest = (event) => {
     const [at] = pixels(event);
@@ -204,34 +231,57 @@ function plot({ keys, values, queries, truth, line, xlabel, ylabel, clock }, tex
     const [px, py] = pixels(event);
     const far = readings().map(([key, value]) => Math.hypot(x(key) - px, y(value) - py));
     const least = Math.min(...far);
-    return least <= REACH ? far.indexOf(least) : null;
+    return least <= (REACH[event.pointerType] ?? REACH.mouse) ? far.indexOf(least) : null;
   };
+  /** The size of a dot is the weight of the reading; the one that is held stays large enough to be seen. */
+  const resize = () => dots.forEach((dot, i) => {
+    const least = i === cursorAt && (dragged !== null || node.matches(":focus")) ? LEAST_HELD : 0;
+    dot.setAttribute("r", Math.max(least, shares ? 1.5 + 9 * Math.sqrt(shares[i]) : 3.5));
+  });
   const choose = (index) => {
     cursorAt = index;
     fill(node, { "aria-valuenow": index + 1, "aria-valuetext": `reading ${index + 1} of ${dots.length}: ${text.reading(readings()[index])}` }, []);
     dots.forEach((dot, i) => dot.classList.toggle("held", i === index));
+    resize();
+  };
+  const hold = (index) => {
+    dragged = index;
+    svg.classList.toggle("grabbing", index !== null);
+    resize();
   };
   const listeners = {
     pointerdown(event) {
-      [dragged, wasDragged] = [readingAt(event), false];
-      if (dragged === null) return;
+      wasDragged = false;
+      const [index, [px, py]] = [readingAt(event), pixels(event)];
+      hold(index);
+      if (index === null) return;
+      const [key, value] = readings()[index];
+      pressed = { at: [px, py], by: [x(key) - px, y(value) - py] }; // the reading keeps its distance from the finger
       svg.setPointerCapture(event.pointerId);
-      choose(dragged);
+      choose(index);
     },
+    touchstart: (event) => dragged !== null && event.preventDefault(), // the finger moves a reading, and not the page
     pointermove(event) {
       if (dragged === null) {
         svg.classList.toggle("grab", readingAt(event) !== null);
         return point({ row: nearest(event) });
       }
-      wasDragged = true;
-      choose((dragged = move(dragged, back(pixels(event)))));
+      const now = pixels(event);
+      wasDragged ||= Math.hypot(now[0] - pressed.at[0], now[1] - pressed.at[1]) > STILL;
+      if (!wasDragged) return;
+      choose((dragged = move(dragged, back(now.map((pixel, axis) => pixel + pressed.by[axis])))));
+      point({ row: nearest(event) });
     },
-    pointerup: () => (dragged = null),
-    pointercancel: () => (dragged = null),
-    pointerleave: () => point(null),
+    pointerup(event) {
+      if (event.pointerType === "touch" && dragged !== null && !wasDragged) lock(nearest(event)); // after touchstart there is no click
+      hold(null);
+    },
+    pointercancel: () => hold(null),
+    pointerleave: (event) => event.pointerType !== "touch" && point(null), // a finger leaves after every tap
     click: (event) => wasDragged || lock(nearest(event)),
   };
-  Object.entries(listeners).forEach(([name, listener]) => svg.addEventListener(name, listener));
+  Object.entries(listeners).forEach(([name, listener]) => svg.addEventListener(name, listener, { passive: false }));
+  ["focus", "blur"].forEach((name) => node.addEventListener(name, resize));
   node.addEventListener("keydown", (event) => {
     const [right, up_] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] ?? [0, 0];
     const ends = { Home: 0, End: dots.length - 1 }[event.key];
@@ -258,10 +308,11 @@ function plot({ keys, values, queries, truth, line, xlabel, ylabel, clock }, tex
     },
     point(query, value, weights) {
       const most = weights ? Math.max(...weights) : 0;
-      dots.forEach((dot, i) => dot.setAttribute("r", most ? 1.5 + 9 * Math.sqrt(weights[i] / most) : 3.5));
+      shares = most ? Array.from(weights, (weight) => weight / most) : null;
+      resize();
       const at = query === null ? 0 : x(queries.values[query]);
       cursor.setAttribute("d", query === null ? "" : `M${at} ${top}V${height - bottom}`);
-      fill(answer, { r: query === null ? 0 : 5, cx: at, cy: most ? y(value) : height - bottom }, []);
+      fill(answer, { r: most ? 5 : 0, cx: at, cy: most ? y(value) : 0 }, []);
     },
   };
 }

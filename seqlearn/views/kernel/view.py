@@ -18,7 +18,7 @@ from ..shared.base import View
 from ..shared.packing import LARGEST, unpack
 from ..shared.types import Data, Proposal
 from .data import Readings, answered, kernel_data, readings_of
-from .picture import kernel_picture
+from .picture import Shown, kernel_picture
 
 
 class KernelView(View, folder=Path(__file__).parent, shared=("kernels",)):
@@ -149,6 +149,10 @@ class KernelView(View, folder=Path(__file__).parent, shared=("kernels",)):
         """The indices of the chosen kernel and width."""
         return self.data["kernels"].index(self.kernel), self.data["widths"].index(self.width)
 
+    def title(self) -> str:
+        """The title of a page: what is predicted from what."""
+        return f"{self.caption}: {self.data['ylabel']} from {self.data['xlabel']}"
+
     def summary(self) -> str:
         """The numbers of points and widths, and the kernels."""
         keys, queries = len(unpack(self.data["keys"])), len(unpack(self.data["queries"]))
@@ -156,7 +160,8 @@ class KernelView(View, folder=Path(__file__).parent, shared=("kernels",)):
         return f"{keys} keys, {queries} queries, {kernels}, {len(self.data['widths'])} widths"
 
     def figure(self) -> Figure:
-        """Data and prediction with the current width, and the weights beside them."""
-        title = f"{self.kernel} kernel, width {self.width:.3g}"
+        """Data and prediction with the current width, the weights beside them, and the locked query in both."""
         curve = unpack(self.answer["curve"]) if self.answer else unpack(self.data["curves"])[self._index()]
-        return kernel_picture(self.data, title, torch.tensor(self.readings), curve, self.weights())
+        shown = Shown(torch.tensor(self.readings), curve, self.prediction(), self.weights())
+        name = f"{self.kernel} kernel, width {self.width:.3g}"
+        return kernel_picture(self.data, name, shown, next(iter(self.locked), None))

@@ -2,6 +2,7 @@
 
 const CLOCK = { width: 290, height: 236, x: 145, y: 118, radius: 82 };
 const BEAT = 500; // milliseconds from position to position while the view plays
+const TAG = 14; // pixels: the height of the names i and j beside the map
 const LABELS = [1, 2, 5, 10, 20, 50, 100]; // one label for so many rows or columns
 
 function build(model, root, data) {
@@ -34,12 +35,13 @@ function build(model, root, data) {
     }),
   };
   const still = window.matchMedia("(prefers-reduced-motion: reduce)");
-  /** The next i; after the last one the first, from where j = i + k is in the table. */
+  /** The next i; after the last one the first, from where j = i + k is in the table. Gives whether a later one is left. */
   const walk = () => {
     const { i, k } = chosen();
     const [first, last] = [Math.max(0, -k), positions - 1 - Math.max(0, k)];
-    change(model, { position: start + (i < last ? i + 1 : first) });
-    return i + 1 < last;
+    const next = i < last ? i + 1 : first;
+    change(model, { position: start + next });
+    return next < last;
   };
   const play = make("button", { type: "button", onclick: () => (timer ? stop() : still.matches ? walk() : run()) });
   const stop = () => {
@@ -97,8 +99,10 @@ function build(model, root, data) {
         move("i", cell.row);
       },
     });
-    const beside = room - map.width - CLOCK.width - 60; // room for the curve in the same line
-    shown = { map, turn: note ? remark(note) : clock(data), curve: curve(data, Math.min(beside < 220 ? room : beside, 400)) };
+    const larger = growth(room);
+    const beside = room - map.width - CLOCK.width * larger - 60; // room for the curve in the same line
+    const turn = note ? remark(note) : clock(data, larger);
+    shown = { map, turn, curve: curve(data, Math.min(beside < 220 ? room : beside, 400 * larger), larger) };
     panels.replaceChildren(...Object.values(shown).map(({ node }) => node));
     explain();
     redraw();
@@ -107,6 +111,9 @@ function build(model, root, data) {
   rebuild();
   return { position: redraw, offset: redraw, pair: redraw, resized: rebuild };
 }
+
+/** By how much all is larger in a large room. */
+const growth = (room) => Math.min(Math.max(room / 1000, 1), 1.4);
 
 const hint = () => pointHint("the map", "read its numbers", { enter: "moves i there" });
 
@@ -143,8 +150,8 @@ function degrees(angle) {
 function mapOf(data, room, options) {
   const { table, limit, note } = data;
   const [positions, size] = table.shape;
-  const width = Math.max(1, Math.min(CELL.width, Math.floor(Math.min(room - 90, 330) / size)));
-  const height = Math.max(1, Math.min(CELL.height, Math.floor(380 / positions)));
+  const width = Math.max(1, Math.min(CELL.width, Math.floor(Math.min(room - 90, 330 * growth(room)) / size)));
+  const height = Math.max(1, Math.min(CELL.height, Math.floor((380 * growth(room)) / positions)));
   const each = (pixels, least) => LABELS.find((count) => count * pixels >= least) ?? 200;
   const map = heatMap({
     title: `${positions} positions × ${size} dimensions`,
@@ -164,7 +171,8 @@ function mapOf(data, room, options) {
     width: Math.max(width * size, 180) + 80,
     update({ i, j, m }) {
       const tagged = (row, name, where) => ({ row, tag: make("span", { class: `tag ${where}` }, name) });
-      const rows = i === j ? [tagged(i, "i = j", "")] : [tagged(i, "i", i < j ? "above" : "below"), tagged(j, "j", i < j ? "below" : "above")];
+      const [above, below] = Math.abs(j - i) * height < TAG ? ["above", "below"] : ["", ""]; // apart where both are near
+      const rows = i === j ? [tagged(i, "i = j", "")] : [tagged(i, "i", i < j ? above : below), tagged(j, "j", i < j ? below : above)];
       map.mark(note ? rows : [...rows, { column: 2 * m, span: 2 }]);
     },
   };
@@ -173,7 +181,7 @@ function mapOf(data, room, options) {
 const remark = (text) => ({ node: make("p", { class: "remark" }, text), update: () => {} });
 
 /** The pair as a clock with two hands, and the matrix that turns one hand into the other. */
-function clock({ table, start, turns, frequencies }) {
+function clock({ table, start, turns, frequencies }, larger) {
   const { width, height, radius } = CLOCK;
   const place = (angle, r) => [CLOCK.x + r * Math.sin(angle), CLOCK.y - r * Math.cos(angle)]; // from the top, clockwise
   const [title, axes] = [make("figcaption", {}), make("div", { class: "faint" })];
@@ -182,12 +190,13 @@ function clock({ table, start, turns, frequencies }) {
   const hands = { i: draw("path", { class: "hand i" }), j: draw("path", { class: "hand j" }) };
   const names = { i: draw("text", { class: "name" }), j: draw("text", { class: "name" }) };
   const [turn, head] = [draw("path", { class: "turn" }), draw("path", { class: "arrow" })];
-  const face = draw("svg", { class: "plot", width, height, role: "img", "aria-label": "the pair at i and at j, as hands of a clock" },
+  const face = draw("svg", { class: "plot", width: width * larger, height: height * larger, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "the pair at i and at j, as hands of a clock" },
     draw("path", { class: "axis", d: `M${CLOCK.x - radius} ${CLOCK.y}h${2 * radius}M${CLOCK.x} ${CLOCK.y - radius}v${2 * radius}` }),
     draw("circle", { class: "axis", cx: CLOCK.x, cy: CLOCK.y, r: radius }), dots, turn, head, hands.j, hands.i, names.i, names.j);
   const equation = make("div", { class: "equation", role: "img" });
   const stays = "The matrix depends on k and the pair, not on i: move i, and the matrix stays the same.";
   const node = make("figure", { class: "clock" }, title, axes, face, equation, make("p", { class: "faint" }, stays));
+  node.style.width = `${width * larger}px`;
   return {
     node,
     update({ i, j, k, m }) {
@@ -247,14 +256,15 @@ function matrix(rows, name) {
 }
 
 /** The dot product of P[i] with the row of every position, by distance. */
-function curve({ products }, width) {
+function curve({ products }, width, larger) {
   const count = products.shape[0];
-  const box = { width, height: 250, left: 40, right: 10, top: 12, bottom: 34 };
+  const box = { width, height: 250 * larger, left: 40 * larger, right: 10, top: 12, bottom: 34 * larger };
   const { x, y, marks } = plane(box, [1 - count, count - 1 || 1], spread(extent(products.values)), "distance j − i", "P[i] · P[j]");
   const [line, dot] = [draw("path", { class: "line" }), draw("circle", { class: "spot", r: 5 })];
   const title = make("figcaption", {}, "dot product of P[i] with every P[j]");
   const node = draw("svg", { class: "plot", width, height: box.height, role: "img", "aria-label": "dot product against distance" },
     ...marks, line, dot);
+  node.style.fontSize = `${Math.round(11 * larger)}px`;
   return {
     node: make("figure", { class: "curve" }, title, node),
     update({ i, j, k }) {

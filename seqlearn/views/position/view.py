@@ -95,6 +95,12 @@ class PositionView(View, folder=Path(__file__).parent):
         """The dot products of P[i] with the row of every position."""
         return unpack(self.data["products"])[self.position - self.data["start"]]
 
+    def title(self) -> str:
+        """The title of a page: the positions, and whether they are sinusoids."""
+        start, (positions, size) = self.data["start"], self.data["table"]["shape"]
+        kind = "vectors" if self.data["note"] else "sinusoids"
+        return f"{self.caption}: positions {start} to {start + positions - 1}, {kind} of size {size}"
+
     def summary(self) -> str:
         """The shape, and whether the table is sinusoidal."""
         positions, size = self.data["table"]["shape"]

@@ -185,10 +185,14 @@ function tell(node, ...children) {
   if (node.textContent !== fresh.textContent) node.replaceChildren(fresh);
 }
 
-/** The hint in `.says` while the learner points at nothing. */
+/** Whether a finger points, as on a phone: then no hint speaks of keys. */
+const byFinger = () => window.matchMedia("(pointer: coarse)").matches;
+
+/** The hint in `.says` while the learner points at nothing. enter: what a click or Enter does; null: nothing. */
 function pointHint(at, purpose, { enter = "keeps it", steps = false } = {}) {
-  const more = steps ? " PageUp and PageDown change the step." : "";
-  return make("span", { class: "faint" }, `Point at ${at}, or press Tab and the arrow keys, to ${purpose}; click or Enter ${enter}.${more}`);
+  const more = (enter ? `; click or Enter ${enter}.` : ".") + (steps ? " PageUp and PageDown change the step." : "");
+  const text = byFinger() ? `Tap ${at} to ${purpose}.` : `Point at ${at}, or press Tab and the arrow keys, to ${purpose}${more}`;
+  return make("span", { class: "faint" }, text);
 }
 
 /** The note beside a locked target; null if nothing is locked. */
@@ -358,9 +362,9 @@ function roving(group, buttons) {
   });
 }
 
-/** A choice of one text: gives { node, set(text) }. */
-function choice({ label, texts, choose }) {
-  const select = make("select", { "aria-label": label }, ...texts.map((text) => make("option", { value: text }, text)));
+/** A choice of one text: gives { node, set(text) }. names: what the learner reads for each text. */
+function choice({ label, texts, names = texts, choose }) {
+  const select = make("select", { "aria-label": label }, ...texts.map((text, i) => make("option", { value: text }, names[i])));
   select.addEventListener("change", () => choose(select.value));
   return { node: make("label", { class: "control" }, label, select), set: (text) => (select.value = text) };
 }

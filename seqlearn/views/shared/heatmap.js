@@ -14,7 +14,7 @@ function isLight(rgb) {
 const MOST_NUMBERS = 12; // rows or columns of a map with numbers in its cells
 const CELL = { width: 38, height: 24 }; // with room for a number
 const SMALL = "11px system-ui, sans-serif";
-const FONTS = [11, 10, 9]; // pixels: the sizes of a number in a cell, the largest that fits
+const FONTS = [14, 13, 12, 11, 10, 9]; // pixels: the sizes of a number in a cell, the largest that fits
 const VEIL = 0.55; // the share of the ground in a faded cell; attention.css has the same
 const pen = document.createElement("canvas").getContext("2d");
 
@@ -161,7 +161,7 @@ function writeNumbers(context, cells, isFaded, ground) {
   const plain = (value) => (least === null ? inCell(value, digits) : value < least ? "" : value.toFixed(2).replace(/^0|\.00$/g, ""));
   const texts = Array.from({ length: rows * columns }, (_, at) => (word && word(values[at], Math.floor(at / columns), at % columns)) ?? plain(values[at]));
   const widest = Math.max(0, ...[...new Set(texts)].map(widthOf));
-  const font = FONTS.find((size) => (widest * size) / 11 <= width - 2 && size <= height - 3);
+  const font = FONTS.find((size) => (widest * size) / 11 <= width - 2 && size <= Math.min(height - 3, Math.max(11, 0.44 * height)));
   if (!font) return;
   Object.assign(context, { font: SMALL.replace("11", font), textAlign: "center", textBaseline: "middle" });
   texts.forEach((text, at) => {

@@ -3,7 +3,8 @@
 
 const MOST_TERMS = 6; // of a sum that is written out in full
 const LARGEST_TERMS = 3; // of a longer sum
-const BETWEEN = 40; // pixels for the sign between two matrices
+const BETWEEN = 48; // pixels for the sign between two matrices
+const LARGE = { width: 46, height: 30, from: 1300 }; // of a cell, in a room of at least so many pixels
 const SMALL_RESULT = { width: 104, height: 46 }; // of the strip, at most
 
 /** The five steps of one attention.
@@ -56,7 +57,7 @@ function steppingPanel(data, { choose, lock }) {
     });
     const inputs = step.inputs.map((name, i) => stepMatrix(data, name, step.limits, { width: widths[i], room: room - BETWEEN }));
     shown = { step, inputs, result };
-    const sign = (text) => make("span", { class: "sign", "aria-hidden": "true" }, text);
+    const sign = (text) => make("span", { class: text.length > 1 ? "sign word-sign" : "sign", "aria-hidden": "true" }, text);
     panels.replaceChildren(...[...inputs, result].map(({ node }, i) =>
       make("div", { class: "signed" }, i ? sign(step.signs[i - 1]) : null, node)));
     const long = step.made.includes("column") && matrices[step.inputs[0]].numbers.shape[1] > MOST_TERMS;
@@ -98,16 +99,17 @@ function stepStrip(data, choose) {
   return {
     node: make("div", { class: "five" }, ...buttons.map(({ node }) => node)),
     set: (index) => buttons.forEach(({ node }, i) => (i === index ? node.setAttribute("aria-current", "step") : node.removeAttribute("aria-current"))),
-    /** Mark the place of this cell in all results with the same columns, and write the numbers there. */
+    /** Mark the place of this cell in all results with the same columns, and write the numbers there. In the others mark its
+     * row: a context is made by a row of weights, and a weight is a part of a row of contexts. */
     mark(step, cell) {
       for (const { node, spot, value, label, result } of buttons) {
         const [rows, columns] = matrices[result].numbers.shape;
         const here = cell && matrices[result].columns === matrices[step.result].columns;
-        spot.hidden = !here;
+        spot.hidden = !cell;
         value.textContent = here ? number(matrices[result].numbers.at(cell.row, cell.column)) : "";
         node.setAttribute("aria-label", `${label} ${value.textContent}`.trim());
-        if (!here) continue;
-        const shares = { left: cell.column / columns, top: cell.row / rows, width: 1 / columns, height: 1 / rows };
+        if (!cell) continue;
+        const shares = { left: here ? cell.column / columns : 0, top: cell.row / rows, width: here ? 1 / columns : 1, height: 1 / rows };
         for (const [side, share] of Object.entries(shares)) spot.style[side] = `${100 * share}%`;
       }
     },
@@ -128,14 +130,18 @@ function stepWidths(room, list, axes) {
   const total = (numbers) => numbers.reduce((sum, x) => sum + x, 0);
   const labels = list.map(({ rows, columns }) => longestOf(axes[rows]) + 0.6 * longestOf(axes[columns]) + 18 + BETWEEN);
   const own = room - labels.at(-1);
-  const result = count.at(-1) * CELL.width <= own ? CELL.width : Math.max(4, fit(count.at(-1), CELL.width - 1, own));
+  const wide = cellIn(room).width;
+  const result = count.at(-1) * wide <= own ? wide : Math.max(4, fit(count.at(-1), wide - 1, own));
   const inputs = count.slice(0, -1);
   for (const left of [room - total(labels) - count.at(-1) * result, room - total(labels.slice(0, -1))]) {
-    const each = total(inputs) * CELL.width <= left ? CELL.width : fit(total(inputs), CELL.width - 1, left);
-    if (each === CELL.width || (each >= 10 && room >= 500)) return [...inputs.map(() => each), result];
+    const each = total(inputs) * wide <= left ? wide : fit(total(inputs), wide - 1, left);
+    if (each === wide || (each >= 10 && room >= 500)) return [...inputs.map(() => each), result];
   }
   return [...inputs.map(() => undefined), result];
 }
+
+/** The size of a cell, larger where there is much room. */
+const cellIn = (room) => (room >= LARGE.from ? LARGE : CELL);
 
 /** The part of an input that made a cell of the result: the row, the column, or the same cell. */
 function madeBy(how, { row, column }) {
@@ -160,6 +166,7 @@ function stepMatrix({ axes, matrices, allowed }, name, given, options) {
     ramp,
     every: { rows: each(axes[rows]), columns: each(axes[columns]) },
     bar: !isMask,
+    height: count <= MOST_NUMBERS ? cellIn(options.room).height : undefined,
     ...options,
   });
   map.show(numbers.values, limits);

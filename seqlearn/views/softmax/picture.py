@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from ..shared.colours import GROUND, STRIPE, TRAIN
+from ..shared.colours import GROUND, STRIPE, TRAIN, VALID
 from ..shared.fonts import any_script, short_label
 
 
@@ -23,28 +23,37 @@ def softmax_picture(
     figure = Figure(figsize=(7.5, 1.25 + 0.36 * len(tokens)), layout="constrained")
     ax = figure.subplots()
     rows = range(len(tokens))
-    bars = ax.barh(rows, weights, color=[TRAIN if open_ else GROUND for open_ in mask])
-    for bar, open_ in zip(bars, mask, strict=True):
-        if not open_:
-            bar.set(edgecolor=STRIPE, hatch="/////", linewidth=0)
+    ax.barh(rows, weights, color=[TRAIN if open_ else VALID for open_ in mask])
+    masked = [row for row in rows if not mask[row]]
+    ax.barh(masked, 1, color=GROUND, edgecolor=STRIPE, hatch="/////", linewidth=0, zorder=0.8)  # behind the weights
     score = [f"score {number:.1f}".replace("-", "−") for number in scores]
     labels = [
         f"{short_label(token, 24)} ({text if open_ else text + ', masked'})"
         for token, text, open_ in zip(tokens, score, mask, strict=True)
     ]
     ax.set_yticks(rows, labels)
-    ax.bar_label(bars, ["<0.001" if 0 < weight < 0.0005 else f"{weight:.3f}" for weight in weights], padding=4)
+    for row, (weight, open_) in enumerate(zip(weights, mask, strict=True)):
+        wrong = weight > 0 and not open_
+        ax.text(1.02, row, written(weight), va="center", color=VALID if wrong else "black")
     ax.invert_yaxis()
-    ax.set(
-        xlim=(0, 1.15), xlabel=f"attention weight (sum {sum(weights):.3f})", title=message_of(mask, weights, masking)
-    )
+    ax.set(xlim=(0, 1.12), xlabel="attention weight", title=message_of(mask, weights, masking))
+    ax.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
     ax.grid(False, axis="y")
     return figure
 
 
+def written(weight: float) -> str:
+    """A weight with 3 decimals; a small one is not written as 0."""
+    return "<0.001" if 0 < weight < 0.0005 else f"{weight:.3f}"
+
+
 def message_of(mask: Sequence[bool], weights: Sequence[float], masking: str) -> str:
-    """The way to mask, and what becomes of the weights of masked keys and of the sum."""
+    """The way to mask, and what becomes of the sum and of the weights of masked keys, as in the live view."""
     hidden, total = sum(weight for weight, open_ in zip(weights, mask, strict=True) if not open_), sum(weights)
-    if all(mask):
-        return f"{masking}\nno key is masked, the weights sum to {total:.3f}"
-    return f"{masking}\nmasked keys get {hidden:.3f}, all weights sum to {total:.3f}"
+    if hidden > 0:
+        fault = f"; wrong: masked keys get {written(hidden)}"
+    elif 0 < total < 0.9995:
+        fault = f"; wrong: {1 - total:.3f} of the attention is lost"
+    else:
+        fault = "" if any(mask) else ": nothing may be attended"
+    return f"{masking}\nthe weights sum to {total:.3f}{fault}"

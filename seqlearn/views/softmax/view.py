@@ -91,6 +91,10 @@ class SoftmaxView(View, folder=Path(__file__).parent):
             return scores.softmax(0) * mask
         return masked_softmax(scores[None], mask[None])[0]
 
+    def title(self) -> str:
+        """The title of a page: the first keys."""
+        return f"{self.caption}: {' '.join(self.data['tokens'][:8])}"
+
     def summary(self) -> str:
         """The number of keys, of those that are masked, and the way of masking."""
         return f"{len(self.mask)} keys, {self.mask.count(False)} masked, {self.masking}"

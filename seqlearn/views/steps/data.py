@@ -99,21 +99,21 @@ def steps_of(
     """Each step: name, formula and sentence, its inputs and its result, and which cells of the inputs make a cell."""
     factor = f"1/√{size}" if scale is None else f"{scale:.4g}"
     low, high = (float(number) for number in torch.aminmax(torch.cat([tensors["scores"], tensors["scaled"]])))
-    same, scaled = [low, high], [float(number) for number in torch.aminmax(tensors["scaled"])]
+    same = [low, high]  # one scale for the steps 1 to 3: no step but the scale makes a number lighter or darker
     steps = [
         ("products", f"products = Q Kᵀ: ({queries} × {size}) · ({size} × {keys}) = ({queries} × {keys})",
          "Each is the dot product of a query and a key: how well the two agree.",
-         ["queries", "keys"], "scores", ["row", "column"], ["×", "="], {}, ""),
+         ["queries", "keys"], "scores", ["row", "column"], ["×", "="], {"scores": same}, ""),
         ("scale", f"scores = products · {factor}",
          "The scale keeps scores of long vectors in the range where softmax does not pick a single key.",
          ["scores"], "scaled", ["same"], ["→"], {"scores": same, "scaled": same}, ""),
         ("mask", "masked = scores where the mask allows, −∞ elsewhere",
          "What may not be attended gets −∞." if masks else "No mask was given: every key may be attended.",
-         ["scaled", "mask"], "masked", ["same", "same"], ["and", "→"], {"scaled": scaled, "masked": scaled},
+         ["scaled", "mask"], "masked", ["same", "same"], ["and", "→"], {"scaled": same, "masked": same},
          "The whole row is −∞."),
         ("softmax", "weights = e^masked / sum of e^masked over the row",
          "Each row becomes positive numbers that sum to 1.",
-         ["masked"], "weights", ["row"], ["→"], {"masked": scaled, "weights": [0.0, 1.0]}, "The weights are all 0."),
+         ["masked"], "weights", ["row"], ["→"], {"masked": same, "weights": [0.0, 1.0]}, "The weights are all 0."),
         ("weighted sum",
          f"context = weights V: ({queries} × {keys}) · ({keys} × {value_size}) = ({queries} × {value_size})",
          "Each query takes the average of the values, by its weights.",

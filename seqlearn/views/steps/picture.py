@@ -10,22 +10,29 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..shared.axes import COLUMN, label_axis, signed, stripe_masked
-from ..shared.colours import BLUE_RED, CMAP
-from ..shared.fonts import any_script
+from ..shared.axes import COLUMN, frame, label_axis, signed, stripe_masked
+from ..shared.colours import BLUE_RED, CMAP, GROUND
+from ..shared.fonts import any_script, short_label
 from ..shared.packing import unpack
 from ..shared.types import Data, Style
 
 MOST_NUMBERS = 8  # rows or columns of a matrix with numbers in its cells; numbers take most of the drawing time
 
+CELL_NAMES = {  # of a cell of a result: before the row, between row and column, as in the live view
+    "scores": ("product of ", " and "),
+    "scaled": ("score of ", " for "),
+    "masked": ("masked score of ", " for "),
+    "weights": ("weight of ", " for "),
+    "context": ("context of ", ", column "),
+}
 HIDDEN_BELOW = 0.05  # a smaller weight has no number in its cell, as in the live view
 
 
 @any_script
-def steps_picture(data: Data, step: int) -> Figure:
+def steps_picture(data: Data, step: int, locked: Sequence[int]) -> Figure:
     """The results of all five steps of an attention, side by side, in the colours of the live view.
 
-    An arrow marks the current step.
+    An arrow marks the current step; frames mark the locked `[row, column]` of its result, as in the live view.
     """
     steps = data["steps"]
     queries, keys, value_size = (len(data["axes"][name]) for name in ("query", "key", "value"))
@@ -33,15 +40,33 @@ def steps_picture(data: Data, step: int) -> Figure:
     size = (min(1.5 + 0.42 * sum(shares), COLUMN), 1.9 + 0.3 * min(queries, 12))
     figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(1, len(steps), width_ratios=shares, sharey=True)
+    columns = data["matrices"][steps[step]["result"]]["columns"]
+    marked = locked if locked and locked[0] < queries and locked[1] < len(data["axes"][columns]) else []
     for index, (one, ax) in enumerate(zip(steps, panels, strict=True)):
+        matrix = data["matrices"][one["result"]]
         _matrix(ax, data, one["result"], one["limits"].get(one["result"]))
-        name = f"{index + 1}. {one['name']}" + (" ◀" if index == step else "")
-        ax.set_title(
-            "\n".join(wrap(name, int(size[0] * shares[index] / sum(shares) / 0.1), break_long_words=False)), fontsize=10
-        )
+        if marked:  # the cell, or its row where the columns have another meaning
+            same = matrix["columns"] == columns
+            frame(ax, (marked[1] if same else 0, marked[0], 1 if same else len(data["axes"][matrix["columns"]]), 1))
+        name = f"{index + 1}. {one['name']}" + ("\u00a0◀" if index == step else "")  # no line begins with the arrow
+        most = int(size[0] * shares[index] / sum(shares) / 0.1)
+        ax.set_title("\n".join(wrap(name, most, break_long_words=False)), fontsize=10)
     panels[0].set_ylabel("query")
-    figure.suptitle("From products to the context, in five steps", x=0.01, ha="left", fontsize=11)
+    title = wrap(message_of(data, step, marked), int(size[0] / 0.075))
+    figure.suptitle("\n".join(title), x=0.01, ha="left", fontsize=10)
     return figure
+
+
+def message_of(data: Data, step: int, marked: Sequence[int]) -> str:
+    """What the live view says: the name of the number that is marked, and the number; without one the step."""
+    one = data["steps"][step]
+    if not marked:
+        return f"Step {step + 1} of {len(data['steps'])}, {one['name']}: {one['sentence']}"
+    (row, column), matrix = marked, data["matrices"][one["result"]]
+    names = (short_label(data["axes"][matrix[axis]][index], 24) for axis, index in (("rows", row), ("columns", column)))
+    before, between = CELL_NAMES[one["result"]]
+    number = float(unpack(matrix["numbers"])[row, column])
+    return f"{before}{between.join(names)}: {signed(f'{number:.2f}').replace('inf', '∞')}"
 
 
 def _matrix(ax: Axes, data: Data, name: str, limits: Sequence[float] | None) -> None:
@@ -74,4 +99,7 @@ def _matrix(ax: Axes, data: Data, name: str, limits: Sequence[float] | None) -> 
         small = name == "weights" and numbers[row, column] < HIDDEN_BELOW
         text = hole if masked[row, column] else "" if small else signed(f"{numbers[row, column]:z.2f}")
         color = "black" if light[row, column] else "white"
-        ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7, color=color)
+        letters: Style = {"ha": "center", "va": "center", "fontsize": 8}
+        if masked[row, column]:  # no stripes behind the text
+            letters |= {"fontsize": 10, "bbox": {"facecolor": GROUND, "linewidth": 0, "pad": 1.5}}
+        ax.text(column + 0.5, row + 0.5, text, color=color, **letters)

@@ -76,11 +76,16 @@ class AttentionSteps(View, folder=Path(__file__).parent, shared=("stepping",)):
         """The matrix with this name, one of `MATRICES`, as the browser got it; `keys` is transposed."""
         return unpack(self.data["matrices"][name]["numbers"])
 
+    def title(self) -> str:
+        """The title of a page: the first queries and keys."""
+        axes = self.data["axes"]
+        return f"{self.caption}: {' '.join(axes['query'][:8])} → {' '.join(axes['key'][:8])}"
+
     def summary(self) -> str:
         """The shapes."""
         (queries, size), (keys, value_size) = self.tensor("queries").shape, self.tensor("values").shape
         return f"{queries} queries, {keys} keys, size {size}, value size {value_size}"
 
     def figure(self) -> Figure:
-        """The results of all five steps, side by side; an arrow marks the current step."""
-        return steps_picture(self.data, self.step)
+        """The results of all five steps, side by side; an arrow marks the current step, frames what is locked."""
+        return steps_picture(self.data, self.step, self.locked)
