@@ -309,12 +309,13 @@ function build(model, root, data) {
     if (level === "heads") drawn.overview.mark({ ...chosen(null), tones: model.get("overlay"), silent: silenced(model.get("edits"), layers) });
     if (level !== "cell") {
       const role = show === "head" ? map.roles?.[layer][head] : "";
-      const isSilent = show === "head" && silenced(model.get("edits"), layers).has(`${map.kind} ${layer} ${head}`);
-      const title = `${titleOf(show, layer, head)}${isSilent ? " · silenced" : role ? ` · ${role}` : ""}`;
+      const isSilent = (edits) => show === "head" && silenced(edits, layers).has(`${map.kind} ${layer} ${head}`);
+      const titled = (edits) => `${titleOf(show, layer, head)}${isSilent(edits) ? " · silenced" : role ? ` · ${role}` : ""}`;
+      const title = titled(model.get("edits"));
       const weights = (one) => (overlay.length ? overlay.map(([layer, head]) => ({ name: `${layer}.${head}`, role: map.roles?.[layer][head], weights: weightsOf(one, "head", layer, head) })) :
         weightsOf(one, show, layer, head));
       drawn.weights = overlay.length ? null : weights(map);
-      const lines = drawn.readings.map(({ panel, map: one }) => panel.show(weights(one), { title, threshold, made: show === "rollout" }));
+      const lines = drawn.readings.map(({ panel, map: one }) => panel.show(weights(one), { title: one === map ? title : titled(other().edits), threshold, made: show === "rollout" }));
       const counted = lines.length > 1 ? `${lines.map((text, at) => `${names()[at]}, ${text.split(";")[0]}`).join("; ")}. A weight below ${number(threshold)} has no line.` : lines[0];
       tell(said, `${map.kind} attention, ${overlay.length ? `${overlay.length} head${overlay.length > 1 ? "s" : ""}` : title}: ${counted}`);
     } else drawn.cell = null;
