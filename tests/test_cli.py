@@ -211,9 +211,22 @@ def test_what_is_not_asked_for_is_written_down_too(trained, tmp_path, monkeypatc
             "tie": False,
             "tie_source": False,
         },
+        "decoder": {
+            "num_hiddens": 128,
+            "ffn_num_hiddens": 256,
+            "num_heads": 4,
+            "num_kv_heads": 0,
+            "num_layers": 4,
+            "dropout": 0.1,
+            "norm": "layer",
+            "ffn": "relu",
+            "prefix": False,
+            "tie": True,
+            "tie_source": False,
+        },
     }
     assert asked["sizes"] == expected[model]
-    rates = [0.002, 0.0, 1.0, 0.0] if model == "transformer" else [0.003, 1.0, 0.9, 0.0]
+    rates = [0.002, 0.0, 1.0, 0.0] if model in ("transformer", "decoder") else [0.003, 1.0, 0.9, 0.0]
     assert [asked["lr"], *(asked["schedule"](share) for share in (0.0, 0.1, 1.0))] == pytest.approx(rates)
     assert asked["label_smoothing"] == 0.0 and asked["accumulate"] == 1 and asked["precision"] is None
 
