@@ -11,6 +11,7 @@
 | `seq2seq`, `recurrence` | recurrent encoders and decoders, without and with attention |
 | `transformer`, `cache` | the Transformer, and the keys and values that its decoder remembers |
 | `decoder_only` | a decoder-only Transformer, and the parts that language models changed since 2017 |
+| `llama` | the weights of a Llama of Hugging Face, copied into a decoder-only Transformer |
 
 The names below can be imported from here. The functions that make whole models have the names of their modules, and
 stand there: `from seqlearn.nn.transformer import transformer`.
