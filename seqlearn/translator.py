@@ -403,7 +403,7 @@ class Translator:
         if kind not in KINDS:
             raise ValueError(f"there is no attention {kind!r} to look at; choose from {', '.join(KINDS)}")
         if kind not in self.attention_kinds:
-            which = "" if kind == "cross" else f"{kind} "
+            which = "" if kind == "cross" and not self.attention_kinds else f"{kind} "
             raise ValueError(f"a {self.config.get('model', 'model')} model has no {which}attention to look at")
 
     def links(self, pairs: Iterable[tuple[str, Hypothesis]], batch_size: int = 64) -> list[set[Link]]:

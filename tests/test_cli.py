@@ -108,6 +108,31 @@ def test_view_writes_a_page_with_the_translation_and_every_kind_of_attention(tmp
         assert [[one["kind"] for one in view["data"]["maps"]] for view in more] == ([kinds] if kinds else [])
 
 
+def test_a_decoder_only_model_from_training_to_its_picture(trained, tmp_path):
+    """It is trained, saved, loaded and searched; its one map is over source and target, in the picture and in the page."""
+    folder, tsv = str(tmp_path / "model"), str(trained[0].parent / "pairs.tsv")
+    sizes = ["--width", "16", "--ffn", "16", "--layers", "1", "--kv-heads", "2", "--norm-kind", "rms", "--ffn-kind"]
+    command = ["train", "--corpus", tsv, "--out", folder, "--held-out", "0.1", "--batch-size", "4", "--epochs", "8"]
+    result = run(app, [*command, "--lr", "0.02", "--model", "decoder", *sizes, "swiglu", "--prefix"])
+    assert result.exit_code == 0, result.output
+    translator = Translator.load(folder, "cpu")
+    assert translator.model.decoder.prefix and translator.config["sizes"]["num_kv_heads"] == 2
+    result = run(app, ["translate", folder, "red four", "--beam", "2"])
+    assert result.exit_code == 0 and result.stdout == translator.translate("red four", beam=2) + "\n"
+    result = run(app, ["evaluate", folder])
+    assert result.exit_code == 0 and "BLEU = " in result.output, result.output
+    for ending in ("png", "html"):
+        result = run(app, ["view", folder, "red four", "-o", str(tmp_path / f"map.{ending}")])
+        assert result.exit_code == 0, result.output
+    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+    page = (tmp_path / "map.html").read_text("utf-8")
+    first, second = (json.loads(state) for state in re.findall(r'id="state\d">(.*)</script>', page))
+    sequence = ["red", "four", "<eos>", "<bos>", *translator.translate("red four").split()]
+    assert first["result"]["best"][0]["attention"]["keys"] == second["data"]["maps"][0]["keys"] == sequence
+    result = run(app, ["translate", folder, "red four", "--alignments"])
+    assert result.exit_code == 1 and "a decoder model has no cross attention to look at" in result.stderr
+
+
 def test_gallery_writes_a_page(tmp_path, monkeypatch):
     monkeypatch.setattr("seqlearn.views.gallery.all_views", list)
     result = run(app, ["gallery", "-o", str(tmp_path / "views.html")])

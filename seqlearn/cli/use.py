@@ -180,7 +180,8 @@ def view(folder: Folder, text: Text, out: Out, device: Device = "") -> None:
         from ..views import heatmap
 
         translation = translator.translate(text)
-        heatmap(translator.attend(text, translation), title=f"{text}\n{translation}").savefig(out, dpi=200)
+        kind = next(iter(translator.attention_kinds), "cross")
+        heatmap(translator.attend(text, translation, kind), title=f"{text}\n{translation}").savefig(out, dpi=200)
     typer.echo(printable(f"written to {out}"))
 
 
@@ -194,7 +195,7 @@ def _write_page(translator: Translator, text: str, out: Path) -> None:
     views: list[tuple[str, View]] = [
         ("Which words did the model look at, and what else could it have written? Choose a step.", first)
     ]
-    if len(translator.attention_kinds) > 1:
+    if set(translator.attention_kinds) - {"cross"}:
         views.append(("Every head of every layer, for this sentence.", AttentionView.of(translator, text)))
     known = f"{sum(weight.numel() for weight in translator.model.parameters()):,} parameters"
     intro = f"A {translator.config.get('model', 'model')} model with {known} has translated this sentence."
