@@ -141,8 +141,8 @@ def sample(
 
     def choose(logits: Tensor, banned: Sequence[int], live: list[int], step: int) -> tuple[Tensor, Tensor]:
         probs = next_distribution(logits, temperature, top_k, top_p, banned).cumsum(-1)
-        below = torch.stack([draws[sentence][step - 1] for sentence in live]).unsqueeze(1).to(probs)
-        tokens = torch.searchsorted(probs, below * probs[:, -1:], right=True).squeeze(1)
+        below = torch.stack([draws[sentence][step - 1] for sentence in live]).unsqueeze(1)
+        tokens = torch.searchsorted(probs, below * probs[:, -1:], right=True).squeeze(1).to(logits.device)
         log_probs = logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
         return log_probs.gather(1, tokens.unsqueeze(1)).squeeze(1), tokens
 
@@ -156,7 +156,7 @@ def next_distribution(
     top_p: float | None = None,
     forbidden: Sequence[int] = (),
 ) -> Float[Tensor, "*batch vocab"]:
-    """The distribution from which `sample` draws the next token, in float64.
+    """The distribution from which `sample` draws the next token: on the CPU, in float64, which not every GPU has.
 
     In this order: forbidden tokens are removed; the logits are divided by the temperature; all but the `top_k`
     likeliest tokens are removed (Fan et al., 2018, section 5.4); then all tokens outside the nucleus, the smallest set
@@ -178,9 +178,9 @@ def next_distribution(
         raise ValueError(f"top_k is at least 1, not {top_k}")
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"top_p is above 0 and at most 1, not {top_p}")
-    logits = logits.double()
+    logits = logits.cpu().double()
     if forbidden:
-        logits = logits.index_fill(-1, torch.tensor(forbidden, device=logits.device), -math.inf)
+        logits = logits.index_fill(-1, torch.tensor(forbidden), -math.inf)
     sharpened = (logits - logits.amax(-1, keepdim=True)) / temperature
     probs, ids = sharpened.softmax(-1).sort(dim=-1, descending=True, stable=True)
     if probs.isnan().any():

@@ -109,7 +109,7 @@ def test_view_writes_a_page_with_the_translation_and_every_kind_of_attention(tmp
 
 
 def test_a_decoder_only_model_from_training_to_its_picture(trained, tmp_path):
-    """It is trained, saved, loaded and searched; its one map, over source and target, is in the picture and the page."""
+    """It is trained, saved, loaded and searched; its one map, over source and target, is in both files."""
     folder, tsv = str(tmp_path / "model"), str(trained[0].parent / "pairs.tsv")
     sizes = ["--width", "16", "--ffn", "16", "--layers", "1", "--kv-heads", "2", "--norm-kind", "rms", "--ffn-kind"]
     command = ["train", "--corpus", tsv, "--out", folder, "--held-out", "0.1", "--batch-size", "4", "--epochs", "8"]
