@@ -500,6 +500,14 @@ def test_samples_are_as_frequent_as_the_model_says():
         assert abs(counts.get(key, 0) / number - share) <= 5 * (share * (1 - share) / number) ** 0.5 + 1e-9, key
 
 
+@pytest.mark.parametrize(("draw", "token"), [(0.0, 2), (1 - 2**-24, 6)])
+def test_the_smallest_and_the_largest_draw_are_tokens_that_may_be_chosen(draw, token, monkeypatch):
+    """0 is not the forbidden token 0, and no draw is beyond the last token."""
+    monkeypatch.setattr(torch, "rand", lambda *size, **options: torch.full(size, draw))
+    (found,) = sample(random_model(6), *padded([[4, 5]]), **IDS, temperature=100.0, max_length=1)
+    assert whole(found) == [token]
+
+
 def test_the_seed_decides():
     model, source = random_model(6), torch.full((50, 3), 4)
     first, same, other = (
