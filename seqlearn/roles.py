@@ -124,8 +124,7 @@ def pronoun_question(attention: AttentionMap, pair: Pair) -> tuple[int, list[lis
     causal = attention.kind == "causal" and not prompt
     row = fact.source if attention.kind == "encoder" else prompt + fact.target
     noun, end = (fact.target_noun + 1, row + 1) if causal else (fact.source_noun, fact.source)  # + 1: <bos>
-    tokens = attention.key_tokens[: prompt or None]
-    before = [p for p in noun_phrases(tokens, "fr" if causal else "en") if p.noun < end]
+    before = [p for p in noun_phrases(attention.key_tokens, "fr" if causal else "en") if p.noun < end]
     columns = [[p.noun] if p.article is None else [p.article, p.noun] for p in before]
     return row, columns, [p.noun for p in before].index(noun)
 
