@@ -434,7 +434,7 @@ def test_the_filtered_distribution_by_hand():
     assert found(top_k=3, top_p=0.75) == pytest.approx([4 / 7, 0, 3 / 7, 0]), "of the three, two have 7/9"
     assert found(temperature=0.5, top_p=0.5) == [1, 0, 0, 0], "16/30 is enough"
     assert found(forbidden=[0]) == pytest.approx([0, 1 / 6, 3 / 6, 2 / 6])
-    assert found(forbidden=[0], top_k=1) == [0, 0, 1, 0] == found(forbidden=[0], temperature=1e-300)
+    assert found(forbidden=[0], top_k=1) == [0, 0, 1, 0] == found(forbidden=[0], temperature=1e-320)
     assert next_distribution(torch.zeros(4), top_k=2).tolist() == [0.5, 0.5, 0, 0], "of equals, the smaller id"
     assert next_distribution(torch.zeros(3000), top_k=2).nonzero().flatten().tolist() == [0, 1]
     assert next_distribution(logits.half(), temperature=1e9).tolist() == pytest.approx([0.25] * 4)
