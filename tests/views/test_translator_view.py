@@ -196,6 +196,10 @@ def test_a_decoder_only_model_looks_at_source_and_target():
     with pytest.raises(traitlets.TraitError, match=f"there is no pair 0, {keys}"):
         view.locked = ["pair", 0, keys]
     assert view.figure().axes[0].get_label() == "lines", "and so the heat map beside them"
+    view.chosen = 1
+    view.locked = ["key", len(view.result["best"][1]["attention"]["keys"]) - 1]
+    view.chosen = 0
+    assert view.locked is None, "this shorter translation has no such column"
 
 
 def test_what_if_a_decoder_only_model_looked_elsewhere():
