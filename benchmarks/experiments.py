@@ -6,6 +6,7 @@ repeated. Settings were fixed before the first run on the test part.
     bottleneck    with and without attention, by length of the sentence (lessons 05 and 06)
     positions     each kind of positions: trained on up to 20 tokens, tested on up to 160 (lesson 08)
     curriculum    short sentences first, or all from the start, and two ways in which the rate falls (lesson 09)
+    decoder       a decoder-only model, and what language models changed since 2017, one change at a time (lesson 13)
     memorise      a textbook's setting, 600 pairs for 200 epochs and more; needs SEQLEARN_DATA (lesson 09)
 """
 
@@ -29,9 +30,11 @@ from seqlearn.data.batches import Batches
 from seqlearn.data.text import WordTokenizer, normalize
 from seqlearn.metrics import bleu
 from seqlearn.nn.attention import MultiHeadAttention
+from seqlearn.nn.contract import eval_mode
 from seqlearn.nn.masking import masked_softmax
 from seqlearn.nn.transformer import POSITIONS, SIZES, make_positions
 from seqlearn.pairs import Pair
+from seqlearn.reading import link_errors
 from seqlearn.training import Curriculum, History, Schedule, Stage, constant, fit, mean_loss, warmup
 from seqlearn.translator import Translator
 
@@ -319,6 +322,58 @@ def memorise(seeds: list[int]) -> None:
             print(f"{label}, seed {seed}: right {result['trained right']} and {result['new right']}", flush=True)
 
 
+SCHEDULE = {"epochs": 4, "lr": 2e-3}  # that of the encoder-decoder Transformer in assets/make.py, with its warm-up
+DECODERS = {  # the settings that differ from the plain model
+    "decoder-only": {},
+    "RMSNorm": {"norm": "rms"},
+    "SwiGLU": {"ffn": "swiglu", "ffn_num_hiddens": 170},  # three matrices of 170 are about two of 256
+    "2 heads of keys and values": {"num_kv_heads": 2},
+    "1 head of keys and values": {"num_kv_heads": 1},
+    "RMSNorm, SwiGLU, 2 heads of keys and values": {
+        "norm": "rms", "ffn": "swiglu", "ffn_num_hiddens": 170, "num_kv_heads": 2
+    },
+    "prefix mask": {"prefix": True},
+}  # fmt: skip
+
+
+def decoder(seeds: list[int]) -> None:
+    """What does a decoder-only Transformer lose or win by each change? Settings are those of lesson 09's model."""
+    split = corpus.builtin().split()
+    for seed in seeds:
+        for label, sizes in DECODERS.items():
+            path = FOLDER / "decoder" / f"{label.replace(',', '').replace(' ', '-')}-{seed}.json"
+            if path.exists():
+                continue
+            translator = Translator.untrained("decoder", split, ("en", "fr"), seed=seed, **sizes)
+            history = translator.fit(split, seed=seed, schedule=warmup(WARM_UP), progress=False, **SCHEDULE)
+            valid, test = (translator.evaluate(list(part)) for part in (split.valid, split.test))
+            maps = translator.attend_all(split.valid, "causal")
+            errors = link_errors(maps, [pair.alignment for pair in split.valid])
+            result = {
+                "label": label, "sizes": sizes, **SCHEDULE, "warmup": WARM_UP, "seed": seed,
+                "parameters": sum(weight.numel() for weight in translator.model.parameters()),
+                "cache bytes of a token": cache_bytes(translator), "valid bleu": round(valid.bleu.score, 2),
+                "valid exact": round(valid.exact, 4), "valid losses": [round(loss, 4) for loss in history.valid_losses],
+                "valid link errors of each head": [[round(rate, 3) for rate in layer] for layer in errors.tolist()],
+                **made_with(sum(history.seconds)), "part": "test", "exact": round(test.exact, 4),
+                "perplexity": round(test.perplexity, 4), **by_length(translator, list(split.test)),
+            }  # fmt: skip
+            store(path, result)
+            print(
+                f"{label}, seed {seed}: {result['parameters']:,} parameters, {result['seconds']} s, "
+                f"valid BLEU {result['valid bleu']}, exact {valid.exact:.1%}; test BLEU {result['all']['bleu']}, "
+                f"exact {test.exact:.1%}; best link errors {float(errors.min()):.3f}",
+                flush=True,
+            )
+
+
+def cache_bytes(translator: Translator) -> int:
+    """The bytes of keys and values that the model keeps for each token of a sentence."""
+    model, source = translator.model, torch.tensor([[translator.source.vocab.eos]])
+    with eval_mode(model):
+        return model.decoder.init_state(model.encoder(source, torch.tensor([1]))).cache_bytes
+
+
 def known(translator: Translator, pair: Pair) -> bool:
     """Whether the translator has all tokens of both sides in its vocabularies."""
     sides = ((translator.source, pair.source), (translator.target, pair.target))
@@ -386,7 +441,10 @@ def headline(run: dict) -> float:
     return run["new bleu"] if "new bleu" in run else 100 * run["right"][-1]
 
 
-EXPERIMENTS = {"bottleneck": bottleneck, "positions": positions, "curriculum": curriculum, "memorise": memorise}
+EXPERIMENTS = {
+    "bottleneck": bottleneck, "positions": positions, "curriculum": curriculum, "decoder": decoder,
+    "memorise": memorise,
+}  # fmt: skip
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in EXPERIMENTS:

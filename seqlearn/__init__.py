@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .attention_map import AttentionMap, torch_attention
     from .data.batches import Batches
     from .data.corpus import Corpus, builtin, fra_eng, from_files, from_tsv
-    from .decoding import average, beam_search, exhaustive_search, gnmt, greedy_search, no_penalty
+    from .decoding import average, beam_search, exhaustive_search, gnmt, greedy_search, no_penalty, sample
     from .models import MODELS, ModelSpec, Setting, register
     from .nn.contract import EncoderDecoder
     from .nn.recording import edit_attention, record_attention
@@ -43,7 +43,8 @@ __all__ = [
     "MODELS", "AttentionMap", "AttentionSteps", "AttentionView", "Batches", "BeamView", "Corpus", "EncoderDecoder",
     "History", "KernelView", "ModelSpec", "PositionView", "Setting", "Translator", "TranslatorView", "all_heads",
     "average", "beam_search", "builtin", "edit_attention", "exhaustive_search", "fit", "fra_eng", "from_files",
-    "from_tsv", "gnmt", "greedy_search", "heatmap", "no_penalty", "record_attention", "register", "torch_attention",
+    "from_tsv", "gnmt", "greedy_search", "heatmap", "no_penalty", "record_attention", "register", "sample",
+    "torch_attention",
 ]  # fmt: skip
 
 __getattr__, __dir__ = front_door(
@@ -52,7 +53,7 @@ __getattr__, __dir__ = front_door(
         ".attention_map": "AttentionMap torch_attention",
         ".data.batches": "Batches",
         ".data.corpus": "Corpus builtin fra_eng from_files from_tsv",
-        ".decoding": "average beam_search exhaustive_search gnmt greedy_search no_penalty",
+        ".decoding": "average beam_search exhaustive_search gnmt greedy_search no_penalty sample",
         ".models": "MODELS ModelSpec Setting register",
         ".nn.contract": "EncoderDecoder",
         ".nn.recording": "edit_attention record_attention",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -19,7 +20,8 @@ class ForcedDecoding:
     Args:
         logits: `logits[:, i]` scores the token after the first `i + 1` tokens.
         weights: the attention weights `(batch, [heads,] queries, keys)` of each layer, by its name in the model, before
-            dropout; padding is not cut off. The queries of a decoder's layer are the tokens that were read.
+            dropout; padding is not cut off. The queries of a decoder's layer are the tokens that were read. In a
+            decoder-only model the source comes before them, its padding on the left.
         kinds: the kind of each of these layers ("cross", "encoder" or "causal"; None for a layer without a kind), by
             name.
     """
@@ -53,6 +55,12 @@ def forced_decoding(
         logits, _ = model.decoder(tokens, state)
     # A layer that is called once for each token has recorded one row of weights in each call. The rows are joined
     # outside of inference mode, so that autograd may use the result.
-    weights = {name: torch.cat(calls, dim=-2).cpu() for name, calls in record.items() if calls}
+    weights = {name: _join(calls).cpu() for name, calls in record.items() if calls}
     layers = attention_layers(model)
     return ForcedDecoding(logits, weights, {name: getattr(layers[name], "kind", None) for name in weights})
+
+
+def _join(calls: list[Tensor]) -> Float[Tensor, "batch *heads queries keys"]:
+    """The rows of all calls. A call that had fewer keys, because later tokens did not exist yet, has weight 0 there."""
+    most = max(weights.shape[-1] for weights in calls)
+    return torch.cat([F.pad(weights, (0, most - weights.shape[-1])) for weights in calls], dim=-2)

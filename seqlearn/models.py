@@ -22,6 +22,7 @@ import torch
 from .devices import memory_of_machine
 from .nn.attention import SCORES
 from .nn.contract import EncoderDecoder
+from .nn.decoder_only import FFNS, NORMS, decoder_only
 from .nn.seq2seq import RNNS, bahdanau, seq2seq
 from .nn.transformer import POSITIONS, SIZES, transformer
 
@@ -201,6 +202,28 @@ register(
             Setting("tie_source", "whether the encoder shares the embedding matrix; --tie does it with --shared-vocab"),
         ),
         sizes=SIZES,
+        lr=2e-3,
+        warmup=0.1,
+    )
+)
+register(
+    ModelSpec(
+        "decoder",
+        "a decoder-only Transformer with the source as its prompt",
+        decoder_only,
+        (
+            Setting("num_hiddens", "size of a token's vector, in all blocks", "width", least=1),
+            Setting("ffn_num_hiddens", "size inside the feed-forward networks", "ffn", least=1),
+            Setting("num_heads", "heads of each attention", "heads", least=1),
+            Setting("num_kv_heads", "heads of keys and values; 0: as many as heads", "kv-heads", least=0),
+            Setting("num_layers", "blocks", "layers", least=1, most=MOST_LAYERS),
+            DROPOUT,
+            Setting("norm", "the kind of norm before each sublayer", "norm-kind", _words(tuple(NORMS))),
+            Setting("ffn", "the kind of feed-forward network", "ffn-kind", _words(tuple(FFNS))),
+            Setting("prefix", "whether the source is read in both directions"),
+            Setting("tie", "whether the output layer shares the embedding matrix"),
+            Setting("tie_source", "whether the source shares the embedding matrix; --tie does it with --shared-vocab"),
+        ),
         lr=2e-3,
         warmup=0.1,
     )

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from .attention_map import AttentionMap
+from .data.text import BOS
 from .metrics import alignment_error_rate, argmax_links
 from .nn.recording import Edit
 from .pairs import Link
@@ -102,10 +103,32 @@ def choice_accuracy(
     return _share(hits)
 
 
+def prompt_length(attention: AttentionMap) -> int:
+    """How many tokens of a causal map are the source with its <eos>, before <bos>. 0: the model has an encoder."""
+    tokens = attention.query_tokens
+    return tokens.index(BOS) if attention.kind == "causal" and BOS in tokens else 0
+
+
+def source_part(attention: AttentionMap) -> Float[Tensor, "layers heads target source"]:
+    """Where a model looks in the source while it writes each target token: rows and columns as in cross-attention.
+
+    Of the causal map of a decoder-only model, this is the part whose rows are about to write the target, from <bos> on,
+    and whose columns are the source. These rows also look at the target, so they do not sum to 1.
+
+    Raises:
+        ValueError: the map does not show target and source.
+    """
+    prompt = prompt_length(attention)
+    if attention.kind != "cross" and not prompt:
+        raise ValueError(f"this map of {attention.kind} attention does not show how the target looks at the source")
+    return attention.weights[:, :, prompt:, :prompt] if prompt else attention.weights
+
+
 def link_errors(maps: Sequence[AttentionMap], gold: Sequence[Iterable[Link]]) -> Float[Tensor, "layers heads"]:
-    """The alignment error rate of each single head of cross-attention, without the last row and column (<eos>).
+    """The alignment error rate of each single head, by its `source_part` without the last row and column (<eos>).
 
     Args:
+        maps: of cross-attention, or causal maps of a decoder-only model.
         gold: for each map the right links, such as `Pair.alignment`.
 
     Raises:
@@ -113,8 +136,9 @@ def link_errors(maps: Sequence[AttentionMap], gold: Sequence[Iterable[Link]]) ->
     """
     gold = [set(links) for links in _one_for_each(maps, gold)]
     layers, heads = maps[0].weights.shape[:2]
+    parts = [source_part(each)[..., :-1, :-1] for each in maps]
     rates = [
-        alignment_error_rate([argmax_links(each.weights[layer, head, :-1, :-1]) for each in maps], gold)
+        alignment_error_rate([argmax_links(part[layer, head]) for part in parts], gold)
         for layer in range(layers)
         for head in range(heads)
     ]

@@ -18,10 +18,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from .attention_map import AttentionMap
-from .data.text import WordTokenizer
+from .data.text import EOS, WordTokenizer
 from .grammar import noun_phrases
 from .pairs import Pair
-from .reading import choice_accuracy, hit_rate, link_errors
+from .reading import choice_accuracy, hit_rate, link_errors, prompt_length
 
 LEAST = 2 / 3  # the share from which a role is strong
 PRONOUNS = ("it", "they", "them")
@@ -61,27 +61,40 @@ def role_shares(
                 questions = [pronoun_question(*one) for one in both]
                 shares[kind][f"noun of it ({name})"] = choice_accuracy([one for one, _ in both], questions)
         linked = [(one, pair.alignment) for one, pair in zip(each, pairs, strict=True) if pair.alignment]
-        if kind == "cross" and linked:
+        if linked and (kind == "cross" or prompt_length(linked[0][0])):
             shares[kind]["alignment"] = 1 - link_errors([one for one, _ in linked], [gold for _, gold in linked])
     return shares
 
 
 def role_rows(attention: AttentionMap, pair: Pair) -> Mapping[str, Rows]:
-    """The roles of one kind of attention, each with the rows that count in this map, and their wanted columns."""
-    queries, keys = attention.query_tokens, attention.key_tokens
+    """The roles of one kind of attention, each with the rows that count in this map, and their wanted columns.
+
+    The causal attention of a decoder-only model has the roles of causal attention and those of cross-attention.
+    """
+    keys = attention.key_tokens
     if attention.kind == "cross":
-        owner = {p.article: p.noun for p in noun_phrases(keys) if p.article is not None}
-        articles = [(i, j) for i, j in pair.alignment if i in owner and queries[j] in GENDERED]
-        return {"<eos>": _at_end(attention), "article's noun": [(j, [owner[i]]) for i, j in articles]}
+        return _across(pair, attention.query_tokens, keys, 0)
     roles = {"word before": _at_distance(attention, -1), "same word": _at_distance(attention, 0)}
     if attention.kind == "causal":
-        return roles | {"<bos>": [(row, [0]) for row in range(1, len(queries))]}
+        prompt = prompt_length(attention)  # <bos> stands behind the source of a decoder-only model
+        across = _across(pair, [*keys[prompt + 1 :], EOS], keys[:prompt], prompt) if prompt else {}
+        return roles | {"<bos>": [(row, [prompt]) for row in range(prompt + 1, len(keys))]} | across
     phrases = noun_phrases(keys)
     return roles | {
         "word after": _at_distance(attention, 1),
         "<eos>": _at_end(attention),
         "article's noun": [(p.article, [p.noun]) for p in phrases if p.article is not None],
         "adjective's noun": [(adjective, [p.noun]) for p in phrases for adjective in p.adjectives],
+    }
+
+
+def _across(pair: Pair, written: Sequence[str], source: Sequence[str], first: int) -> dict[str, Rows]:
+    """The roles of rows that write the target, the first of which is row `first`, and look at the source."""
+    owner = {p.article: p.noun for p in noun_phrases(source) if p.article is not None}
+    articles = [(i, j) for i, j in pair.alignment if i in owner and written[j] in GENDERED]
+    return {
+        "<eos>": [(first + row, [len(source) - 1]) for row in range(len(written) - 1)],
+        "article's noun": [(first + j, [owner[i]]) for i, j in articles],
     }
 
 
@@ -104,10 +117,12 @@ def _has_pronoun(pair: Pair, construction: str) -> bool:
 def pronoun_question(attention: AttentionMap, pair: Pair) -> tuple[int, list[list[int]], int]:
     """The row of the pronoun, the columns of each noun before it with its article, and which of them is the antecedent.
 
-    The row of a decoder is the one that writes the French pronoun; in causal attention the nouns are the French ones.
+    The row of a decoder is the one that writes the French pronoun. In causal attention the nouns are the French ones;
+    of a decoder-only model, which sees both, the English ones.
     """
-    fact, causal = pair.antecedents[0], attention.kind == "causal"
-    row = fact.source if attention.kind == "encoder" else fact.target
+    fact, prompt = pair.antecedents[0], prompt_length(attention)
+    causal = attention.kind == "causal" and not prompt
+    row = fact.source if attention.kind == "encoder" else prompt + fact.target
     noun, end = (fact.target_noun + 1, row + 1) if causal else (fact.source_noun, fact.source)  # + 1: <bos>
     before = [p for p in noun_phrases(attention.key_tokens, "fr" if causal else "en") if p.noun < end]
     columns = [[p.noun] if p.article is None else [p.article, p.noun] for p in before]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, overload
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from .attention_map import AttentionMap
@@ -361,7 +361,8 @@ class Translator:
             kind: "cross": each row is a token that is being written, the last one <eos>; the columns are the source.
                 "encoder": source tokens look at each other. "causal": the decoder looks back at the tokens that it has
                 read. These are the rows and the columns, <bos> first. In each row, the decoder is about to write the
-                token *after* the token of the row.
+                token *after* the token of the row. In a decoder-only model the source with its <eos> comes first: rows
+                and columns are the whole sequence, source, <eos>, <bos> and target.
 
         Raises:
             ValueError: the model has no attention of this kind.
@@ -385,8 +386,10 @@ class Translator:
         for (source, target), weights in zip(texts, self._weights(ids, kind, batch_size), strict=True):
             read, written = _tokens(self.source, source), _tokens(self.target, target)
             if kind == "causal":
-                inputs = [BOS, *written[:-1]]
-                maps.append(AttentionMap(weights, inputs, inputs, kind, causal_mask(len(inputs))))
+                is_prompted = weights.shape[-1] > len(written)  # a decoder-only model
+                prompt = read if is_prompted else []
+                inputs = [*prompt, BOS, *written[:-1]]
+                maps.append(AttentionMap(weights, inputs, inputs, kind, _may_look(weights, len(prompt))))
             else:
                 maps.append(AttentionMap(weights, written if kind == "cross" else read, read, kind))
         return maps
@@ -400,7 +403,7 @@ class Translator:
         if kind not in KINDS:
             raise ValueError(f"there is no attention {kind!r} to look at; choose from {', '.join(KINDS)}")
         if kind not in self.attention_kinds:
-            which = "" if kind == "cross" else f"{kind} "
+            which = "" if kind == "cross" and not self.attention_kinds else f"{kind} "
             raise ValueError(f"a {self.config.get('model', 'model')} model has no {which}attention to look at")
 
     def links(self, pairs: Iterable[tuple[str, Hypothesis]], batch_size: int = 64) -> list[set[Link]]:
@@ -478,14 +481,26 @@ class Translator:
             weights = forced_decoding(self.model, source.to(self.device), source_lens, tokens).attention(kind)
             if weights is None:
                 raise ValueError(f"the model has {kind} attention, but did not use it")
+            if kind == "causal":
+                prompt = weights.shape[-1] - tokens.shape[1]  # of a decoder-only model: the source, padded on the left
+                for row, (before, after) in enumerate(zip(source_lens, target_lens - 1, strict=True)):
+                    real = slice(prompt - before if prompt else 0, prompt + after)
+                    yield weights[row, :, :, real, real]
+                continue
             query_lens = source_lens if kind == "encoder" else target_lens - 1
-            key_lens = target_lens - 1 if kind == "causal" else source_lens
-            for row, (queries, keys) in enumerate(zip(query_lens, key_lens, strict=True)):
+            for row, (queries, keys) in enumerate(zip(query_lens, source_lens, strict=True)):
                 yield weights[row, :, :, :queries, :keys]
 
 
 def _tokens(language: Language, text: str) -> list[str]:
     return [*language.tokenizer.tokenize(text), EOS]
+
+
+def _may_look(weights: Float[Tensor, "layers heads steps steps"], prompt: int) -> Bool[Tensor, "steps steps"]:
+    """The causal mask. A prompt whose tokens look at later ones has a prefix mask: all of the prompt may be seen."""
+    mask = causal_mask(weights.shape[-1])
+    mask[:prompt, :prompt] |= weights[..., :prompt, :prompt].triu(1).any()
+    return mask
 
 
 def _links(weights: Float[Tensor, "layers heads queries keys"]) -> set[Link]:

@@ -28,7 +28,8 @@ Change = Sequence[Any]  # a tuple or, from a browser, a list: texts, whole numbe
     ("silence", kind, layer, head)                     the weights of the head become 0
     ("weight", kind, layer, head, row, column, weight) one weight of a row; the others share what is left (`reweighted`)
 
-The kind is "cross", "encoder" or "causal". Row i of cross-attention and of causal attention belongs to step i.
+The kind is "cross", "encoder" or "causal". Row i of cross-attention and of causal attention belongs to step i. In a
+decoder-only model the rows of causal attention begin with the source.
 """
 
 

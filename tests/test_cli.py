@@ -110,6 +110,31 @@ def test_view_writes_a_page_with_the_translation_and_every_kind_of_attention(tmp
         assert [[one["kind"] for one in view["data"]["maps"]] for view in more] == ([kinds] if kinds else [])
 
 
+def test_a_decoder_only_model_from_training_to_its_picture(trained, tmp_path):
+    """It is trained, saved, loaded and searched; its one map, over source and target, is in both files."""
+    folder, tsv = str(tmp_path / "model"), str(trained[0].parent / "pairs.tsv")
+    sizes = ["--width", "16", "--ffn", "16", "--layers", "1", "--kv-heads", "2", "--norm-kind", "rms", "--ffn-kind"]
+    command = ["train", "--corpus", tsv, "--out", folder, "--held-out", "0.1", "--batch-size", "4", "--epochs", "8"]
+    result = run(app, [*command, "--lr", "0.02", "--model", "decoder", *sizes, "swiglu", "--prefix"])
+    assert result.exit_code == 0, result.output
+    translator = Translator.load(folder, "cpu")
+    assert translator.model.decoder.prefix and translator.config["sizes"]["num_kv_heads"] == 2
+    result = run(app, ["translate", folder, "red four", "--beam", "2"])
+    assert result.exit_code == 0 and result.stdout == translator.translate("red four", beam=2) + "\n"
+    result = run(app, ["evaluate", folder])
+    assert result.exit_code == 0 and "BLEU = " in result.output, result.output
+    for ending in ("png", "html"):
+        result = run(app, ["view", folder, "red four", "-o", str(tmp_path / f"map.{ending}")])
+        assert result.exit_code == 0, result.output
+    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+    page = (tmp_path / "map.html").read_text("utf-8")
+    first, second = (json.loads(state) for state in re.findall(r'id="state\d">(.*)</script>', page))
+    sequence = ["red", "four", "<eos>", "<bos>", *translator.translate("red four").split()]
+    assert first["result"]["best"][0]["attention"]["keys"] == second["data"]["maps"][0]["keys"] == sequence
+    result = run(app, ["translate", folder, "red four", "--alignments"])
+    assert result.exit_code == 1 and "a decoder model has no cross attention to look at" in result.stderr
+
+
 def test_gallery_writes_a_page(tmp_path, monkeypatch):
     monkeypatch.setattr("seqlearn.views.gallery.all_views", list)
     result = run(app, ["gallery", "-o", str(tmp_path / "views.html")])
@@ -213,9 +238,22 @@ def test_what_is_not_asked_for_is_written_down_too(trained, tmp_path, monkeypatc
             "tie": False,
             "tie_source": False,
         },
+        "decoder": {
+            "num_hiddens": 128,
+            "ffn_num_hiddens": 256,
+            "num_heads": 4,
+            "num_kv_heads": 0,
+            "num_layers": 4,
+            "dropout": 0.1,
+            "norm": "layer",
+            "ffn": "relu",
+            "prefix": False,
+            "tie": True,
+            "tie_source": False,
+        },
     }
     assert asked["sizes"] == expected[model]
-    rates = [0.002, 0.0, 1.0, 0.0] if model == "transformer" else [0.003, 1.0, 0.9, 0.0]
+    rates = [0.002, 0.0, 1.0, 0.0] if model in ("transformer", "decoder") else [0.003, 1.0, 0.9, 0.0]
     assert [asked["lr"], *(asked["schedule"](share) for share in (0.0, 0.1, 1.0))] == pytest.approx(rates)
     assert asked["label_smoothing"] == 0.0 and asked["accumulate"] == 1 and asked["precision"] is None
 

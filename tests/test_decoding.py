@@ -26,7 +26,17 @@ from fuzzing.search import (
     wide_beam_is_exhaustive,
 )
 from seqlearn import beams
-from seqlearn.decoding import average, beam_search, exhaustive_search, gnmt, greedy_search, in_batches, no_penalty
+from seqlearn.decoding import (
+    average,
+    beam_search,
+    exhaustive_search,
+    gnmt,
+    greedy_search,
+    in_batches,
+    next_distribution,
+    no_penalty,
+    sample,
+)
 from seqlearn.nn.recording import record_attention
 from seqlearn.nn.seq2seq import bahdanau
 from seqlearn.nn.transformer import transformer
@@ -74,6 +84,16 @@ def test_a_beam_of_one_is_greedy_search(seed, sources, penalty):
 )
 def test_a_beam_as_wide_as_the_tree_is_exhaustive_search(seed, sources, penalty, least, refill):
     wide_beam_is_exhaustive(seed, sources, penalty, least, refill)
+
+
+@pytest.mark.parametrize("seed", [6, 7])
+def test_every_search_of_a_decoder_only_model(seed):
+    """The models of these seeds are decoder-only: greedy, beam and exhaustive search equal the slow loops."""
+    assert hasattr(random_model(seed).decoder, "prefix")
+    sources = [[4, 5, 6], [3], [8, 7, 6, 5, 4]]
+    greedy_equals_the_slow_loop(seed, sources)
+    beam_equals_the_slow_loop(seed, sources, 3, 2, "gnmt", (0, 5), False)
+    wide_beam_is_exhaustive(seed, sources[:2], "average", 0, False)
 
 
 @pytest.mark.parametrize("seed", range(len(MODELS)))
@@ -244,13 +264,13 @@ def test_the_mode_of_every_part_of_the_model_comes_back(search):
     assert model.decoder.dropout.training and not model.training
 
 
-@pytest.mark.parametrize("seed", [30, 46])
+@pytest.mark.parametrize("seed", [56, 60])  # a recurrent model and a Transformer
 def test_the_source_is_held_once_for_a_sentence_and_sentences_leave(seed):
     model, sizes = random_model(seed), []
 
     def watch(module, args, output):
         state = args[1]
-        keys = state.keys if seed == 30 else state.memory[0][0]
+        keys = state.keys if seed == 56 else state.memory[0][0]
         sizes.append((len(args[0]), len(keys)))
 
     model.decoder.register_forward_hook(watch)
@@ -389,3 +409,146 @@ def test_long_work_is_sorted_cut_into_batches_and_put_back(size):
 def test_a_batch_has_a_sentence(size):
     with pytest.raises(ValueError, match=f"a batch has at least one sentence, not {size}"):
         in_batches(lambda source, lens: [0] * len(source), [[3]], PAD, size)
+
+
+# Sampling
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def test_the_filtered_distribution_by_hand():
+    """Temperature, then top-k, then the nucleus; what is left sums to 1."""
+    logits = torch.tensor([0.4, 0.1, 0.3, 0.2]).log()
+
+    def found(**options):
+        return next_distribution(logits, **options).tolist()
+
+    assert found() == pytest.approx([0.4, 0.1, 0.3, 0.2])
+    assert found(temperature=0.5) == pytest.approx([16 / 30, 1 / 30, 9 / 30, 4 / 30])
+    assert found(top_k=2) == pytest.approx([4 / 7, 0, 3 / 7, 0]) and found(top_k=9) == found()
+    assert found(top_p=0.3) == [1, 0, 0, 0], "the likeliest token alone is enough"
+    assert found(top_p=0.5) == pytest.approx([4 / 7, 0, 3 / 7, 0]), "0.4 is less than 0.5, so the next one is needed"
+    assert found(top_p=0.75) == pytest.approx([4 / 9, 0, 3 / 9, 2 / 9]) and found(top_p=1.0) == found()
+    assert found(top_k=3, top_p=0.75) == pytest.approx([4 / 7, 0, 3 / 7, 0]), "of the three, two have 7/9"
+    assert found(temperature=0.5, top_p=0.5) == [1, 0, 0, 0], "16/30 is enough"
+    assert found(forbidden=[0]) == pytest.approx([0, 1 / 6, 3 / 6, 2 / 6])
+    assert found(forbidden=[0], top_k=1) == [0, 0, 1, 0] == found(forbidden=[0], temperature=1e-320)
+    assert next_distribution(torch.zeros(4), top_k=2).tolist() == [0.5, 0.5, 0, 0], "of equals, the smaller id"
+    assert next_distribution(torch.zeros(3000), top_k=2).nonzero().flatten().tolist() == [0, 1]
+    assert next_distribution(logits.half(), temperature=1e9).tolist() == pytest.approx([0.25] * 4)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    temperature=st.floats(0.05, 20),
+    top_k=st.none() | st.integers(1, 12),
+    top_p=st.none() | st.floats(0.01, 1),
+)
+def test_the_filters_are_those_of_hugging_face(seed, temperature, top_k, top_p):
+    from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+
+    logits = 3 * torch.randn(3, 10, dtype=torch.float64, generator=seeded(seed))
+    expected = TemperatureLogitsWarper(temperature)(None, logits)
+    expected = expected if top_k is None else TopKLogitsWarper(top_k)(None, expected)
+    expected = expected if top_p is None else TopPLogitsWarper(top_p)(None, expected)
+    before = logits.clone()
+    found = next_distribution(logits, temperature, top_k, top_p)
+    torch.testing.assert_close(found, expected.softmax(-1))
+    assert torch.equal(logits, before)
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6), sources=SOURCES)
+def test_sampling_from_one_token_is_greedy_search(seed, sources):
+    model = random_model(seed)
+    greedy = greedy_search(model, *padded(sources), **IDS)
+    assert sample(model, *padded(sources), **IDS, top_k=1) == greedy
+    assert sample(model, *padded(sources), **IDS, top_p=1e-9, temperature=7.0) == greedy
+    assert sample(model, *padded(sources), **IDS, temperature=1e-9) == greedy
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6), sources=SOURCES, lengths=st.sampled_from([(0, None), (2, 5), (3, 3)]))
+def test_a_sample_does_not_depend_on_its_batch(seed, sources, lengths):
+    """One call with many sentences, many calls with one sentence each, more padding: the same hypotheses."""
+    model, options = random_model(seed), {"min_length": lengths[0], "max_length": lengths[1], "top_p": 0.9, **IDS}
+    together = sample(model, *padded(sources, seed % 3), **options, generator=seeded(seed))
+    generator = seeded(seed)
+    apart = [sample(model, *padded([line]), **options, generator=generator)[0] for line in sources]
+    assert [whole(each) for each in together] == [whole(each) for each in apart]
+    for line, one, other in zip(sources, together, apart, strict=True):
+        assert one.log_probs == pytest.approx(other.log_probs, abs=1e-9)
+        tokens = whole(one)
+        logits = model.eval()(torch.tensor([line]), torch.tensor([len(line)]), torch.tensor([[BOS, *tokens[:-1]]]))[0]
+        expected = logits.log_softmax(-1)[range(len(tokens)), tokens].tolist()
+        assert one.log_probs == pytest.approx(expected, abs=1e-9), "the model's own, nothing filtered"
+        assert lengths[0] <= len(one.tokens) <= (lengths[1] or 2 * len(line) + 10) and not {PAD, BOS} & set(one.tokens)
+
+
+def test_samples_are_as_frequent_as_the_model_says():
+    """4,000 samples of one sentence: each frequency is within 5 standard deviations of the filtered probability."""
+    model, number, temperature = random_model(6).eval(), 4000, 2.0
+    source, options = torch.tensor([[4, 3, 8]]), {"temperature": temperature, "max_length": 2, **IDS}
+    found = sample(model, source.expand(number, 3), torch.full((number,), 3), **options, generator=seeded())
+    counts = {}
+    for hypothesis in found:
+        key = tuple(whole(hypothesis))
+        counts[key] = counts.get(key, 0) + 1
+    expected = {}
+    for first in range(2, 7):
+        logits = model(source, torch.tensor([3]), torch.tensor([[BOS, first]]))[0]
+        logits[:, [PAD, BOS]] = -math.inf
+        probs = (logits / temperature).softmax(-1)
+        if first == EOS:
+            expected[EOS,] = float(probs[0, EOS])
+        else:
+            expected |= {(first, second): float(probs[0, first] * probs[1, second]) for second in range(2, 7)}
+    assert sum(expected.values()) == pytest.approx(1) and set(counts) <= set(expected)
+    assert sum(share > 0.01 for share in expected.values()) > 4, "this model is too sure: choose another seed"
+    for key, share in expected.items():
+        assert abs(counts.get(key, 0) / number - share) <= 5 * (share * (1 - share) / number) ** 0.5 + 1e-9, key
+
+
+@pytest.mark.parametrize(("draw", "token"), [(0.0, 2), (1 - 2**-24, 6)])
+def test_the_smallest_and_the_largest_draw_are_tokens_that_may_be_chosen(draw, token, monkeypatch):
+    """0 is not the forbidden token 0, and no draw is beyond the last token."""
+    monkeypatch.setattr(torch, "rand", lambda *size, **options: torch.full(size, draw))
+    (found,) = sample(random_model(6), *padded([[4, 5]]), **IDS, temperature=100.0, max_length=1)
+    assert whole(found) == [token]
+
+
+def test_the_seed_decides():
+    model, source = random_model(6), torch.full((50, 3), 4)
+    first, same, other = (
+        sample(model, source, torch.full((50,), 3), **IDS, temperature=3.0, generator=seeded(seed))
+        for seed in (1, 1, 2)
+    )
+    assert first == same != other and len({tuple(each.tokens) for each in first}) > 5
+    _ = torch.manual_seed(1)
+    assert sample(model, source, torch.full((50,), 3), **IDS, temperature=3.0) == first, "torch's own generator"
+    assert sample(model, source[:0], torch.zeros(0, dtype=torch.long), **IDS) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"temperature": 0}, "a temperature is above 0, not 0; for the likeliest token, use greedy search"),
+        ({"temperature": math.nan}, "a temperature is above 0, not nan"),
+        ({"top_k": 0}, "top_k is at least 1, not 0"),
+        ({"top_p": 0.0}, "top_p is above 0 and at most 1, not 0.0"),
+        ({"top_p": 1.5}, "top_p is above 0 and at most 1, not 1.5"),
+        (
+            {"forbidden": range(7)},
+            "no next token to draw: the logits hold NaN or infinity, or every token is forbidden",
+        ),
+    ],
+)
+def test_no_sample_without_a_distribution(options, message):
+    with pytest.raises(ValueError, match=message):
+        sample(random_model(6), *padded([[4, 5]]), **{**IDS, **options})
+    broken = random_model(6)
+    broken.decoder.dense.bias.data[4] = math.nan
+    with pytest.raises(ValueError, match="no next token to draw"):
+        sample(broken, *padded([[4, 5]]), **IDS)

@@ -1,6 +1,10 @@
-"""The curriculum of the long runs: its four ways differ in the sentences and in the rates, and in nothing else."""
+"""The curriculum of the long runs: its four ways differ in the sentences and in the rates, and in nothing else.
+
+The decoder-only models have about as many weights; a short run stores what lesson 13 plots.
+"""
 
 import importlib.util
+import json
 from pathlib import Path
 
 import pytest
@@ -61,3 +65,37 @@ def test_both_rates_warm_up_alike_and_then_fall(experiments, split, translator):
         assert by_stage(progress) == pytest.approx(in_a_line(progress))
     assert tuple(by_stage(progress) for progress in (0.2, 0.3, 0.6, 0.9)) == experiments.RATES_BY_STAGE
     assert list(experiments.RATES_BY_STAGE) == sorted(experiments.RATES_BY_STAGE, reverse=True)
+
+
+def test_the_decoders_have_about_as_many_weights_and_smaller_caches(experiments, split):
+    models = {
+        label: Translator.untrained("decoder", split, ("en", "fr"), **sizes)
+        for label, sizes in experiments.DECODERS.items()
+    }
+    counts = {
+        label: sum(weight.numel() for weight in translator.model.decoder.blks.parameters())
+        for label, translator in models.items()
+    }
+    plain = counts["decoder-only"]
+    for label, count in counts.items():
+        assert 0.7 * plain < count <= plain if "keys and values" in label else abs(count / plain - 1) < 0.01, label
+    caches = {label: experiments.cache_bytes(translator) for label, translator in models.items()}
+    whole = 2 * 4 * 128 * 4  # keys and values, 4 layers, 128 numbers of 4 bytes
+    for label, size in caches.items():
+        assert size == whole * {"2": 0.5, "1": 0.25}.get(
+            label.partition(" heads ")[0][-1] if " heads " in label else label[0], 1
+        ), label
+
+
+def test_a_short_run_of_the_decoders(experiments, split, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(experiments, "FOLDER", tmp_path)
+    monkeypatch.setattr(experiments, "SCHEDULE", {"epochs": 1, "lr": 2e-3})
+    monkeypatch.setattr(experiments, "DECODERS", {"a, b": {"num_layers": 2, "num_hiddens": 8, "num_heads": 2}})
+    monkeypatch.setattr(experiments.corpus, "builtin", lambda: builtin(900))
+    experiments.decoder([5])
+    stored = json.loads((tmp_path / "decoder" / "a-b-5.json").read_text(encoding="utf-8"))
+    assert stored["label"] == "a, b" and stored["seed"] == 5 and len(stored["valid losses"]) == 1
+    assert len(stored["valid link errors of each head"]) == 2 and len(stored["thirds"]) == 3
+    assert list(experiments.load("decoder")) == ["a, b"] and "a, b, seed 5: " in capsys.readouterr().out
+    experiments.decoder([5])
+    assert capsys.readouterr().out == "", "a run whose file exists is not repeated"

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from seqlearn.forced_decoding import forced_decoding
+from seqlearn.nn.decoder_only import decoder_only
 from seqlearn.nn.recording import AttentionLayer, attention_layers
 from seqlearn.nn.seq2seq import bahdanau, seq2seq
 from seqlearn.nn.transformer import transformer
@@ -42,6 +43,19 @@ def test_rows_that_were_recorded_one_by_one_are_joined(score):
     for steps in (1, 2):  # a prefix gives the same rows
         shorter = forced_decoding(model, SOURCE, LENS, TOKENS[:, :steps]).attention("cross")
         torch.testing.assert_close(shorter, weights[..., :steps, :])
+
+
+def test_a_decoder_only_model_has_one_map_over_source_and_target():
+    model = decoder_only(9, 11, 8, 12, 2, num_layers=3, dropout=0.5)
+    forced = forced_decoding(model, SOURCE, LENS, TOKENS)
+    assert set(forced.kinds.values()) == {"causal"} and forced.attention("cross") is forced.attention("encoder") is None
+    weights = forced.attention("causal")
+    assert weights.shape == (2, 3, 2, 4 + 3, 4 + 3) and not weights.triu(1).any()
+    torch.testing.assert_close(weights[0].sum(-1), torch.ones(3, 2, 7))
+    assert not weights[1, ..., :2].any(), "the padding of the source, which is on the left"
+    torch.testing.assert_close(weights[1, :, :, 2:].sum(-1), torch.ones(3, 2, 5))
+    alone = forced_decoding(model, SOURCE[1:, :2], LENS[1:], TOKENS[1:]).attention("causal")
+    torch.testing.assert_close(weights[1:, ..., 2:, 2:], alone)
 
 
 def test_a_model_without_attention_has_none():

@@ -111,7 +111,7 @@ def test_a_model_is_registered_once_and_completely(fourth):
         ModelSpec("more", "", bag_of_words, (*fourth.settings, Setting("height", "")))
 
 
-@pytest.mark.parametrize("name", ["bahdanau", "seq2seq", "transformer"])
+@pytest.mark.parametrize("name", MODELS)
 def test_what_a_spec_says_is_what_its_factory_takes(name):
     spec = spec_of(name)
     for setting in spec.settings:
@@ -121,7 +121,7 @@ def test_what_a_spec_says_is_what_its_factory_takes(name):
             spec.build(9, 9, **spec.complete({setting.argument: value}))
     with pytest.raises(ValueError, match=f"{name} has no setting 'wings'; it has "):
         spec.complete({"wings": 2})
-    with pytest.raises(ValueError, match="no model 'mamba'; choose from bahdanau, seq2seq, transformer"):
+    with pytest.raises(ValueError, match="no model 'mamba'; choose from bahdanau, seq2seq, transformer, decoder"):
         spec_of("mamba")
 
 

@@ -15,7 +15,9 @@ from seqlearn.reading import (
     in_heads,
     link_errors,
     permuted,
+    prompt_length,
     rollout,
+    source_part,
     uniform,
 )
 
@@ -86,7 +88,7 @@ def test_who_looks_nowhere_or_everywhere_alike_has_chosen_nothing():
 
 def test_measures_agree_with_loops_over_plain_numbers():
     generator = torch.Generator().manual_seed(0)
-    maps = [a_map(*torch.rand(2, 3, n, n, generator=generator).softmax(-1).tolist()) for n in (3, 5)]
+    maps = [a_map(*torch.rand(2, 3, n, n, generator=generator).softmax(-1).tolist(), kind="cross") for n in (3, 5)]
     rows = [[(row, [row, row - 1]) for row in range(1, n)] for n in (3, 5)]
     gold = [[(0, 0), (1, 1)], [(2, 0), (1, 3), (3, 2), (0, 1)]]
     shares, errors = hit_rate(maps, rows), link_errors(maps, gold)
@@ -100,6 +102,22 @@ def test_measures_agree_with_loops_over_plain_numbers():
                 links.append({(max(words, key=table[row].__getitem__), row) for row in words})
             assert float(shares[layer, head]) == pytest.approx(sum(hits) / len(hits))
             assert float(errors[layer, head]) == pytest.approx(alignment_error_rate(links, gold))
+
+
+def test_the_source_in_the_map_of_a_decoder_only_model_by_hand():
+    """Source x y, target u: the rows of <bos> and u write u and <eos>; the columns are x, y and <eos>."""
+    rows = [[1, 0, 0, 0, 0], [0.5, 0.5, 0, 0, 0], [0, 0, 1, 0, 0], [0.1, 0.2, 0.3, 0.4, 0], [0.0, 0.1, 0.2, 0.3, 0.4]]
+    tokens = ["x", "y", "<eos>", "<bos>", "u"]
+    attention = AttentionMap(torch.tensor(rows), tokens, tokens, "causal", torch.ones(5, 5).tril().bool())
+    assert prompt_length(attention) == 3
+    expected = torch.tensor([[0.1, 0.2, 0.3], [0.0, 0.1, 0.2]])
+    assert torch.equal(source_part(attention)[0, 0], expected)
+    assert link_errors([attention], [[(1, 0)]]).tolist() == [[0.0]] != link_errors([attention], [[(0, 0)]]).tolist()
+    cross = a_map([[[0.5, 0.5], [1.0, 0.0]]], kind="cross")
+    assert prompt_length(cross) == 0 and torch.equal(source_part(cross), cross.weights)
+    for wrong in (a_map([[[1.0]]]), AttentionMap(torch.ones(1, 1), ["<bos>"], ["<bos>"], "causal")):
+        with pytest.raises(ValueError, match=f"this map of {wrong.kind} attention does not show how the target looks"):
+            source_part(wrong)
 
 
 def test_measures_say_what_is_missing():

@@ -70,6 +70,24 @@ def test_the_step_that_writes_the_pronoun():
     assert causal["noun of it (because)"].item() == 1, "column 2 is chat, after <bos>"
 
 
+def test_the_roles_of_a_decoder_only_model_by_hand():
+    """Rows and columns are source and target; row 12 is <bos>, and row 12 + j writes the French word j."""
+    sequence = [*ENGLISH, "<bos>", *FRENCH[:-1]]
+    rows = role_rows(looking(sequence, sequence, {}, "causal"), PAIR)
+    assert rows["<bos>"] == [(row, [12]) for row in range(13, 25)]
+    assert rows["<eos>"] == [(row, [11]) for row in range(12, 24)], "the last row writes <eos> itself"
+    assert rows["article's noun"] == [(12, [2]), (16, [5])]
+    assert rows["word before"] == [(row, [row - 1]) for row in range(1, 25)]
+    gold = {12 + j: i for i, j in PAIR.alignment} | {12 + 7: 6}
+    aligned = role_shares({"causal": [looking(sequence, sequence, gold, "causal")]}, [PAIR])["causal"]
+    cross = {j: i for i, j in PAIR.alignment} | {7: 6}
+    same = role_shares({"cross": [looking(FRENCH, ENGLISH, cross, "cross")]}, [PAIR])["cross"]
+    assert aligned["alignment"].item() == same["alignment"].item() > 0.9
+    for column, share in ((2, 1), (5, 0), (12 + 2, 0)):  # the cat, the pear, and the French cat
+        found = role_shares({"causal": [looking(sequence, sequence, {12 + 8: column}, "causal")]}, [PAIR])["causal"]
+        assert found["noun of it (because)"].item() == share
+
+
 def test_alignment_is_an_error_rate():
     gold = {j: i for i, j in PAIR.alignment} | {7: 6}
     shares = role_shares({"cross": [looking(FRENCH, ENGLISH, gold, "cross")]}, [PAIR])["cross"]

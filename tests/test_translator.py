@@ -135,6 +135,33 @@ def test_attention_maps_of_a_transformer(transformer, kind, rows, columns, layer
     assert by_default.query_tokens[-1] == ("three" if kind == "causal" else "<eos>")
 
 
+@pytest.mark.parametrize("prefix", [False, True])
+def test_the_attention_map_of_a_decoder_only_model(prefix):
+    """One map of each sentence, over source and target; the padding of the batch is cut off, on both sides."""
+    sizes = {"num_hiddens": 8, "ffn_num_hiddens": 8, "num_heads": 2, "num_layers": 2}
+    decoder = Translator.untrained("decoder", SPLIT, ("", ""), prefix=prefix, **sizes)
+    pairs = [("one", "one red blue"), ("red blue three one", "three")]
+    short, long = decoder.attend_all(pairs, "causal")
+    assert decoder.attention_kinds == ["causal"]
+    assert short.query_tokens == short.key_tokens == ("one", "<eos>", "<bos>", "one", "red", "blue")
+    assert long.key_tokens == ("red", "blue", "three", "one", "<eos>", "<bos>", "three")
+    for (source, target), found in zip(pairs, (short, long), strict=True):
+        alone = decoder.attend(source, target, "causal")
+        torch.testing.assert_close(found.weights, alone.weights, atol=1e-5, rtol=0)
+        count, prompt = len(found.key_tokens), len(source.split()) + 1
+        for query in range(count):
+            for key in range(count):
+                may = key <= query or (prefix and query < prompt and key < prompt)
+                assert bool(found.mask[query, key]) == may == bool(found.weights[..., query, key].all())
+        source, target = decoder.source.encode(source), decoder.target.encode(target)
+        tokens = torch.tensor([[decoder.target.vocab.bos, *target[:-1]]])
+        with record_attention(decoder.model.eval()) as record:
+            decoder.model(torch.tensor([source]), torch.tensor([prompt]), tokens)
+        for layer, (first, then) in enumerate(record.values()):
+            torch.testing.assert_close(found.weights[layer, :, :prompt, :prompt], first[0], atol=1e-5, rtol=0)
+            torch.testing.assert_close(found.weights[layer, :, prompt:], then[0], atol=1e-5, rtol=0)
+
+
 def test_attention_that_is_not_there_is_named(translator):
     with pytest.raises(ValueError, match="a bahdanau model has no encoder attention to look at"):
         translator.attend("one", kind="encoder")

@@ -186,7 +186,8 @@ def view(folder: Folder, text: Text, out: Out, device: Device = "") -> None:
         from ..views import heatmap
 
         translation = translator.translate(text)
-        heatmap(translator.attend(text, translation), title=f"{text}\n{translation}").savefig(out, dpi=200)
+        kind = next(iter(translator.attention_kinds), "cross")
+        heatmap(translator.attend(text, translation, kind), title=f"{text}\n{translation}").savefig(out, dpi=200)
     typer.echo(printable(f"written to {out}"))
 
 
@@ -199,7 +200,7 @@ def _write_page(translator: Translator, text: str, out: Path) -> None:
     views: list[tuple[str, View]] = [
         ("What does the model look at?\nChoose a step, and see what else the model could have written.", first)
     ]
-    if len(translator.attention_kinds) > 1:
+    if set(translator.attention_kinds) - {"cross"}:
         about = f"What do all heads look at in “{text}”?\nEvery head of every layer has its own map."
         views.append((about, AttentionView.of(translator, text)))
     known = f"{sum(weight.numel() for weight in translator.model.parameters()):,} parameters"

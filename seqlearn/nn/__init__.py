@@ -10,6 +10,8 @@
 | `recording` | attention weights, recorded or edited while a model runs |
 | `seq2seq`, `recurrence` | recurrent encoders and decoders, without and with attention |
 | `transformer`, `cache` | the Transformer, and the keys and values that its decoder remembers |
+| `decoder_only` | a decoder-only Transformer, and the parts that language models changed since 2017 |
+| `llama` | the weights of a Llama of Hugging Face, copied into a decoder-only Transformer |
 
 The names below can be imported from here. The functions that make whole models have the names of their modules, and
 stand there: `from seqlearn.nn.transformer import transformer`.
@@ -17,6 +19,7 @@ stand there: `from seqlearn.nn.transformer import transformer`.
 
 from .attention import SCORES, AdditiveAttention, BilinearAttention, DotProductAttention, MultiHeadAttention
 from .contract import Decoder, Encoder, EncoderDecoder, FeatureDecoder, Model, State, eval_mode
+from .decoder_only import DecoderOnly, GroupedQueryAttention, RMSNorm, SwiGLU
 from .kernels import KERNELS, KernelRegression, kernel
 from .masking import as_mask, causal_mask, masked_softmax, padding_mask, sequence_mask
 from .positions import LearnedPositions, NoPositions, PositionalEncoding, RotaryPositions, rotation, sinusoids
@@ -33,10 +36,10 @@ from .transformer import (
 
 __all__ = [
     "KERNELS", "POSITIONS", "SCORES", "SIZES", "AddNorm", "AdditiveAttention", "AttentionLayer", "BilinearAttention",
-    "Decoder", "DotProductAttention", "Encoder", "EncoderDecoder", "FeatureDecoder", "KernelRegression",
-    "LearnedPositions", "Model", "MultiHeadAttention", "NoPositions", "PositionWiseFFN", "PositionalEncoding",
-    "RotaryPositions", "Seq2SeqAttentionDecoder", "Seq2SeqDecoder", "Seq2SeqEncoder", "State", "TransformerDecoder",
-    "TransformerEncoder", "as_mask", "attention_layers", "causal_mask", "edit_attention", "eval_mode",
-    "kernel", "masked_softmax", "padding_mask", "record_attention", "rotation", "sequence_mask",
-    "sinusoids",
+    "Decoder", "DecoderOnly", "DotProductAttention", "Encoder", "EncoderDecoder", "FeatureDecoder",
+    "GroupedQueryAttention", "KernelRegression", "LearnedPositions", "Model", "MultiHeadAttention", "NoPositions",
+    "PositionWiseFFN", "PositionalEncoding", "RMSNorm", "RotaryPositions", "Seq2SeqAttentionDecoder", "Seq2SeqDecoder",
+    "Seq2SeqEncoder", "State", "SwiGLU", "TransformerDecoder", "TransformerEncoder", "as_mask", "attention_layers",
+    "causal_mask", "edit_attention", "eval_mode", "kernel", "masked_softmax", "padding_mask", "record_attention",
+    "rotation", "sequence_mask", "sinusoids",
 ]  # fmt: skip

@@ -222,7 +222,7 @@ class MultiHeadAttention(AttentionLayer):
 
     def _split(self, projected: Float[Tensor, "batch steps hiddens"]) -> Float[Tensor, "batch heads steps head_size"]:
         """Give each head its part of the features. The result is a view: nothing is copied."""
-        return projected.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        return projected.unflatten(-1, (-1, self.W_q.out_features // self.num_heads)).transpose(1, 2)
 
 
 def dot_product_attend(

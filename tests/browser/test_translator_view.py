@@ -362,6 +362,24 @@ def test_a_model_without_attention(show):
     assert get(page, "locked") == ["query", 0] and "locked: Escape" in said(page)[0]
 
 
+def test_a_decoder_only_model(live):
+    """The target so far has columns, too; an edited weight belongs to a row of the whole sequence."""
+    torch.manual_seed(3)
+    sides = [Language.learn(language, LINES) for language in ("en", "fr")]
+    translator = Translator.new("decoder", *sides, num_hiddens=8, ffn_num_hiddens=8, num_heads=2, num_layers=1)
+    view = TranslatorView(translator, "the cat sleeps.")
+    attention = view.result["best"][0]["attention"]
+    assert attention["keys"][4:6] == ["<eos>", "<bos>"] and len(attention["queries"]) > 3
+    page = live(view)
+    assert page.locator(".blind").count() == 0
+    page.evaluate("model.set('locked', ['pair', 3, 7])")
+    typed = page.get_by_label("weight as a number")
+    assert float(typed.input_value()) == pytest.approx(float(unpack(attention["average"])[3, 7]), abs=0.006)
+    typed.fill("0.9")
+    typed.press("Enter")
+    assert get(page, "edits") == [["weight", "causal", None, None, 5 + 3, 7, 0.9]]
+
+
 def test_another_translator_in_the_same_place(live, transformer):
     page = live(TranslatorView(transformer, APPLE))
     page.get_by_label("attention", exact=True).select_option("layer 1, head 3")

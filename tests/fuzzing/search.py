@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from seqlearn.decoding import average, beam_search, exhaustive_search, gnmt, greedy_search, no_penalty
+from seqlearn.nn.decoder_only import decoder_only
 from seqlearn.nn.seq2seq import bahdanau, seq2seq
 from seqlearn.nn.transformer import transformer
 
@@ -33,7 +34,12 @@ MODELS = [
     functools.partial(
         transformer, num_hiddens=4, ffn_num_hiddens=5, num_heads=1, num_layers=1, positions="rotary", norm_first=False
     ),
-]
+    functools.partial(decoder_only, num_hiddens=4, ffn_num_hiddens=5, num_heads=2, num_layers=2),
+    functools.partial(
+        decoder_only, num_hiddens=4, ffn_num_hiddens=5, num_heads=2, num_kv_heads=1, num_layers=1, norm="rms",
+        ffn="swiglu", prefix=True,
+    ),
+]  # fmt: skip
 
 
 def random_model(seed, vocab=7):

@@ -7,6 +7,7 @@ from torch import nn
 
 from seqlearn.nn import contract
 from seqlearn.nn.contract import Decoder, Encoder, Model, State, eval_mode
+from seqlearn.nn.decoder_only import decoder_only
 from seqlearn.nn.seq2seq import bahdanau, seq2seq
 from seqlearn.nn.transformer import transformer
 
@@ -17,7 +18,7 @@ def test_the_example_of_a_model_of_ones_own(as_a_user):
 
 
 def test_our_models_keep_the_contract():
-    for build in (bahdanau, seq2seq, transformer):
+    for build in (bahdanau, seq2seq, transformer, decoder_only):
         model = build(9, 11)
         assert isinstance(model, Model) and isinstance(model.encoder, Encoder) and isinstance(model.decoder, Decoder)
         state = model.decoder.init_state(model.encoder(torch.tensor([[5, 2]]), torch.tensor([2])))

@@ -363,6 +363,32 @@ def rotary(trained):
     return Translator.new("transformer", trained.source, trained.target, **sizes)
 
 
+def decoder_only(trained):
+    torch.manual_seed(3)
+    sizes = {"num_hiddens": 16, "ffn_num_hiddens": 8, "num_heads": 4, "num_kv_heads": 2, "num_layers": 2}
+    return Translator.new("decoder", trained.source, trained.target, **sizes)
+
+
+@pytest.mark.parametrize("prefix", [False, True])
+def test_a_decoder_only_model(trained, prefix):
+    """One map over source and target; the vectors of both readings give its weights again; heads are switched off."""
+    translator = decoder_only(trained)
+    translator.model.decoder.prefix = prefix
+    view = AttentionView.of(translator, SENTENCE)
+    (attention,) = view.maps.values()
+    assert attention.kind == "causal" and attention.key_tokens[: 1 + 10] == (
+        *"the girl washes the red apple and eats it .".split(),
+        "<eos>",
+    )
+    assert attention.key_tokens[11] == "<bos>" and bool(attention.mask[:11, :11].all()) == prefix
+    queries, keys, _ = head_vectors(translator, view.maps)["causal"]
+    scores = (queries @ keys.transpose(-2, -1) / 2).masked_fill(~attention.mask, -math.inf)
+    torch.testing.assert_close(scores.softmax(-1), attention.weights, atol=1e-5, rtol=0)
+    view.edits = [["silence", "causal", 1, 2]]
+    assert not view.maps["causal"].weights[1, 2].any() and view.maps["causal"].weights[1, 1].any()
+    assert view.figure().get_suptitle().startswith("causal attention")
+
+
 def softmax(scores):
     powers = np.exp(scores - scores.max(-1, keepdims=True))
     return powers / powers.sum(-1, keepdims=True)

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from seqlearn.data.corpus import builtin
 from seqlearn.data.text import Language, Vocab
+from seqlearn.nn.recording import record_attention
 from seqlearn.translator import Translator
 from seqlearn.views import TranslatorView
 from seqlearn.views.shared.packing import unpack
@@ -169,6 +170,61 @@ def test_a_model_without_attention():
     assert len(view.figure().axes) == 1
     view.locked = ["query", 1]
     assert view.step == 1
+
+
+def test_a_decoder_only_model_looks_at_source_and_target():
+    """The rows write the target, and the columns are the source and the target so far; each row sums to 1."""
+    translator = untrained("decoder", num_hiddens=8, ffn_num_hiddens=8, num_heads=2, num_layers=2)
+    translator.model.decoder.dense.bias.data[translator.target.vocab.eos] += 1  # translations of 7 to 22 tokens
+    view = TranslatorView(translator, "where is the cat?", beam=3)
+    source = ["where", "is", "the", "cat", "?", "<eos>"]
+    lengths = {len(shown["tokens"]) for shown in view.result["best"]}
+    assert len(lengths) > 1, "the batch is padded"
+    for shown in view.result["best"]:
+        attention, tokens = shown["attention"], shown["tokens"]
+        assert attention["keys"] == [*source, "<bos>", *tokens[:-1]] and attention["queries"] == tokens
+        assert attention["prompt"] == 6 and attention["kind"] == "causal"
+        weights = unpack(attention["weights"])
+        written = [*tokens] if tokens[-1] != "<eos>" else tokens[:-1]
+        ids = translator.target.vocab.encode([*written, "<eos>"])
+        whole = translator_weights(translator, "where is the cat?", ids[: len(tokens)])
+        torch.testing.assert_close(weights, whole[:, :, 6:], atol=1e-5, rtol=0)
+        mask = unpack(attention["mask"]).bool()
+        assert torch.equal(mask, torch.ones(len(tokens), 6 + len(tokens)).tril(6).bool())
+    keys = len(view.result["best"][0]["attention"]["keys"])
+    view.locked = ["pair", 0, keys - 1]
+    with pytest.raises(traitlets.TraitError, match=f"there is no pair 0, {keys}"):
+        view.locked = ["pair", 0, keys]
+    assert view.figure().axes[0].get_label() == "lines", "and so the heat map beside them"
+    view.chosen = 1
+    view.locked = ["key", len(view.result["best"][1]["attention"]["keys"]) - 1]
+    view.chosen = 0
+    assert view.locked is None, "this shorter translation has no such column"
+
+
+def test_what_if_a_decoder_only_model_looked_elsewhere():
+    """Row i of the view is row (source + i) of the whole sequence, and the other weights of the row share the rest."""
+    translator = untrained("decoder", num_hiddens=8, ffn_num_hiddens=8, num_heads=2, num_layers=2)
+    view = TranslatorView(translator, "the cat sleeps.")
+    prompt = view.result["best"][0]["attention"]["prompt"]
+    view.edits = [["weight", "causal", 1, 0, prompt + 1, 2, 0.75], ["silence", "causal", 0, 1]]
+    weights = unpack(view.result["best"][0]["attention"]["weights"])
+    assert weights[1, 0, 1, 2] == pytest.approx(0.75) and float(weights[1, 0, 1].sum()) == pytest.approx(1)
+    assert not weights[0, 1].any() and weights[0, 0].any() and float(weights[1, 0, 0, 2]) != pytest.approx(0.75)
+
+
+def translator_weights(translator, sentence, ids):
+    """The weights of a reading of these target ids, by a record of the whole model."""
+    tokens = torch.tensor([[translator.target.vocab.bos, *ids[:-1]]])
+    source = torch.tensor([translator.source.encode(sentence)])
+    with record_attention(translator.model.eval()) as record:
+        translator.model(source, torch.tensor([source.shape[1]]), tokens)
+    layers = []
+    for prompt, target in record.values():
+        wide = torch.zeros(*prompt.shape[:3], target.shape[3])
+        wide[..., : prompt.shape[3]] = prompt
+        layers.append(torch.cat([wide, target], dim=2)[0])
+    return torch.stack(layers)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from ...attention_map import AttentionMap
 from ...data.text import Vocab
 from ...forced_decoding import forced_decoding
 from ...nn.attention import MultiHeadAttention
-from ...nn.recording import attention_layers, record_vectors
+from ...nn.recording import Vectors, attention_layers, record_vectors
+from ...reading import prompt_length
 from ...translator import Translator
 from ..shared.types import Data
 from ..steps.data import steps_data
@@ -28,7 +29,8 @@ def head_vectors(translator: Translator, maps: Mapping[str, AttentionMap], edite
         translator: the model that made the maps.
         edited: whether attention was edited (see `what_if`), so that the maps show other weights than the vectors give.
         maps: by their kinds, as `Translator.attend` makes them. The source is read off the encoder map or the map of
-            cross-attention, the target off the map of cross- or causal attention.
+            cross-attention, the target off the map of cross- or causal attention; both are read off the causal map of a
+            decoder-only model.
 
     Raises:
         TypeError: `translator` is no `Translator`.
@@ -48,7 +50,7 @@ def head_vectors(translator: Translator, maps: Mapping[str, AttentionMap], edite
         layers = attention_layers(translator.model, kind)
         if not layers or not all(isinstance(layer, MultiHeadAttention) for layer in layers.values()):
             raise ValueError(f"the model has no MultiHeadAttention of the kind {kind!r}: there are no q and k to show")
-        calls = [record[name][0] for name in layers]
+        calls = [_joined(record[name]) for name in layers]
         queries, keys, values = (torch.cat([call[part] for call in calls]).float().cpu() for part in range(3))
         if not edited:
             check_weights(attention, queries, keys)
@@ -59,6 +61,9 @@ def head_vectors(translator: Translator, maps: Mapping[str, AttentionMap], edite
 def read_ids(translator: Translator, maps: Mapping[str, AttentionMap]) -> tuple[list[int], list[int]]:
     """The ids of the source, with <eos>, and of the tokens that the decoder reads, from <bos> on."""
     encoder, causal, cross = (maps.get(kind) for kind in ("encoder", "causal", "cross"))
+    if causal is not None and (prompt := prompt_length(causal)):
+        tokens = causal.query_tokens
+        return _ids(translator.source.vocab, tokens[:prompt]), _ids(translator.target.vocab, tokens[prompt:])
     if encoder is None and cross is None:
         raise ValueError(f"the source of the sentence is not shown by {' and '.join(maps)} attention alone: add a map")
     shown = encoder or cross
@@ -67,6 +72,12 @@ def read_ids(translator: Translator, maps: Mapping[str, AttentionMap]) -> tuple[
     if causal is not None:
         return source, _ids(translator.target.vocab, causal.query_tokens)
     return source, [bos] if cross is None else [bos, *_ids(translator.target.vocab, cross.query_tokens[:-1])]
+
+
+def _joined(calls: Sequence[Vectors]) -> Vectors:
+    """The vectors of all calls of a layer. A decoder-only model reads the source first; the last call has all keys."""
+    _, keys, values = calls[-1]
+    return torch.cat([queries for queries, _, _ in calls], dim=-2), keys, values
 
 
 def _ids(vocab: Vocab, tokens: Sequence[str]) -> list[int]:

@@ -16,9 +16,10 @@ from ...attention_map import AttentionMap
 from ...beams import Hypothesis
 from ...data.batches import pad
 from ...data.corpus import builtin
-from ...data.text import EOS, SPECIALS, Language, Vocab, WordTokenizer
+from ...data.text import BOS, EOS, SPECIALS, Language, Vocab, WordTokenizer
 from ...decoding import default_max_length
 from ...forced_decoding import forced_decoding
+from ...nn.masking import causal_mask
 from ...nn.recording import attention_layers as layers
 from ...pairs import Pair
 from ...translator import Translator
@@ -51,8 +52,9 @@ def translated(
         All that the view draws. `asked` repeats the question. `best` is a list with a dictionary for each translation:
         its `text`; its `tokens` (the last one is <eos>, unless the search stopped before); the `pieces` of the text,
         one for each token; `score` and `probability` of the whole translation; `next` (see `next_tokens`), one for each
-        step; and `attention` (see `map_data`), None for a model without attention. `gold`, if asked for, is what
-        `gold_of` returned.
+        step; and `attention` (see `map_data`), None for a model without attention. For a decoder-only
+        model its columns are source and target, and its `prompt` is the number of source tokens. `gold`, if asked for,
+        is what `gold_of` returned.
 
     Raises:
         TypeError: `translator` is no `Translator`.
@@ -192,7 +194,8 @@ def force(
 
     Returns:
         For each hypothesis the next-token distributions `(steps, vocab)` and the cross-attention `(layers, heads,
-        steps, source)`, or None for a model without attention. At step 0 the model predicts the first token.
+        steps, source)`, or None for a model without attention. At step 0 the model predicts the first token. For a
+        decoder-only model, the attention of these steps to source and target, `(layers, heads, steps, source + steps)`.
     """
     vocab = translator.target.vocab
     inputs = [[vocab.bos, *one.tokens][: len(one.log_probs)] for one in best]
@@ -202,10 +205,13 @@ def force(
     forced = forced_decoding(translator.model, source.to(device), source_lens, tokens.to(device))
     logits = finite("logits", forced.logits, 3)
     probs = [row[:count].softmax(-1) for row, count in zip(logits, steps, strict=True)]
-    weights = forced.attention("cross")
-    if weights is None:
-        return probs, [None] * len(best)
-    return probs, [row[:, :, :count] for row, count in zip(weights, steps, strict=True)]
+    weights, causal = forced.attention("cross"), forced.attention("causal")
+    if weights is not None:
+        return probs, [row[:, :, :count] for row, count in zip(weights, steps, strict=True)]
+    if causal is not None and (prompt := causal.shape[-1] - tokens.shape[1]):
+        rows = zip(causal, steps, strict=True)
+        return probs, [row[:, :, prompt : prompt + count, : prompt + count] for row, count in rows]
+    return probs, [None] * len(best)
 
 
 def _apart(translator: Translator) -> Translator:
@@ -224,14 +230,20 @@ def _translation(
     source: Sequence[str],
     one: Hypothesis,
     probs: Float[Tensor, "steps vocab"],
-    weights: Float[Tensor, "layers heads steps source"] | None,
+    weights: Float[Tensor, "layers heads steps keys"] | None,
 ) -> Data:
     """All that the view draws of one hypothesis."""
     written = [*one.tokens, language.vocab.eos][: len(one.log_probs)]
     tokens = language.vocab.decode(written)
     attention = None
     if weights is not None:
-        attention = map_data(AttentionMap(weights, tokens, [*source, EOS]))
+        keys = [*source, EOS]
+        if weights.shape[-1] == len(keys):
+            attention = map_data(AttentionMap(weights, tokens, keys))
+        else:  # a decoder-only model looks at the target so far, too
+            mask = causal_mask(len(tokens), len(keys))
+            attention = map_data(AttentionMap(weights, tokens, [*keys, BOS, *tokens[:-1]], "causal", mask))
+            attention["prompt"] = len(keys)
     return {
         "text": as_text(language.decode(one.tokens)),
         "tokens": list(map(as_text, tokens)),
@@ -288,7 +300,11 @@ def wrong_choice(
         return f"beam is one of {', '.join(map(str, beams))}, not {beam}"
     if chosen >= len(result["best"]):
         return f"chosen is 0 to {len(result['best']) - 1}, not {chosen}: there are {len(result['best'])} translations"
-    queries, keys = len(result["best"][chosen]["tokens"]), len(result["source"]) + 1
+    best = result["best"][chosen]
+    queries, keys = (
+        len(best["tokens"]),
+        len(best["attention"]["keys"]) if best["attention"] else len(result["source"]) + 1,
+    )
     if step >= queries:
         return f"step is 0 to {queries - 1}, not {step}: the translation has {queries} tokens"
     return wrong_lock(locked, queries, keys)

@@ -65,7 +65,8 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
   const weigh = weightEditor((weight) => {
     const [, row, column] = locked();
     const [show, layer, head] = heads;
-    edit((edits) => withWeight(edits, ["weight", "cross", show === "all" ? null : layer, show === "head" ? head : null, row, column, weight]));
+    const [kind, prompt] = best().attention.prompt ? ["causal", best().attention.prompt] : ["cross", 0]; // the rows of a decoder-only model begin with the source
+    edit((edits) => withWeight(edits, ["weight", kind, show === "all" ? null : layer, show === "head" ? head : null, prompt + row, column, weight]));
   });
   const trueLinks = make("input", { type: "checkbox", onchange: () => change(model, { links: trueLinks.checked }) });
   const gold = links && live ? make("label", { class: "control" }, trueLinks, make("span", { class: "truth", "aria-hidden": "true" }), "true links") : null;
@@ -85,9 +86,10 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
   root.querySelector(".controls").after(note);
   foot.before(below);
 
+  const columns = () => best().attention?.keys.length ?? shown.result.source.length + 1;
   const locked = () => {
     const [what, first, second = 0] = model.get("locked") ?? [];
-    const [queries, keys] = [last() + 1, shown.result.source.length + 1];
+    const [queries, keys] = [last() + 1, columns()];
     return what && (what === "key" ? first < keys : first < queries && second < keys) ? model.get("locked") : null;
   };
   const explain = () => {
@@ -108,7 +110,7 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     tell(rest, ...(target ? [] : [pointHint("a word, a line or a cell", "read its weights")]));
     tell(scored, ...(model.get("links") && shown.result.gold !== undefined ? scoreWords(shown.result, best(), shown.weights, headName(heads)) : []));
     const pair = stays?.[0] === "pair" && live && shown.weights;
-    weigh.show(pair ? shown.weights[stays[1] * shown.result.source.length + stays[1] + stays[2]] : null,
+    weigh.show(pair ? shown.weights[stays[1] * columns() + stays[2]] : null,
       pair ? ["weight of ", token(best().attention.keys[stays[2]]), " for ", token(best().tokens[stays[1]]), ":"] : []);
   };
   /** The candidates of a step. */
@@ -398,14 +400,14 @@ const cellWords = ({ tokens, attention: { keys } }, [, row, column], weights) =>
   ["The weight of ", ...tokenAt(keys, column), " for ", ...tokenAt(tokens, row), ` is ${weightText(weights[row * keys.length + column])}.`];
 
 /** How well the shown attention agrees with the true links, and whether the pronouns are right. */
-function scoreWords({ source, gold }, { tokens }, weights, name) {
+function scoreWords({ source, gold }, { tokens, attention }, weights, name) {
   if (gold === null) return ["The true links are known for sentences of the built-in corpus only; this one is not among them."];
   const same = isGold(gold, tokens);
   const pronouns = gold.pronouns.map((at) => (tokens[at] === gold.tokens[at] ? [token(gold.tokens[at]), " is right. "] :
     [token(tokens[at] ?? "nothing"), " stands where the corpus has ", token(gold.tokens[at]), ". "]));
   const said = [...(gold.pronouns.length ? ["The pronoun ", ...pronouns.flat()] : []), same ? "The translation is that of the corpus. " : "The translation is not that of the corpus. "];
   if (!same || !weights) return said;
-  const columns = source.length + 1;
+  const columns = attention.keys.length;
   const found = tokens.slice(0, -1).map((_, i) => [...weights.slice(i * columns, i * columns + source.length)]).map((row) => row.indexOf(Math.max(...row)));
   const hits = gold.links.filter(([from, to]) => found[to] === from).length;
   const error = 1 - (2 * hits) / (found.length + gold.links.length);

@@ -127,6 +127,8 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
         with self.hold_sync(), self.hold_trait_notifications():
             if self.step > last:
                 self.step, self.locked = last, None
+            elif wrong_choice(self.result, self.data["beams"], self.chosen, self.beam, locked=self.locked):
+                self.locked = None  # another translation of a decoder-only model has other columns
 
     @traitlets.observe("step")
     def _follow(self, change: object) -> None:
