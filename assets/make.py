@@ -1,11 +1,11 @@
 """Trains and scores the small models that come with the course.
 
-    python assets/make.py [bahdanau|transformer|roles|picture]
+    python assets/make.py [bahdanau|transformer|roles|examples|picture]
 
 Each model is a folder beside this file. Its `scores.json` holds the scores on the test part of the built-in corpus. A
 test loads the model and scores it again. `roles` measures what each head of the Transformer does on the valid part, and
-writes its `roles.json`. `picture` draws attention.png, the picture of the README, with the model as it
-is stored.
+writes its `roles.json`. `examples` notes the true links of the sentences that a view offers. `picture` draws
+attention.png, the picture of the README, with the model as it is stored.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ os.environ["SEQLEARN_DEVICE"] = "cpu"  # so that everybody makes the same model
 import torch
 
 from seqlearn.data import corpus
+from seqlearn.data.text import WordTokenizer
 from seqlearn.roles import head_roles, role_shares, write_roles
 from seqlearn.training import make_schedule
 from seqlearn.translator import Translator
 from seqlearn.views import heatmap
+from seqlearn.views.translator.data import EXAMPLES, STORED, golds
 
 HERE = Path(__file__).parent
 SENTENCE, FRENCH = "The girl washes the red apple and eats it.", "la fille lave la pomme rouge et la mange ."
@@ -72,6 +74,15 @@ def measure_roles(name: str = "transformer") -> None:
     write_roles(HERE / name / "roles.json", head_roles(role_shares(maps, pairs)), len(pairs))
 
 
+def write_examples() -> None:
+    """Write the true links of the examples that a view offers."""
+    known = {" ".join(WordTokenizer("en").tokenize(sentence)) for sentence in EXAMPLES}
+    translator = Translator.pretrained("transformer", "cpu")
+    found = {source: gold for source, gold in golds(translator, everything=True).items() if source in known}
+    lines = (f"{json.dumps(source)}: {json.dumps(gold, ensure_ascii=False)}" for source, gold in found.items())
+    STORED.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8", newline="\n")
+
+
 def draw_picture() -> None:
     """Draw where the small recurrent model looks, with the gold links, for the README."""
     translator = Translator.pretrained("bahdanau", "cpu")
@@ -84,10 +95,12 @@ def draw_picture() -> None:
 
 
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or [*RECIPES, "roles", "picture"]:
+    for wanted in sys.argv[1:] or [*RECIPES, "roles", "examples", "picture"]:
         if wanted == "picture":
             draw_picture()
         elif wanted == "roles":
             measure_roles()
+        elif wanted == "examples":
+            write_examples()
         else:
             make(wanted)

@@ -20,7 +20,7 @@ from seqlearn.nn.recording import record_attention
 from seqlearn.translator import Translator
 from seqlearn.views import TranslatorView
 from seqlearn.views.shared.packing import unpack
-from seqlearn.views.translator.data import gold_of, next_tokens, pieces, translated
+from seqlearn.views.translator.data import EXAMPLES, gold_of, golds, next_tokens, pieces, translated
 from seqlearn.views.translator.picture import draw_candidates
 from seqlearn.whatif import what_if
 
@@ -402,6 +402,15 @@ def test_true_links(transformer, monkeypatch):
     assert gold_of(untrained("bahdanau", **SMALL), pair.source) is None, "it has learned something else"
 
 
+def test_the_stored_links_of_the_examples(transformer, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    stored, everything = golds(transformer, everything=False), golds(transformer, everything=True)
+    sources = [" ".join(transformer.source.tokenizer.tokenize(sentence)) for sentence in EXAMPLES]
+    assert list(stored) == [source for source in everything if source in sources] and len(stored) == len(EXAMPLES) - 1
+    assert all(everything[source] == gold for source, gold in stored.items())
+    assert golds(untrained("bahdanau", **SMALL), everything=False) == {}
+
+
 def test_what_is_known_of_the_translator(transformer):
     known = TranslatorView(transformer).data
     assert known["layers"]["cross"] == [[f"decoder.blks.block{i}.attention2", 4] for i in (0, 1)]
@@ -523,7 +532,7 @@ def test_a_page_of_its_own(transformer, tmp_path):
     view = TranslatorView(transformer, ZEBRA, beam=4, chosen=2, step=3)
     data, page = view.data, view.to_html(tmp_path / "view.html")
     state = json.loads(re.search(r'id="state">(.*?)</script>', page, re.S)[1])
-    assert state["data"] == data | {"live": True, "links": False} and view.data == data
+    assert state["data"] == data | {"live": True, "golds": golds(transformer, everything=False)} and view.data == data
     assert (state["sentence"], state["beam"], state["chosen"], state["step"]) == (ZEBRA, 4, 2, 3)
     assert [len(shown["next"]) for shown in state["result"]["best"]] == [len(s["tokens"]) for s in view.result["best"]]
     view.sentence = ""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
+import json
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import torch
 from jaxtyping import Float
@@ -92,6 +94,9 @@ def translated(
     }
 
 
+STORED = Path(__file__).parents[3] / "assets" / "examples.json"
+"""What `golds` knows of the examples, English to French: a page has these links, and need not wait for the grammar."""
+
 EXAMPLES = (  # all but the first from the valid part of the built-in corpus; what does each "it" stand for?
     "The girl washes the red apple and eats it.",
     "The mouse takes the delicious carrot and eats it.",
@@ -101,6 +106,7 @@ EXAMPLES = (  # all but the first from the valid part of the built-in corpus; wh
     "The turtle took the banana because it was delicious.",
     "This turtle slept in the basket because it was empty.",
     "The owl watched her aunt and followed her.",
+    "The old bird ate the orange because it was sweet.",  # silence encoder 1.3, and the bird was sweet
 )
 
 
@@ -142,11 +148,18 @@ def gold_of(translator: Translator, sentence: str) -> Data | None:
     return None if pair is None else _gold(translator, pair)
 
 
-def golds(translator: Translator) -> Data:
-    """What `gold_of` knows of the valid part of the built-in corpus, by the tokens of the sources; for a page."""
+def golds(translator: Translator, everything: bool) -> Data:
+    """What `gold_of` knows, by the tokens of the sources; for a page.
+
+    Args:
+        everything: whether of the whole valid part of the built-in corpus; or of the examples alone.
+    """
+    languages = translator.source.tokenizer.language, translator.target.tokenizer.language
     if not _knows_grammar(translator):
         return {}
-    pairs, valid = _builtin_pairs((translator.source.tokenizer.language, translator.target.tokenizer.language))
+    if not everything:
+        return json.loads(STORED.read_text("utf-8")) if languages == ("en", "fr") and STORED.is_file() else {}
+    pairs, valid = _builtin_pairs(languages)
     return {source: _gold(translator, pairs[source]) for source in valid}
 
 

@@ -401,7 +401,7 @@ const cellWords = ({ tokens, attention: { keys } }, [, row, column], weights) =>
 
 /** How well the shown attention agrees with the true links, and whether the pronouns are right. */
 function scoreWords({ source, gold }, { tokens, attention }, weights, name) {
-  if (gold === null) return ["The true links are known for sentences of the built-in corpus only; this one is not among them."];
+  if (gold === null) return [`The true links are known for ${document.getElementById("model") ? "some" : "the"} sentences of the built-in corpus only, such as the examples; this one is not among them.`];
   const same = isGold(gold, tokens);
   const pronouns = gold.pronouns.map((at) => (tokens[at] === gold.tokens[at] ? [token(gold.tokens[at]), " is right. "] :
     [token(tokens[at] ?? "nothing"), " stands where the corpus has ", token(gold.tokens[at]), ". "]));

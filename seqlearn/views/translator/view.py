@@ -165,12 +165,11 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
     def page_state(self, live: bool = False) -> Data:
         """A page shows what was translated last; without a model in it, its text box is read-only.
 
-        True links are in a page only if they are shown while it is written.
+        A page has the true links of the examples; and those of the whole valid part, if the view shows links.
         """
-        links: Data = {"links": live and self.links}
-        if live and self.links:
-            links["golds"] = golds(self.translator)
-        return super().page_state(live) | self._last() | {"data": self.data | links | {"live": live}}
+        known = golds(self.translator, self.links) if live else {}
+        data = self.data | {"live": live, "links": bool(known), "golds": known}
+        return super().page_state(live) | self._last() | {"data": data}
 
     def title(self) -> str:
         """The sentence and its translation."""
