@@ -201,13 +201,13 @@ def _write_page(translator: Translator, text: str, out: Path) -> None:
         ("What does the model look at?\nChoose a step, and see what else the model could have written.", first)
     ]
     if set(translator.attention_kinds) - {"cross"}:
-        about = f"What do all heads look at in “{text}”?\nEvery head of every layer has its own map."
+        about = "What do all heads look at?\nEvery head of every layer has its own map, of the same sentence."
         views.append((about, AttentionView.of(translator, text)))
     known = f"{sum(weight.numel() for weight in translator.model.parameters()):,} parameters"
     intro = f"A {translator.config.get('model', 'model')} model with {known} translates the sentence in the box."
     if first.page_model() is not None:
         intro += " The model is inside this page: type another sentence, change a word, silence a head."
-    gallery(views, out, f"“{text}” → “{first.translation}”", intro, heading="Inside a translation")
+    gallery(views, out, f"“{text}” → “{first.translation}”", intro, "Inside a translation", together=True)
 
 
 @sentence_for_errors

@@ -49,6 +49,7 @@ def gallery(
     title: str = TITLE,
     intro: str = INTRO,
     heading: str | None = None,
+    together: bool = False,
 ) -> str:
     """Several views on one HTML page that works alone, like `View.to_html`.
 
@@ -59,6 +60,7 @@ def gallery(
         title: of the page.
         intro: the text above the views.
         heading: above this text; default: the title.
+        together: see `parts_of`.
     """
     headings, links, sections = [_parted(text, view) for text, view in views], [], []
     for i, (heading, text) in enumerate(headings):
@@ -71,7 +73,7 @@ def gallery(
     body = (
         f"<header>\n<h1>{html.escape(heading or title)}</h1>\n<p>{html.escape(intro)}</p>\n{nav}\n</header>\n"
         f"<main>\n{chr(10).join(sections)}\n</main>\n"
-        f"{parts_of({str(i): view for i, (_, view) in enumerate(views)})}"
+        f"{parts_of({str(i): view for i, (_, view) in enumerate(views)}, together)}"
     )
     css = "\n".join([*dict.fromkeys(style for _, view in views for style in view._styles), LAYOUT])
     page = page_of(title, css, body)

@@ -6,7 +6,8 @@ from playwright.sync_api import expect
 from views.samples import PLAIN, SAMPLES
 
 from seqlearn.translator import Translator
-from seqlearn.views.gallery import SENTENCE, all_views, gallery
+from seqlearn.views import AttentionView, TranslatorView
+from seqlearn.views.gallery import ORANGE, SENTENCE, all_views, gallery
 from seqlearn.whatif import what_if
 
 FRENCH_UP_TO_LE = "la fille lave la pomme rouge et le".split()
@@ -64,3 +65,22 @@ def test_texts_of_a_gallery_are_texts(page, tmp_path):
     assert page.title() == page.locator("h1").inner_text() == page.locator("header p").inner_text() == hostile
     assert page.locator("h2").all_inner_texts() == ["Who looks at whom", "Positions as waves"]
     assert page.locator(".says").count() == 2
+
+
+def test_two_views_of_one_sentence(page, tmp_path):
+    """As `seqlearn view` writes them: what is asked in one is asked in the other."""
+    transformer = Translator.pretrained("transformer", "cpu")
+    views = [("one", TranslatorView(transformer)), ("two", AttentionView.of(transformer, SENTENCE))]
+    gallery(views, tmp_path / "page.html", together=True)
+    page.goto((tmp_path / "page.html").as_uri())
+    first, second = page.locator("section").all()
+    first.get_by_label("sentence to translate").fill(ORANGE)
+    page.keyboard.press("Enter")
+    expect(second.locator(".rewritten bdi").last).to_have_text(transformer.translate(ORANGE))
+    second.get_by_title("layer 1, head 3").nth(1).click()  # of the encoder
+    second.get_by_role("button", name="silence encoder 1.3").click()
+    text = what_if(transformer, edits=[("silence", "encoder", 1, 3)]).translate(ORANGE)
+    for view in (first.locator(".written"), second.locator(".rewritten bdi").last):
+        expect(view).to_contain_text(text)
+    first.get_by_role("button", name="Reset").click()
+    expect(second.locator(".rewritten bdi").last).to_have_text(transformer.translate(ORANGE))

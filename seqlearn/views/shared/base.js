@@ -129,6 +129,14 @@ function openPage(build, number = "", answers = null) {
   if (answers) answers(model, pageModel());
   const el = document.getElementById(`view${number}`);
   life(build)({ model, el });
+  return model;
+}
+
+/** The views of a page show the same sentence, and the same edits of the attention: what is asked in one is asked in the others. */
+function together(models) {
+  for (const name of ["sentence", "edits"]) {
+    for (const model of models) model.on(`change:${name}`, () => models.forEach((other) => change(other, { [name]: model.get(name) })));
+  }
 }
 
 /** The model whose weights stand in the page; all views of a page share it. */

@@ -148,12 +148,13 @@ class View(anywidget.AnyWidget):
         return bundle, metadata | {"image/png": size}
 
 
-def parts_of(views: Mapping[str, View]) -> str:
+def parts_of(views: Mapping[str, View], together: bool = False) -> str:
     """What a page needs to draw its views: their data, the model that answers, and one script.
 
     Args:
         views: a number -> the view that is drawn into the element `view{number}`. The first view with a model for a
             page decides which model it is: a page has one at most.
+        together: whether the views that this model answers show the same sentence, with the same edits.
     """
     models = {number: view.page_model() for number, view in views.items()}
     model = next((one for one in models.values() if one is not None), None)
@@ -165,8 +166,10 @@ def parts_of(views: Mapping[str, View]) -> str:
         states.append(state_part(number, view.page_state(live)))
         shared += [*view._shared, *([live_javascript()] if live else [])]
         code = "\n".join([view._own, *(view._answers if live else [])])
-        own.setdefault(code, []).append(f'openPage(build, "{number}"{", answers" if live else ""});')
-    return "".join([*states, model_part(model), script_part(shared, own)])
+        call = f'openPage(build, "{number}"{", answers" if live else ""});'
+        own.setdefault(code, []).append(f"models.push({call[:-1]});" if live and together else call)
+    first, last = ("const models = [];", "together(models);") if together else ("", "")
+    return "".join([*states, model_part(model), script_part([*shared, first], own, last)])
 
 
 def _texts(parts: Sequence[Path], suffix: str) -> list[str]:

@@ -56,15 +56,16 @@ def state_part(number: str, state: Data) -> str:
     return STATE.format(number=number, state=safe_json(state))
 
 
-def script_part(shared: Iterable[str], own: Mapping[str, Sequence[str]]) -> str:
+def script_part(shared: Iterable[str], own: Mapping[str, Sequence[str]], end: str = "") -> str:
     """The script of a page: what its views share stands there once, and the names of each view are its own.
 
     Args:
         shared: the texts that all views may use; a text that comes again is left out.
         own: the code of a view -> what is run after it, with its names.
+        end: what is run after all views.
     """
     blocks = ["\n".join(["{", code, *calls, "}"]) for code, calls in own.items()]
-    return SCRIPT_PART.format(js="\n".join([*dict.fromkeys(shared), *blocks]))
+    return SCRIPT_PART.format(js="\n".join([*dict.fromkeys(shared), *blocks, end]))
 
 
 def model_part(model: Data | None) -> str:
