@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import itemgetter
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -196,7 +197,7 @@ def draw_lines(
         axes.tick_params(length=0)
 
 
-def look_of(number: int, count: int) -> tuple[str, str]:
+def look_of(number: int, count: int) -> tuple[str, Literal["solid", "dashed"]]:
     """Colour and style of the lines of one of `count` heads."""
     return TRAIN if count == 1 else CYCLE[number % 4], "solid" if number < 4 else "dashed"
 
