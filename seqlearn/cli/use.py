@@ -13,6 +13,7 @@ from .errors import printable, sentence_for_errors
 from .search import MAX_SOURCE, BatchSize, Beam, MaxLength, MaxSource, Penalty, search_options
 
 if TYPE_CHECKING:
+    from ..roles import Head
     from ..translator import Translator
 
 INPUT, DATA, SCORING, OUTPUT = "Input", "Data", "Scoring", "Output"  # headings in the help
@@ -181,7 +182,10 @@ def view(folder: Folder, text: Text, out: Out, device: Device = "") -> None:
     translator = _load(folder, device)
     text = text.encode("utf-8", "replace").decode()  # a shell may pass half a character
     if out.suffix.lower() == ".html":
-        _write_page(translator, text, out)
+        from ..roles import read_roles
+
+        ours = folder == Path("transformer") and not folder.exists()
+        _write_page(translator, text, out, read_roles() if ours else None)
     else:
         from ..views import heatmap
 
@@ -191,7 +195,7 @@ def view(folder: Folder, text: Text, out: Out, device: Device = "") -> None:
     typer.echo(printable(f"written to {out}"))
 
 
-def _write_page(translator: Translator, text: str, out: Path) -> None:
+def _write_page(translator: Translator, text: str, out: Path, roles: dict[Head, str] | None) -> None:
     """The translation, and all heads where there are several. A Transformer answers other sentences in the page."""
     from ..views import AttentionView, TranslatorView, View
     from ..views.gallery import gallery
@@ -202,7 +206,7 @@ def _write_page(translator: Translator, text: str, out: Path) -> None:
     ]
     if set(translator.attention_kinds) - {"cross"}:
         about = "What do all heads look at?\nEvery head of every layer has its own map, of the same sentence."
-        views.append((about, AttentionView.of(translator, text)))
+        views.append((about, AttentionView.of(translator, text, roles)))
     known = f"{sum(weight.numel() for weight in translator.model.parameters()):,} parameters"
     intro = f"A {translator.config.get('model', 'model')} model with {known} translates the sentence in the box."
     if first.page_model() is not None:

@@ -63,10 +63,10 @@ def gallery(
         together: see `parts_of`.
     """
     headings, links, sections = [_parted(text, view) for text, view in views], [], []
-    for i, (heading, text) in enumerate(headings):
-        links.append(f'<li><a href="#part{i}">{html.escape(heading)}</a></li>')
+    for i, (name, text) in enumerate(headings):
+        links.append(f'<li><a href="#part{i}">{html.escape(name)}</a></li>')
         sections.append(
-            f'<section>\n<h2 id="part{i}">{html.escape(heading)}</h2>\n<p>{html.escape(text)}</p>\n'
+            f'<section>\n<h2 id="part{i}">{html.escape(name)}</h2>\n<p>{html.escape(text)}</p>\n'
             f'<div id="view{i}"></div>\n</section>'
         )
     nav = '<nav aria-label="views">\n<ul>\n{}\n</ul>\n</nav>'.format("\n".join(links))
@@ -93,9 +93,9 @@ def all_views() -> list[tuple[str, View]]:
     translator = Translator.pretrained("transformer", "cpu")
     queries, keys = torch.tensor([[2.0, 0], [0, 2]]), torch.tensor([[1.0, 0], [1, 1], [0, 2]])
     values = torch.tensor([[1.0, 0], [0, 1], [0.5, 0.5]])
-    steps = AttentionSteps(queries, keys, values, torch.tensor([2, 3]), ["girl", "it"], ["the", "girl", "and"])
+    steps = AttentionSteps(queries, keys, values, torch.tensor([2, 3]), ["girl", "it"], ["the", "girl", "apple"])
     x = torch.linspace(0, 5, 50)
-    noisy = x.sin() + 0.3 * (9 * x).sin()
+    noisy, widths = x.sin() + 0.3 * (9 * x).sin(), [0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0]
     boxes, words = tree_search(translator, BOXES), translator.target.vocab.tokens
     prefix = translator.target.tokenizer.tokenize(FRENCH)[:7]
     heads = AttentionView.of(translator, ORANGE, read_roles(), kind="encoder", layer=1, head=3)
@@ -129,7 +129,7 @@ def all_views() -> list[tuple[str, View]]:
         (
             "Can an average know what you ask for?\nThe prediction at a point is an average of all readings, and near "
             "readings weigh more. This is attention from 1964, without anything learned. Drag a reading. Lesson 03.",
-            KernelView(x, noisy, x[::2], width=0.3, widths=[0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0]),
+            KernelView(x, noisy, x[::2], ("gaussian", "boxcar"), width=0.3, widths=widths),
         ),
         (
             "What does one attention compute?\nFive steps lead from queries, keys and values to the result. Point at a "

@@ -7,7 +7,7 @@ from views.samples import PLAIN, SAMPLES
 
 from seqlearn.translator import Translator
 from seqlearn.views import AttentionView, TranslatorView
-from seqlearn.views.gallery import ORANGE, SENTENCE, all_views, gallery
+from seqlearn.views.gallery import ORANGE, SENTENCE, TITLE, all_views, gallery
 from seqlearn.whatif import what_if
 
 FRENCH_UP_TO_LE = "la fille lave la pomme rouge et le".split()
@@ -26,6 +26,7 @@ def test_all_views_stand_on_one_page(page, written, scheme, width):
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(written.as_uri())
     headings = page.locator("h2").all_inner_texts()
+    assert page.locator("h1").inner_text() == TITLE
     assert len(headings) == len(set(headings)) == len(SAMPLES) and all(text.endswith("?") for text in headings)
     assert page.locator("nav a").all_inner_texts() == headings
     assert page.locator("main .seqlearn .says").count() == len(SAMPLES)

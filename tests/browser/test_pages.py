@@ -876,7 +876,7 @@ def test_a_line_is_as_wide_as_its_token_is_probable(show):
         parseFloat(getComputedStyle(edge.querySelector('path')).strokeWidth)])"""
     )
     for text, width in lines:
-        assert width == pytest.approx(1 + 6 * math.exp(float(text.replace("−", "-"))), abs=0.01), text
+        assert width == pytest.approx(1 + 4 * math.exp(float(text.replace("−", "-"))), abs=0.01), text
     assert len(lines) == 9 and "width of a line: probability of the token" in page.locator(".legend").inner_text()
 
 

@@ -265,7 +265,7 @@ def test_keys_in_the_translation(show, transformer):
     written = page.get_by_role("application", name="The translation, 11 tokens. Left and right move, Enter locks.")
     assert written.get_attribute("aria-label").startswith("la fille lave la pomme rouge et la mange. ")
     page.get_by_label("attention", exact=True).focus()
-    for _ in range(2):  # the words of the source are one stop, and the program is another
+    for _ in range(3):  # the words of the source are one stop, the program and the true links are two
         page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     for key, token in [
@@ -297,7 +297,7 @@ def test_lines_and_cells(show, transformer):
     cells.click(position={"x": 8.5 * cells.bounding_box()["width"] / 11, "y": 7.5 * 26})
     assert (get(page, "locked"), get(page, "step")) == (["pair", 7, 8], 7)
     assert said(page)[0].startswith("At step 8 the model writes la (") and said(page)[1].startswith(
-        "la [7] → it: 0.52."
+        "The weight of it for la (3rd) is 0.52."
     )
     page.evaluate("model.set('locked', ['pair', 50, 50])")
     assert pieces(page, ".on") == ["la"] and "locked" not in "".join(said(page)), "there is no such token"

@@ -89,7 +89,7 @@ def test_the_picture(masking, title):
     ax = view(masking).figure().axes[0]
     weights = view(masking).weights().tolist()
     striped = [bar for bar in ax.patches if bar.get_hatch()]
-    assert [(bar.get_width(), round(bar.get_y() + 0.4)) for bar in striped] == [(1, 2)]
+    assert [(bar.get_width(), round(bar.get_y() + 0.4)) for bar in striped] == [(0.03, 2)]
     bars = [bar for bar in ax.patches if not bar.get_hatch()]
     assert [bar.get_width() for bar in bars] == pytest.approx(weights)
     assert bars[2].get_zorder() > striped[0].get_zorder()

@@ -148,7 +148,7 @@ function build(model, root, data) {
     if (!canChange) return;
     const [now, before, { sentence, edits }] = [model.get("result"), other() ?? history.first()?.result, question()];
     const waits = [[now, [sentence, edits]], [model.get("other"), model.get("against")]].find(([{ asked }, wanted]) => wanted.length && !sameQuestion(asked, wanted))?.[1];
-    panels.classList.toggle("former", Boolean(waits || now.problem));
+    age(Boolean(waits || now.problem), Boolean(now.problem));
     const [kind, layer, head] = scope();
     const { show, overlay } = chosen(null);
     const possible = show !== "rollout" && !overlay.length;
@@ -157,9 +157,9 @@ function build(model, root, data) {
     silence.textContent = `${mine.every((one) => silent.has(one)) ? "let" : "silence"} ${head === null ? (layer === null ? `all of ${kind}` : `${kind} layer ${layer}`) : `${kind} ${layer}.${head}`}${mine.every((one) => silent.has(one)) ? " speak" : ""}`;
     [silence.disabled, alone.disabled] = [!possible, !possible || head === null];
     const isNew = before ? differences(before.tokens, now.tokens)[1] : [];
-    const text = make("bdi", {}, ...now.pieces.map((piece, i) => make("span", { class: isNew[i] ? "piece new" : null }, piece)));
+    const text = make("bdi", {}, ...now.pieces.flatMap((piece, i) => [/^\s/.test(piece) ? " " : "", make("span", { class: isNew[i] ? "piece new" : null }, piece.trim())]));
     names().forEach((name, at) => (lines.names[at].textContent = name));
-    lines.before.replaceChildren(...(before ? crossedOut(before, now) : [make("span", { class: "faint" }, "Nothing is changed yet.")]));
+    lines.before.replaceChildren(...(before ? crossedOut(before, now) : [make("span", { class: "faint" }, edits.length ? "The model is changed: Reset." : "Nothing is changed yet.")]));
     lines.now.replaceChildren(text, certainty(now));
     words.changed(before ? differences(before.source, now.source)[1] : []);
     bar.set(waits ? `“${shortened(waits[0], 60)}” is not read yet: ${whyNot()}.` : now.problem ? `⚠ ${now.problem} Below is the former sentence.` :
@@ -174,6 +174,7 @@ function build(model, root, data) {
   const trail = make("nav", { class: "trail", "aria-label": "zoom" });
   const stage = make("div", { class: "stage" });
   const panels = make("div", { class: "panels looking" });
+  const age = ageing(panels);
   const [foot, said, told] = [make("div"), make("div"), make("div")];
   layOut(root, "attention: who looks at whom", {
     controls: { settings: [choices.show.node, choices.lines.node, several && together, (canChange || model.get("other").asked) && beside] },
@@ -195,7 +196,7 @@ function build(model, root, data) {
     const target = targets.at(-1);
     words?.mark(target && target[0] !== "query" && chosen().kind !== "causal" ? target.at(-1) : null);
     const sentences = drawn.readings.map(({ panel }, at) => (targets[at] ? panel.says(targets[at], stays && at === targets.length - 1) : ["it has no such place."]));
-    tell(told, ...(!targets.some(Boolean) ? [hint(levels(), canChange)] : sentences.length === 1 ? sentences[0] : sentences.map((text, at) => make("div", {}, make("strong", {}, `${names()[at]}: `), ...text))));
+    tell(told, ...(!targets.some(Boolean) ? [hint(levels(), mayPull())] : sentences.length === 1 ? sentences[0] : sentences.map((text, at) => make("div", {}, make("strong", {}, `${names()[at]}: `), ...text))));
   };
   const point = (targets) => {
     const now = targets.some(Boolean) ? targets : [];
@@ -266,6 +267,15 @@ function build(model, root, data) {
     standing(...(level === "heads" ? [drawn.overview.node] : []), stage);
     foot.replaceChildren(drawn.readings[0].panel.legend, ...(canChange ? [legendOf(unknownSign(model.get("result").unknown))] : []));
   };
+  /** What a person has changed in a row of the chosen head, in words. */
+  const editOf = (row, column) => {
+    const { kind, layer, head } = chosen(null);
+    if (silenced(model.get("edits"), layers).has(`${kind} ${layer} ${head}`)) return "this head is silenced: it passes on nothing";
+    const mine = model.get("edits").filter(([what, ...at]) => what === "weight" && at[0] === kind && (at[1] ?? layer) === layer && (at[2] ?? head) === head && at[3] === row);
+    if (!mine.length) return "";
+    const own = mine.findLast((edit) => edit[5] === column);
+    return own ? `you set this weight to ${number(own[6])}` : "you changed a weight of this row, and the others share the rest";
+  };
   const drawCell = () => {
     const { map, layer, head } = chosen();
     const ready = String(answer?.asked) === String([map.kind, layer, head]);
@@ -284,7 +294,7 @@ function build(model, root, data) {
     const key = [row, column, roomIn(root)].join();
     if (drawn.cell?.key !== key || drawn.cell.answer !== answer) {
       const focused = stage.contains(root.getRootNode().activeElement);
-      drawn.cell = { key, answer, ...cellArithmetic(answer, { row, column, room: roomIn(root), lock: (cell) => pick({ locked: ["pair", ...cell] }) }) };
+      drawn.cell = { key, answer, ...cellArithmetic(answer, { row, column, room: roomIn(root), edited: editOf(row, column), lock: (cell) => pick({ locked: ["pair", ...cell] }) }) };
       stage.replaceChildren(drawn.cell.node);
       standing(stage);
       foot.replaceChildren(drawn.cell.legend);

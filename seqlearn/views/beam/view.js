@@ -85,7 +85,7 @@ function build(model, root, data) {
     }
     grow();
   };
-  return { trees: redraw, width: redraw, alpha: redraw, step: () => current() && grow(), locked: explain, resized: () => shown && shown.forest.resized() };
+  return { trees: redraw, width: redraw, alpha: redraw, step: () => current() && (grow(), shown.forest.reveal(at())), locked: explain, resized: () => shown && shown.forest.resized() };
 }
 
 const hint = () => pointHint("a node", "read its sentence", { steps: true });

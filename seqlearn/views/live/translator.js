@@ -349,7 +349,7 @@ function stepsData(queries, keys, values, causal, queryTokens, keyTokens) {
     allowed: pack(Uint8Array.from(allowed.values), allowed.shape),
     empty: [],
     scale,
-    steps: stepsOf(count, size, keyCount, causal, extremes(scores.values, scaled.values), extremes(scaled.values)),
+    steps: stepsOf(count, size, keyCount, causal, extremes(scores.values, scaled.values)),
   };
 }
 
@@ -384,22 +384,22 @@ const MATRICES = { // name: title, axis of the rows, axis of the columns, whethe
 };
 
 /** Each step: name, formula and sentence, its inputs and its result, and which cells of the inputs make a cell. */
-function stepsOf(queries, size, keys, masks, same, scaled) {
+function stepsOf(queries, size, keys, masks, same) {
   const step = (name, formula, sentence, inputs, result, made, signs, limits, empty) =>
     ({ name, formula, sentence, inputs, result, made, signs, limits, empty });
   return [
     step("products", `products = Q Kᵀ: (${queries} × ${size}) · (${size} × ${keys}) = (${queries} × ${keys})`,
       "Each is the dot product of a query and a key: how well the two agree.",
-      ["queries", "keys"], "scores", ["row", "column"], ["×", "="], {}, ""),
+      ["queries", "keys"], "scores", ["row", "column"], ["×", "="], { scores: same }, ""),
     step("scale", `scores = products · 1/√${size}`,
       "The scale keeps scores of long vectors in the range where softmax does not pick a single key.",
       ["scores"], "scaled", ["same"], ["→"], { scores: same, scaled: same }, ""),
     step("mask", "masked = scores where the mask allows, −∞ elsewhere",
       masks ? "What may not be attended gets −∞." : "No mask was given: every key may be attended.",
-      ["scaled", "mask"], "masked", ["same", "same"], ["and", "→"], { scaled, masked: scaled }, "The whole row is −∞."),
+      ["scaled", "mask"], "masked", ["same", "same"], ["and", "→"], { scaled: same, masked: same }, "The whole row is −∞."),
     step("softmax", "weights = e^masked / sum of e^masked over the row",
       "Each row becomes positive numbers that sum to 1.",
-      ["masked"], "weights", ["row"], ["→"], { masked: scaled, weights: [0, 1] }, "The weights are all 0."),
+      ["masked"], "weights", ["row"], ["→"], { masked: same, weights: [0, 1] }, "The weights are all 0."),
     step("weighted sum", `context = weights V: (${queries} × ${keys}) · (${keys} × ${size}) = (${queries} × ${size})`,
       "Each query takes the average of the values, by its weights.",
       ["weights", "values"], "context", ["row", "column"], ["×", "="], { weights: [0, 1] }, "The context is 0."),

@@ -18,6 +18,7 @@ function life(build) {
     const rebuild = () => {
       react = {};
       const focus = focusOf(root);
+      root.style.minHeight = `${root.offsetHeight}px`; // so that the page does not scroll meanwhile
       root.replaceChildren();
       const reactions = build(model, root, unpack(model.get("data")));
       for (const name of Object.keys(reactions)) {
@@ -27,6 +28,7 @@ function life(build) {
       if (!listened.has("told")) listen("told", changed("told"));
       Object.values(react).forEach((reaction) => reaction());
       focus();
+      root.style.minHeight = "";
     };
     const listened = new Map();
     const listen = (name, callback) => {
@@ -204,7 +206,7 @@ function pointHint(at, purpose, { enter = "keeps it", steps = false } = {}) {
 }
 
 /** The note beside a locked target; null if nothing is locked. */
-const lockNote = (isLocked) => (isLocked ? make("span", { class: "faint" }, " (locked: Escape or a click frees it)") : null);
+const lockNote = (isLocked) => (isLocked ? make("span", { class: "faint" }, byFinger() ? " (locked: a tap frees it)" : " (locked: Escape or a click frees it)") : null);
 
 /** A number as a text: at most 2 decimals, a true minus sign; a very large or small number as 1.2e−7. */
 function number(x) {

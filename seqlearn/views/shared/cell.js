@@ -3,10 +3,10 @@
 /** What made one cell of an attention map, on one screen.
  *
  * steps: what `steps_data` returned, unpacked. row, column: the cell. room: the width in pixels. lock([row, column]): called
- * when another key is chosen.
+ * when another key is chosen. edited: what a person has changed in this row, in words: the vectors know nothing of it.
  * Gives { node, legend, focus(), says }. says: the sentences about the cell, as a list of elements.
  */
-function cellArithmetic(steps, { row, column, room, lock }) {
+function cellArithmetic(steps, { row, column, room, lock, edited = "" }) {
   const cell = numbersOf(steps, row, column);
   const { query, key, score, weight, product, isMasked, scores, weights } = cell;
   const { axes, scale } = steps;
@@ -35,7 +35,7 @@ function cellArithmetic(steps, { row, column, room, lock }) {
     stageOfCell("2. product", [`: number by number; their sum is q · k = ${number(product)}`], strip([names[2]], axes.size, cell.products, around(cell.products))),
     stageOfCell("3. scale and mask", [`: score = ${inBrackets(product)}${factor} = ${number(score)}; `, masked ? "the key is masked, so the score becomes −∞" : "the key may be attended, so the score stays"]),
     stageOfCell("4. softmax", [masked ? ": e^−∞ = 0, so the weight is 0" : `: weight = e^${inBrackets(score)} / (the sum of e^score over ${open} key${open > 1 ? "s" : ""}) = ${weightText(weight)}`], scored, softmax),
-    stageOfCell("5. weighted sum", [": the context of ", token(query), " is the sum of weight · v over all keys; this head passes it on"],
+    stageOfCell("5. weighted sum", [": the context of ", token(query), " is the sum of weight · v over all keys; ", ...(edited ? [make("strong", {}, `but ${edited}`)] : ["this head passes it on"])],
       strip([names[5], names[6]], axes.value, [...cell.part, ...cell.context], around(cell.part, cell.context))));
   node.style.setProperty("--left", `${left}px`);
   return {
@@ -43,7 +43,8 @@ function cellArithmetic(steps, { row, column, room, lock }) {
     legend: legendOf(["blue: below 0, red: above 0, white: 0; the largest number of a stage has the darkest colour", ""], [frameSign(true), "this key"], masked && [maskedSign(), "masked"]),
     focus: () => softmax.focus(),
     says: [token(query), " gives ", token(key), ` the score ${masked ? "−∞" : number(score)} and the weight ${weightText(weight)}. `,
-      make("span", { class: "faint" }, "Click another key, or press Left and Right; Escape goes back.")],
+      ...(edited ? [make("strong", {}, `But ${edited}. `)] : []),
+      make("span", { class: "faint" }, byFinger() ? "Tap another key." : "Click another key, or press Left and Right; Escape goes back.")],
   };
 }
 

@@ -148,13 +148,16 @@ function madeBy(how, { row, column }) {
   return { row: { row }, column: { column }, same: { row, column } }[how];
 }
 
+const FEW = 36; // numbers of a matrix in which small ones are written, too
+
 /** One matrix of a step as a heat map. */
 function stepMatrix({ axes, matrices, allowed }, name, given, options) {
   const { title, rows, columns, numbers, masked } = matrices[name];
   const [count, size] = numbers.shape;
   const isMask = name === "mask";
   const { limits, ramp } = stepColours(matrices[name], given[name]);
-  const plain = (value) => (name === "weights" && value < HIDDEN_BELOW ? "" : null);
+  const least = count * size > FEW ? HIDDEN_BELOW : 0.005; // in a small example, every number counts
+  const plain = (value) => (name === "weights" && value < least ? "" : null);
   const each = (texts) => (texts.length > MOST_NUMBERS && texts.every((text) => /^\d+$/.test(text)) ? 4 : undefined);
   const map = heatMap({
     title: `${title} (${count} × ${size})`,

@@ -69,7 +69,7 @@ function changes({ get, set, result, kept = null }) {
     count: () => stack.length,
     now: get,
     first: () => first,
-    forced: () => [...stack, get()].map(({ prefix }) => prefix.length - 1).filter((step) => step >= 0),
+    forced: () => [...stack, get()].map(({ prefix }) => prefix).filter((prefix) => prefix.length && sameQuestion(prefix, get().prefix.slice(0, prefix.length))).map(({ length }) => length - 1),
   };
 }
 
@@ -77,6 +77,18 @@ function changes({ get, set, result, kept = null }) {
 function isSwap(before, now) {
   const [one, other] = [before, now].map((text) => text.split(/\s+/));
   return one.length === other.length && one.filter((word, i) => word !== other[i]).length <= 1;
+}
+
+/** Marks the parts of a view as an older answer: gives set(isOld, atOnce). A question that is answered quickly makes no flicker. */
+function ageing(...parts) {
+  let timer = 0;
+  const late = (isLate) => parts.forEach((part) => part.classList.toggle("late", isLate));
+  return (isOld, atOnce) => {
+    clearTimeout(timer);
+    parts.forEach((part) => part.classList.toggle("former", isOld));
+    if (!isOld || atOnce) late(isOld);
+    else timer = setTimeout(late, 200, true);
+  };
 }
 
 /** Switches a button off or on. A button that has the focus of the keyboard keeps it: after the last Undo, a person goes on from there. */

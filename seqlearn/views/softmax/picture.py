@@ -25,7 +25,7 @@ def softmax_picture(
     rows = range(len(tokens))
     ax.barh(rows, weights, color=[TRAIN if open_ else VALID for open_ in mask])
     masked = [row for row in rows if not mask[row]]
-    ax.barh(masked, 1, color=GROUND, edgecolor=STRIPE, hatch="/////", linewidth=0, zorder=0.8)  # behind the weights
+    ax.barh(masked, 0.03, color=GROUND, edgecolor=STRIPE, hatch="/////", linewidth=0, zorder=0.8)  # behind the weights
     score = [f"score {number:.1f}".replace("-", "−") for number in scores]
     labels = [
         f"{short_label(token, 24)} ({text if open_ else text + ', masked'})"

@@ -26,6 +26,7 @@ CELL_NAMES = {  # of a cell of a result: before the row, between row and column,
     "context": ("context of ", ", column "),
 }
 HIDDEN_BELOW = 0.05  # a smaller weight has no number in its cell, as in the live view
+FEW = 36  # numbers of a matrix in which small ones are written, too
 
 
 @any_script
@@ -96,7 +97,7 @@ def _matrix(ax: Axes, data: Data, name: str, limits: Sequence[float] | None) -> 
     light = masked | ((np.abs(shares - 0.5) < 0.3) if name == "context" else (shares > 0.6))
     for row, column in itertools.product(range(rows), range(columns)):
         hole = "−∞" if name == "masked" else "–"
-        small = name == "weights" and numbers[row, column] < HIDDEN_BELOW
+        small = name == "weights" and numbers[row, column] < (HIDDEN_BELOW if numbers.size > FEW else 0.005)
         text = hole if masked[row, column] else "" if small else signed(f"{numbers[row, column]:z.2f}")
         color = "black" if light[row, column] else "white"
         letters: Style = {"ha": "center", "va": "center", "fontsize": 8}

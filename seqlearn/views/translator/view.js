@@ -69,7 +69,7 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     edit((edits) => withWeight(edits, ["weight", kind, show === "all" ? null : layer, show === "head" ? head : null, prompt + row, column, weight]));
   });
   const trueLinks = make("input", { type: "checkbox", onchange: () => change(model, { links: trueLinks.checked }) });
-  const gold = links && live ? make("label", { class: "control" }, trueLinks, make("span", { class: "truth", "aria-hidden": "true" }), "true links") : null;
+  const gold = links && live ? make("label", { class: "control" }, trueLinks, make("span", { class: "true-link", "aria-hidden": "true" }), "true links") : null;
   const bar = changesBar(history, gold);
 
   const which = make("span", { class: "control" });
@@ -87,6 +87,7 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
   foot.before(below);
 
   const columns = () => best().attention?.keys.length ?? shown.result.source.length + 1;
+  const age = ageing(pairing, panels);
   const locked = () => {
     const [what, first, second = 0] = model.get("locked") ?? [];
     const [queries, keys] = [last() + 1, columns()];
@@ -201,10 +202,10 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     if (!shown || raw !== shown.raw || chosen !== shown.chosen || room !== shown.room) rebuild(raw, chosen, room);
     search.set(searchName(model.get("beam")));
     const waits = !sameQuestion(raw.asked, asked());
-    [pairing, panels].forEach((part) => part.classList.toggle("former", waits || raw.problem !== ""));
+    age(waits || raw.problem !== "", raw.problem !== "");
     const problem = !waits && raw.problem !== "";
     box.setAttribute("aria-invalid", problem);
-    const warning = !waits && !problem && doubts(raw, longest, isChanged());
+    const warning = !waits && !problem && doubts(raw, longest, model.get("prefix").length > 0);
     note.classList.toggle("wrong", Boolean(problem || warning));
     example.value = examples.includes(model.get("sentence")) ? model.get("sentence") : "";
     const end = " Below is the former translation.";
@@ -237,7 +238,7 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
 // ---- Parts ----------------------------------------------------------------------------------------------------------
 
 /** Why a translation is not to be trusted, as a list of texts; null if nothing speaks against it. */
-function doubts({ source, unknown, best }, longest, isChanged) {
+function doubts({ source, unknown, best }, longest, isForced) {
   const [strange, words] = [unknown.filter(Boolean).length, source.filter((text) => /\p{L}/u.test(text)).length];
   const why = (text) => [make("strong", {}, `Do not trust this translation: ${text}.`), " "];
   if (longest && source.length > MUCH_LONGER * longest) {
@@ -245,7 +246,7 @@ function doubts({ source, unknown, best }, longest, isChanged) {
   }
   if (strange > 0 && strange >= words / 2) return why(strange < words ? `${strange} of ${words} words are unknown` : words > 1 ? "all its words are unknown" : "its word is unknown");
   const { probability } = best[0];
-  return probability < UNLIKELY && !isChanged ? why(`the model itself gives it a probability of ${chance(probability)}`) : null;
+  return probability < UNLIKELY && !isForced ? why(`the model itself gives it a probability of ${chance(probability)}`) : null;
 }
 
 /** The words of the source that were swapped, as a list of texts. */

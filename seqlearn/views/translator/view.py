@@ -168,7 +168,7 @@ class TranslatorView(View, folder=Path(__file__).parent, shared=("attention", "h
         A page has the true links of the examples; and those of the whole valid part, if the view shows links.
         """
         known = golds(self.translator, self.links) if live else {}
-        data = self.data | {"live": live, "links": bool(known), "golds": known}
+        data = self.data | {"live": live, "links": bool(known)} | ({"golds": known} if known else {})
         return super().page_state(live) | self._last() | {"data": data}
 
     def title(self) -> str:
