@@ -205,7 +205,10 @@ def _write_page(translator: Translator, text: str, out: Path, roles: dict[Head, 
         ("What does the model look at?\nChoose a step, and see what else the model could have written.", first)
     ]
     if set(translator.attention_kinds) - {"cross"}:
-        about = "What do all heads look at?\nEvery head of every layer has its own map, of the same sentence."
+        about = (
+            "What do all heads look at?\nEvery head of every layer has its own map, of the same sentence. (A word that you "
+            "force above is not forced here.)"
+        )
         views.append((about, AttentionView.of(translator, text, roles)))
     known = f"{sum(weight.numel() for weight in translator.model.parameters()):,} parameters"
     intro = f"A {translator.config.get('model', 'model')} model with {known} translates the sentence in the box."
