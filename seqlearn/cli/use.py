@@ -206,8 +206,8 @@ def _write_page(translator: Translator, text: str, out: Path, roles: dict[Head, 
     ]
     if set(translator.attention_kinds) - {"cross"}:
         about = (
-            "What do all heads look at?\nEvery head of every layer has its own map, of the same sentence. (A word that you "
-            "force above is not forced here.)"
+            "What do all heads look at?\nEvery head of every layer has its own map, of the same sentence. (A word that "
+            "you force above is not forced here.)"
         )
         views.append((about, AttentionView.of(translator, text, roles)))
     known = f"{sum(weight.numel() for weight in translator.model.parameters()):,} parameters"
