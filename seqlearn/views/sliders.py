@@ -14,6 +14,8 @@ from .shared.fonts import any_script
 from .shared.sharp import sharp_png
 from .shared.types import Data
 
+Slider = ipywidgets.IntSlider | ipywidgets.FloatSlider
+
 
 class Sliders(ipywidgets.VBox):
     """Sliders above the figure that `draw` makes of their values; where no widgets run, the figure of their start.
@@ -53,14 +55,17 @@ class Sliders(ipywidgets.VBox):
     def __repr__(self) -> str:
         return f"Sliders({', '.join(f'{name} = {slider.value:g}' for name, slider in self.sliders.items())})"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[Data, Data]:  # Any: as ipywidgets has it
-        bundle = super()._repr_mimebundle_(**kwargs)
+    def _repr_mimebundle_(  # pyright: ignore[reportIncompatibleMethodOverride]  the size of the picture goes with it
+        self,
+        **kwargs: Any,  # as ipywidgets has it
+    ) -> tuple[Data, Data]:
+        bundle = super()._repr_mimebundle_(**kwargs) or {}
         png, size = sharp_png(self.figure())
         shown = {"image/png": base64.b64encode(png).decode(), "text/plain": repr(self)}
         return {**bundle, **shown}, {"image/png": size}
 
 
-def _slider(name: str, lowest: float, highest: float, step: float, start: float) -> ipywidgets.Widget:
+def _slider(name: str, lowest: float, highest: float, step: float, start: float) -> Slider:
     if not lowest <= start <= highest:
         raise ValueError(f"the slider {name!r} starts at {start:g}, outside of {lowest:g} to {highest:g}")
     kind = ipywidgets.IntSlider if isinstance(step, int) else ipywidgets.FloatSlider
