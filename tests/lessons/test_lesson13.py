@@ -1,0 +1,299 @@
+"""The checks of lesson 13: right answers of several kinds, and typical wrong ones, each with its own diagnosis."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from answers import said_by
+from seqlearn.decoding import next_distribution
+from seqlearn.exercises import lesson13
+from seqlearn.nn.attention import MultiHeadAttention
+from seqlearn.nn.decoder_only import RMSNorm, decoder_only
+
+
+def judged(check, exercise, answer, diagnosis, capsys):
+    """What a check says of an answer: "right!", or the diagnosis."""
+    said = said_by(check, answer, capsys)
+    if diagnosis == "right!":
+        assert said == f"Exercise {exercise}: right!\n"
+    else:
+        assert said.startswith(f"Exercise {exercise}: not yet.") and diagnosis.lower() in said.lower(), said
+
+
+# ---- 13.1 ----
+
+
+def causal(steps):
+    return torch.ones(steps, steps, dtype=torch.bool).tril()
+
+
+def right_mask(prompt, steps):
+    return causal(steps) | (torch.arange(steps) < prompt)
+
+
+def with_a_loop(prompt, steps):
+    return torch.tensor([[key <= query or key < prompt for key in range(steps)] for query in range(steps)])
+
+
+def in_two_steps(prompt, steps):
+    mask = causal(steps)
+    mask[:prompt, :prompt] = True
+    return mask
+
+
+def two_blocks(prompt, steps):
+    mask = causal(steps)
+    mask[:prompt, :prompt], mask[prompt:, :prompt] = True, False
+    return mask
+
+
+MASKS = [
+    (right_mask, "right!"),
+    (with_a_loop, "right!"),
+    (in_two_steps, "right!"),
+    (lambda prompt, steps: ~right_mask(prompt, steps), "turned around"),
+    (lambda prompt, steps: right_mask(prompt, steps).T, "rows and columns are exchanged"),
+    (lambda prompt, steps: causal(steps), "this is the causal mask"),
+    (lambda prompt, steps: torch.ones(steps, steps, dtype=torch.bool), "no token sees a later one"),
+    (two_blocks, "the target does not see the prompt"),
+    (lambda prompt, steps: causal(steps).tril(-1) | (torch.arange(steps) < prompt), "the diagonal counts as past"),
+    (lambda prompt, steps: right_mask(prompt + 1, steps), "counts as prompt"),
+    (lambda prompt, steps: right_mask(prompt - 1, steps), "does not count as prompt"),
+    (lambda prompt, steps: causal(steps) | (torch.arange(steps) < prompt)[:, None], "the tokens of the prompt see"),
+    (lambda prompt, steps: right_mask(prompt, steps).int(), "should be torch.bool"),
+    (lambda prompt, steps: right_mask(prompt, steps)[None], "should have shape (6, 6)"),
+    (lambda prompt, steps: right_mask(prompt, steps).flip(0), "row 0, column"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), MASKS)
+def test_prefix_masks(answer, diagnosis, capsys):
+    judged(lesson13.check_prefix_mask, "13.1", answer, diagnosis, capsys)
+
+
+# ---- 13.2 ----
+
+
+def each_loss(logits, ids):
+    return F.cross_entropy(logits[:-1], ids[1:], reduction="none")
+
+
+def right_loss(logits, ids, prompt):
+    return each_loss(logits, ids)[prompt:].mean()
+
+
+def with_ignored(logits, ids, prompt):
+    labels = ids.clone()
+    labels[: prompt + 1] = -100  # what cross_entropy leaves out
+    return F.cross_entropy(logits[:-1], labels[1:])
+
+
+def by_gather(logits, ids, prompt):
+    chosen = logits.log_softmax(-1)[:-1].gather(1, ids[1:, None]).squeeze(1)
+    return -chosen[prompt:].sum() / (len(ids) - 1 - prompt)
+
+
+def changes_ids(logits, ids, prompt):
+    loss = right_loss(logits, ids, prompt)
+    ids[:prompt] = 0
+    return loss
+
+
+LOSSES = [
+    (right_loss, "right!"),
+    (with_ignored, "right!"),
+    (by_gather, "right!"),
+    (lambda logits, ids, prompt: each_loss(logits, ids).mean(), "the loss on *all* tokens"),
+    (lambda logits, ids, prompt: each_loss(logits, ids)[:prompt].mean(), "the loss on the *English*"),
+    (lambda logits, ids, prompt: F.cross_entropy(logits[prompt + 1 :], ids[prompt + 1 :]), "nothing is shifted"),
+    (lambda logits, ids, prompt: F.cross_entropy(logits[prompt:], ids[prompt:]), "shifted, and <bos> counts"),
+    (lambda logits, ids, prompt: F.cross_entropy(logits, ids), "all tokens, and nothing is shifted"),
+    (lambda logits, ids, prompt: each_loss(logits, ids)[prompt - 1 :].mean(), "nobody has to predict it"),
+    (lambda logits, ids, prompt: each_loss(logits, ids)[prompt + 1 :].mean(), "the first french token does not"),
+    (lambda logits, ids, prompt: each_loss(logits, ids)[prompt:-1].mean(), "the last token, <eos>"),
+    (lambda logits, ids, prompt: each_loss(logits, ids)[prompt:].sum(), "this is the sum"),
+    (lambda logits, ids, prompt: each_loss(logits, ids)[prompt:].sum() / len(ids), "the number of all tokens"),
+    (lambda logits, ids, prompt: each_loss(logits, ids)[prompt:].sum() / (len(ids) - 1), "all predictions"),
+    (lambda *args: -right_loss(*args), "the sign"),
+    (lambda logits, ids, prompt: -logits[:-1].gather(1, ids[1:, None])[prompt:].mean(), "take the log-softmax"),
+    (lambda logits, ids, prompt: each_loss(logits, ids)[prompt:], "should have shape ()"),
+    (lambda *args: right_loss(*args).item(), "return a tensor"),
+    (lambda *args: right_loss(*args) + 1, "the loss should be"),
+    (changes_ids, "`ids` has changed"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), LOSSES)
+def test_target_losses(answer, diagnosis, capsys):
+    judged(lesson13.check_target_loss, "13.2", answer, diagnosis, capsys)
+
+
+# ---- 13.3 ----
+
+
+def right_temperature(logits, temperature):
+    return (logits / temperature).softmax(-1)
+
+
+TEMPERATURES = [
+    (right_temperature, "right!"),
+    (lambda logits, t: (logits.log_softmax(-1) / t).softmax(-1), "right!"),
+    (lambda logits, t: next_distribution(logits, temperature=t), "right!"),
+    (lambda logits, t: logits.softmax(-1), "no effect"),
+    (lambda logits, t: (logits * t).softmax(-1), "you multiplied"),
+    (lambda logits, t: logits.softmax(-1) / t, "divided after the softmax"),
+    (lambda logits, t: (logits.softmax(-1) / t).softmax(-1), "the softmax twice"),
+    (lambda logits, t: logits.softmax(-1) ** (1 / t), "do not sum to 1 yet"),
+    (lambda logits, t: logits / t, "the softmax is missing"),
+    (lambda logits, t: (logits / t).log_softmax(-1), "log-probabilities"),
+    (lambda logits, t: (logits / t).exp() / (logits / t).exp().sum(), "`exp` overflows"),
+    (lambda logits, t: right_temperature(logits, t).tolist(), "return a tensor"),
+    (lambda logits, t: right_temperature(logits, t)[None], "an axis of size 1 is too many"),
+    (lambda logits, t: logits.div_(t).softmax(-1), "`logits` has changed"),
+    (lambda logits, t: right_temperature(logits, t).flip(0), "the probabilities should be"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), TEMPERATURES)
+def test_temperatures(answer, diagnosis, capsys):
+    judged(lesson13.check_temperature, "13.3", answer, diagnosis, capsys)
+
+
+# ---- 13.4 ----
+
+
+def nucleus(probs, top_p, *, shift=0, inside=False, descending=True, back=True):
+    """The solution, with a switch for each typical mistake; not divided by its sum."""
+    found, order = probs.sort(descending=descending)
+    before = found.cumsum(0) - (0 if inside else found)
+    kept = torch.where(before < top_p - 1e-6 if not inside else before <= top_p + 1e-6, found, 0.0)
+    if shift:
+        kept[: int((kept > 0).sum()) + shift] = found[: int((kept > 0).sum()) + shift]
+    return torch.zeros_like(probs).scatter(0, order, kept) if back else kept
+
+
+def divided(probs):
+    return probs / probs.sum()
+
+
+def with_a_while(probs, top_p):
+    kept, total = torch.zeros_like(probs), 0.0
+    for token in probs.argsort(descending=True):
+        if total >= top_p - 1e-6:
+            break
+        kept[token] = probs[token]
+        total += float(probs[token])
+    return kept / total
+
+
+TOPS = [
+    (lambda probs, p: divided(nucleus(probs, p)), "right!"),
+    (with_a_while, "right!"),
+    (lambda probs, p: next_distribution(probs.log(), top_p=p), "right!"),
+    (lambda probs, p: probs.clone(), "nothing is removed"),
+    (nucleus, "divide by their sum"),
+    (lambda probs, p: divided(nucleus(probs, p, inside=True)), "the token that crosses the line is missing:"),
+    (lambda probs, p: nucleus(probs, p, inside=True), "is missing, and the rest"),
+    (lambda probs, p: divided(nucleus(probs, p, shift=1)), "one token too many"),
+    (lambda probs, p: divided(nucleus(probs, p, back=False)), "these are sorted"),
+    (lambda probs, p: torch.where(probs >= p, probs, 0.0), "it is their *sum* that counts"),
+    (lambda probs, p: divided(nucleus(probs, p, descending=False)), "began with the *least* likely"),
+    (lambda probs, p: divided(probs - nucleus(probs, p)), "should be removed"),
+    (lambda probs, p: nucleus(probs, p).softmax(-1), "you took a softmax"),
+    (lambda probs, p: divided(nucleus(probs, p))[None], "an axis of size 1 is too many"),
+    (lambda probs, p: divided(nucleus(probs, p)).roll(1), "the answer should be"),
+    (lambda probs, p: divided(probs.mul_(nucleus(probs, p) > 0)), "`probs` has changed"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), TOPS)
+def test_top_p_filters(answer, diagnosis, capsys):
+    judged(lesson13.check_top_p, "13.4", answer, diagnosis, capsys)
+
+
+# ---- 13.5 ----
+
+
+def right_rms(x, gain, eps):
+    return gain * x / (x.square().mean(-1, keepdim=True) + eps).sqrt()
+
+
+def by_the_module(x, gain, eps):
+    norm = RMSNorm(x.shape[-1], eps)
+    norm.weight.data = gain
+    return norm(x)
+
+
+def layer_norm(x, gain, eps):
+    return F.layer_norm(x, x.shape[-1:], gain, None, eps)
+
+
+def centred(x):
+    return x - x.mean(-1, keepdim=True)
+
+
+NORMS = [
+    (right_rms, "right!"),
+    (by_the_module, "right!"),
+    (lambda x, gain, eps: F.rms_norm(x, x.shape[-1:], gain, eps), "right!"),
+    (layer_norm, "this is layer norm"),
+    (lambda x, g, eps: g * centred(x) / (x.square().mean(-1, keepdim=True) + eps).sqrt(), "the mean is still"),
+    (lambda x, g, eps: g * x / (x.var(-1, correction=0, keepdim=True) + eps).sqrt(), "by the standard deviation"),
+    (lambda x, g, eps: g * x / (x.square().mean(-1, keepdim=True) + eps), "the root is missing"),
+    (lambda x, g, eps: g * x / (x.square().sum(-1, keepdim=True) + eps).sqrt(), "you added the squares up"),
+    (lambda x, g, eps: right_rms(x, 1, eps), "the gain is missing"),
+    (lambda x, g, eps: g * x / (x.square().mean() + eps).sqrt(), "share one size"),
+    (lambda x, g, eps: g * x / (x.square().mean(-2, keepdim=True) + eps).sqrt(), "the wrong axis"),
+    (lambda x, g, eps: right_rms(x, g, 0), "`eps` is missing"),
+    (lambda x, g, eps: g * x / (x.square().mean(-1, keepdim=True).sqrt() + eps), "outside of the root"),
+    (lambda x, g, eps: g * x / (x.abs().mean(-1, keepdim=True) + eps), "the mean of the absolute values"),
+    (lambda x, g, eps: g * x / (x.square().mean(-1) + eps).sqrt(), "your code stopped"),
+    (lambda x, g, eps: 2 * right_rms(x, g, eps), "2 times the right ones"),
+    (lambda x, g, eps: right_rms(x.mul_(1.0).add_(1.0), g, eps), "`x` has changed"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), NORMS)
+def test_rms_norms(answer, diagnosis, capsys):
+    judged(lesson13.check_rms_norm, "13.5", answer, diagnosis, capsys)
+
+
+# ---- 13.6 ----
+
+CACHES = [
+    ((40, 1.25), "right!"),
+    ((40.0, torch.tensor(1.25)), "right!"),
+    ((40, None), "2 is still to come"),
+    ((20, 1.25), "keys *and* values"),
+    ((80, 1.25), "the query heads share"),
+    ((10, 1.25), "every layer"),
+    ((2, 1.25), "this is one token"),
+    ((1.25, 1.25), "its size is missing"),
+    ((320, 1.25), "these are bits"),
+    ((40960, 1.25), "these are bytes"),
+    ((40.96, 1.25), "divided by a power of 1,000"),
+    ((17, 1.25), "17 is not right"),
+    ((40, 10), "2: the query heads share"),
+    ((40, 5), "2: you counted the query heads"),
+    ((40, 1.342), "divided by a power of 1,000"),
+    ((40, 1280), "a power of 1,024 is missing"),
+    ((40, 0.625), "keys *and* values"),
+    ((40, 1.25 / 80), "every layer"),
+    ((40, 1.25 / 8), "this is one head"),
+    (("40", 1.25), "give a number of KiB"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), CACHES)
+def test_caches(answer, diagnosis, capsys):
+    judged(lambda both: lesson13.check_cache(*both), "13.6", answer, diagnosis, capsys)
+
+
+def test_the_cache_of_our_model_is_what_a_model_keeps():
+    sizes = lesson13.OURS
+    model = decoder_only(9, 9, 128, 256, 4, sizes["kv_heads"], sizes["layers"])
+    source = torch.zeros(1, sizes["tokens"], dtype=torch.long)
+    kept = model.decoder.init_state(model.encoder(source, torch.tensor([sizes["tokens"]]))).cache_bytes
+    assert kept == 40 * 1024
+    attention = next(module for module in model.modules() if isinstance(module, MultiHeadAttention))
+    assert attention.num_heads == lesson13.QUERY_HEADS["ours"]
