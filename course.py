@@ -5,6 +5,9 @@
     python3 course.py lab --reset 04    start lesson 04 again; your copy is kept under another name
     python3 course.py test --quick      run the quick tests, in less than 3 minutes: no lessons, no browser
     python3 course.py test              run every test and every lesson
+    python3 course.py book              write the course as a web site, site/: no Python, no network needed to read it
+    python3 course.py handout DIR       for teachers: lessons without solutions, in the folder DIR
+    python3 course.py bench             measure this machine: our code beside other libraries
     python3 course.py refresh 04        for authors: run lesson 04 and store its outputs
 
 The first call makes .venv from constraints.txt: it needs a network and about two minutes. Later calls need neither.
@@ -39,6 +42,7 @@ LIMITS = "--nbval-cell-timeout 3600 --nbval-kernel-startup-timeout 600".split() 
 ONE_PROCESS = (
     r"-[qvl]*[xs][qvlxs]*|--exitfirst|--pdb|--trace|--capture=no|--co|--collect-only|-n.*|--numproc.*|--dist.*"
 )
+SCRIPTS = {"book": "book/build.py", "handout": "classroom/handout.py", "bench": "benchmarks/bench.py"}
 DISTRIBUTION = "--dist loadscope --no-loadscope-reorder".split()  # a lesson in one process; the order of tests/order.py
 MOST_WORKERS, MEMORY = 8, 2.5e9  # bytes for each worker of the tests, with the kernel of the lesson that it runs
 
@@ -324,7 +328,7 @@ def carry_out(arguments):
     """Carry out one command, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.allow_abbrev = False  # --reset-x may be for JupyterLab
-    parser.add_argument("command", choices=["lab", "test", "refresh"], help="other options go to JupyterLab or pytest")
+    parser.add_argument("command", choices=["lab", *SCRIPTS, "test", "refresh"], help="other options go to its program")
     parser.add_argument("--reset", metavar="NN", help="lab: start this lesson again from the original")
     parser.add_argument("--originals", action="store_true", help="lab: open notebooks/ itself, for authors")
     part = parser.add_mutually_exclusive_group()
@@ -337,12 +341,15 @@ def carry_out(arguments):
     check_python()
     if options.here:
         needed = {"lab": "seqlearn, jupyterlab", "test": "seqlearn, nbval, xdist", "refresh": "nbclient"}
+        needed |= {"book": "seqlearn, myst_nb, furo", "handout": "nbformat", "bench": "seqlearn"}
         check_here(needed[options.command])
     elif not is_whole():
         set_up()
     python = sys.executable if options.here else PYTHON
     if options.command == "lab":
         return lab(python, options, extra)
+    if options.command in SCRIPTS:
+        return run(python, SCRIPTS[options.command], *extra)
     if options.command == "refresh":
         return run(python, "tests/refresh.py", *lessons(*extra))
     second_cpu = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}

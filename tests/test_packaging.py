@@ -20,10 +20,10 @@ ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT, TOOLS = SETTINGS["project"], SETTINGS["tool"]
 EXTRAS = PROJECT["optional-dependencies"]
-DECLARED = [Requirement(line) for line in PROJECT["dependencies"] + EXTRAS["test"] + EXTRAS["bench"]]
+DECLARED = [Requirement(line) for line in itertools.chain(PROJECT["dependencies"], *EXTRAS.values()) if "seqlearn[" not in line]  # fmt: skip
 LINES = [line.partition("#")[0].strip() for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()]
 PINS = {canonicalize_name(line.split("==")[0]): line.split("==")[1] for line in LINES if line}
-ROOTS = {"": PROJECT["dependencies"], "test": EXTRAS["test"], "bench": EXTRAS["bench"]}  # as declared, not as installed
+ROOTS = {"": PROJECT["dependencies"], **EXTRAS}  # as declared, not as installed
 INSTALLED = {canonicalize_name(found.metadata["Name"]): found for found in importlib.metadata.distributions()}
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 IMPORTED_AS = {"PyYAML": "yaml", "ipython": "IPython"}

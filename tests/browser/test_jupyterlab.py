@@ -357,7 +357,15 @@ def test_a_sentence_is_typed(lab, page):
     box.click()
     before = notebook_is(page)
     page.keyboard.press("Control+a")
-    for key in [*"bddaxmyz00", "Escape", "Shift+M", "PageDown", "PageUp", "ArrowUp", "Tab"]:  # PageDown is the next step
+    for key in [
+        *"bddaxmyz00",
+        "Escape",
+        "Shift+M",
+        "PageDown",
+        "PageUp",
+        "ArrowUp",
+        "Tab",
+    ]:  # PageDown is the next step
         page.keyboard.press(key)
     assert box.input_value() == "bddaxmyz00M" and page.locator(".jp-Dialog").count() == 0
     box.click()
