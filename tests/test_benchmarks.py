@@ -11,17 +11,6 @@ from torch.utils.flop_counter import FlopCounterMode
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
-@pytest.fixture
-def import_benchmark(monkeypatch):
-    """Benchmarks import each other by short names, which no other test shall see."""
-    before = set(sys.modules)
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    yield __import__
-    for name in set(sys.modules) - before:
-        if Path(getattr(sys.modules[name], "__file__", None) or "").parent == BENCHMARKS:
-            del sys.modules[name]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("source", "target"), [(5, 7), (1, 9)])
 def test_the_operations_are_those_that_torch_counts(import_benchmark, source, target):
