@@ -162,7 +162,7 @@ def rows(quick: bool) -> Iterator[Row]:
     """The rows of `bench.py`: milliseconds from a move of the mouse to the picture that answers."""
     torch.manual_seed(0)
     views = examples(Translator.pretrained("transformer", "cpu"))
-    for name, times in in_browser(views, "hover", 1 if quick else 3 * ROUNDS):
+    for name, times in in_browser(views, "hover", 1 if quick else ROUNDS):
         key = name.partition(":")[0].lower()
         yield Row.alone(f"hover-{key}", name, "ms", times, "at least two frames of the screen, 17 ms each")
 
