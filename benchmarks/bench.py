@@ -1,6 +1,6 @@
 """Measures what this machine can: our code beside other libraries, the pages, and the quality of the stored models.
 
-    python3 course.py bench                    every part: about 15 minutes on two cores; writes benchmarks/RESULTS.md
+    python3 course.py bench                    every part: about ten minutes on two cores; writes benchmarks/RESULTS.md
     python3 course.py bench --only pages views only these parts: prints the table and writes nothing
     python3 course.py bench -- --quick         one round of every part, in less than 3 minutes; writes nothing
     python3 course.py bench --readme           then also brings the marked figures of README.md up to date

@@ -116,7 +116,7 @@ WARM_UP, BLOCK = 3, 5  # updates that are not timed; updates whose times are one
 PEERS = {"d2l": "d2l's layers", "torch.nn": "nn.Transformer"}
 EQUAL = {  # way: what was equal
     "same batches": "weights, batches, dropout, loss, clipping, Adam",
-    "own update": "weights, pairs, dropout; batches and update are each library's own",
+    "own update": "weights, pairs, dropout; own batches ({} and {} padding) and own update",
 }
 
 
@@ -239,7 +239,9 @@ def rows_of(key: str, where: str, pairs: list[Pair], setting: Setting, rounds: i
         for run in list(runs)[1:]:
             peer, _, way = run.partition(", ")
             mark = slug(f"training-{key}-{name}-{peer}{'' if way == 'same batches' else '-own'}")
-            yield Row.beside(mark, what, "tokens/s", speeds["ours"], PEERS[peer], speeds[run], EQUAL[way])
+            padding = (f"{runs[each].batches.padding():.0%}" for each in ("ours", run))
+            equal = EQUAL[way].format(*padding)
+            yield Row.beside(mark, what, "tokens/s", speeds["ours"], PEERS[peer], speeds[run], equal)
 
 
 def speed(block: tuple[tuple[float, ...], ...]) -> float:
