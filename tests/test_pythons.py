@@ -128,7 +128,7 @@ def test_lessons_in_another_language(python, place):
     done = run(python, "-S", "-W", "error", "-c", TRANSLATED, place)
     assert done.returncode == 0 and done.stderr == "", done.stderr
     cells = json.loads((place / "my-lessons-zh" / "02-masked-softmax.ipynb").read_text("utf-8"))["cells"]
-    assert "掩码" in "".join(cells[0]["source"]) and all(cell.get("outputs", []) == [] for cell in cells)
+    assert "遮蔽" in "".join(cells[0]["source"]) and all(cell.get("outputs", []) == [] for cell in cells)
     said = run(python, "-S", place / "course.py", "lab", "--language", "xx")
     assert said.returncode == 1 and said.stderr == "There is no translation into 'xx'. The languages are: zh.\n"
 
