@@ -240,6 +240,7 @@ def test_text_from_the_translation_and_code_from_the_lesson():
         ({"a": (HASH, "")}, "> （尚未翻译）", (["a"], [], [])),
         ({"b": (HASH, "旧"), "code": (HASH, "旧")}, "> （尚未翻译）", (["a"], [], ["b", "code"])),
     ],
+    ids=["stale", "missing", "not yet translated", "orphaned"],
 )
 def test_english_with_a_mark(block, mark, faults):
     book = notebook(a=ENGLISH)
@@ -271,6 +272,7 @@ def test_a_changed_english_cell_shows_english():
         (f"<!-- a sha256:{HASH} -->\n键\n<!-- b {HASH} -->\n", f"line 3: '<!-- b {HASH} -->' is no heading"),
         ("键".encode("gbk"), "not UTF-8"),
     ],
+    ids=["no heading", "twice", "short hash", "no sha256", "other encoding"],
 )
 def test_a_malformed_file(text, said, tmp_path):
     path = tmp_path / "04.md"
