@@ -2,7 +2,7 @@
 
     python3 course.py bench                    every part: about ten minutes on two cores; writes benchmarks/RESULTS.md
     python3 course.py bench --only pages views only these parts: prints the table and writes nothing
-    python3 course.py bench -- --quick         one round of every part, in less than 3 minutes; writes nothing
+    python3 course.py bench --quick            one round of every part, in less than 3 minutes; writes nothing
     python3 course.py bench --readme           then also brings the marked figures of README.md up to date
 
 One table is printed at the end, and written in one step: an interrupt leaves the old file as it was. What is missing
