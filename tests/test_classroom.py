@@ -123,7 +123,8 @@ def test_every_exercise_has_an_answer_cell_and_a_graded_cell(lesson):
     for answer, check in zip(answers, checks, strict=True):
         stub, solution = answer.source.split("\n### BEGIN SOLUTION\n")
         assert stub in sources and "None" in stub and solution.endswith("\n### END SOLUTION")
-        assert check.source in sources and check.metadata.nbgrader.points in (1, 2, 3) and check.metadata.nbgrader.locked
+        assert check.source in sources and check.metadata.nbgrader.locked
+        assert check.metadata.nbgrader.points in (1, 2, 3)
 
 
 def test_points_are_the_filled_circles_of_the_exercise():
@@ -137,10 +138,17 @@ def test_a_check_raises_only_while_nbgrader_grades(monkeypatch, capsys):
     monkeypatch.setenv(checking.GRADING, "autograde")
     lesson02.check_may_look(4)
     for answer in (5, None):
-        with pytest.raises(AssertionError, match="no points for exercise 2.1"):
+        with pytest.raises(AssertionError, match=r"no points for exercise 2\.1"):
             lesson02.check_may_look(answer)
-    said = capsys.readouterr().out
-    assert re.findall(r"2\.1: (\w+)", said) == ["not", "right", "not", "not"]
+    assert re.findall(r"2\.1: (\w+)", capsys.readouterr().out) == ["not", "right", "not", "not"]
+
+
+def test_a_warning_costs_no_points(capsys):
+    def decoder_mask(ids, pad):
+        print("a warning", file=sys.stderr)  # nbgrader takes whatever stands there for an error
+
+    lesson02.check_decoder_mask(decoder_mask)
+    assert capsys.readouterr() == ("a warning\nExercise 2.3: not tried yet.\n", "")
 
 
 WRONG = {
