@@ -105,6 +105,82 @@ def test_a_failure_leaves_nothing_half_written(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+# ---- the page for teachers ----
+
+
+PAGE = (ROOT / "classroom" / "TEACHERS.md").read_text("utf-8")
+ROWS = [[entry.strip() for entry in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("| ")]
+
+
+def rows(pattern: str, columns: int) -> list[list[str]]:
+    """The rows of the page's tables with so many columns whose first entry fits the pattern."""
+    return [row for row in ROWS if len(row) == columns and re.fullmatch(pattern, row[0])]
+
+
+def head(lesson: Path) -> tuple[str, set[str], int, int]:
+    """The number of a lesson; and from its first cell: the lessons that it needs, minutes of text and of exercises."""
+    text = nbformat.read(lesson, 4).cells[0].source
+    needs, long = (re.search(rf"\*\*{title}\.\*\* (.*)", text)[1] for title in ("What you need", "How long"))
+    minutes, more = re.search(r"(\d+) minutes", long), re.search(r"(\d+)(?: more)? for the exercises", long)
+    needs = re.sub(r"[Ss]ections? [\d, and]+", "", needs)
+    return lesson.name[:2], set(re.findall(r"\b\d\d\b", needs)), int(minutes[1]), int(more[1]) if more else 0
+
+
+HEADS = [head(path) for path in LESSONS]
+TEXT, ALL = {number: text for number, _, text, _ in HEADS}, {number: text + more for number, _, text, more in HEADS}
+SECTIONS = {path.name[:2]: set(re.findall(r"^## (\d+)\. ", text_of(nbformat.read(path, 4)), re.M)) for path in LESSONS}
+
+
+def test_needs_and_minutes_are_those_of_the_lessons():
+    table = [
+        (row[0][:2], set(re.findall(r"\d\d", row[1])), int(row[2]), int(row[3] or 0)) for row in rows(r"\d\d .*", 6)
+    ]
+    assert table == HEADS
+
+
+def test_the_minutes_of_the_plans_add_up():
+    afternoon = rows(r"\d+", 3)
+    assert sum(int(minutes) for minutes, _, _ in afternoon) == 180 and "an afternoon, 180 minutes" in PAGE
+    week = [(int(row[1]), re.findall(r"\d\d", row[2])) for row in rows(r"\d", 4)]
+    assert len(week) == 5 and [minutes for minutes, _ in week] == [sum(ALL[each] for each in day) for _, day in week]
+    term = [(re.findall(r"\d\d", row[1]), int(row[2])) for row in rows(r"\d+", 5)]
+    assert [home for _, home in term] == [sum(ALL[number] for number in numbers) - 60 for numbers, _ in term]
+    assert len(term) == 12 and {"12"} | {number for numbers, _ in term for number in numbers} == set(ALL)
+    bugs = [section for row in rows(r"\d+", 5) for section in re.findall(r"\d+", row[4].removeprefix("lesson 12"))]
+    assert sorted(bugs, key=int) == [str(section) for section in range(10)]
+
+
+def test_no_lesson_comes_before_what_it_needs_in_the_term():
+    needs, done = {number: wanted for number, wanted, _, _ in HEADS}, set()
+    for row in rows(r"\d+", 5):
+        for number in re.findall(r"\d\d", row[1]):
+            assert needs[number] <= done, number
+            done.add(number)
+
+
+def test_every_section_on_the_page_exists():
+    parts = re.split(r"^### (\d\d) .*$", PAGE.split("## Handing out")[0], flags=re.M)
+    named = [(part, found) for part, text in zip(parts[1::2], parts[2::2], strict=True)
+             for found in re.findall(r"sections? ([\d, and to]+)", text)]  # fmt: skip
+    named += re.findall(r"lesson (\d\d), sections? ([\d, and to]+)", parts[0])
+    named += [
+        (row[0][:2], found) for row in rows(r"\d\d .*", 6) for found in re.findall(r"sections? ([\d, and to]+)", row[5])
+    ]
+    assert len(named) > 60 and parts[1::2] == list(ALL)
+    for lesson, found in named:
+        assert set(re.findall(r"\d+", found)) <= SECTIONS[lesson], (lesson, found)
+
+
+@EACH_LESSON
+def test_the_checks_say_what_the_page_quotes(lesson):
+    number = lesson.name[:2]
+    quoted = re.findall(rf'^- \*\*({int(number)}\.\d+)\*\* "([^"]+)"[.:] ', PAGE, re.M)
+    code = "".join((Path(checking.__file__).with_name(f"{name}.py")).read_text("utf-8") for name in
+                   (f"lesson{number}", "checking"))  # fmt: skip
+    assert quoted and [said for _, said in quoted if said not in code] == []
+    assert [exercise for exercise, _ in quoted if f'"{exercise}"' not in code] == []
+
+
 # ---- nbgrader ----
 
 
