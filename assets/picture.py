@@ -38,8 +38,8 @@ header h1 { font-size: 21px !important; padding: 14px 10px 8px !important; }
 .seqlearn .present { flex-wrap: nowrap; gap: 10px; white-space: nowrap; }
 .seqlearn:has(.asking) .says { min-height: 2em; margin: 8px 0 14px; font-size: 15px; }
 .seqlearn .panels.side { flex-wrap: nowrap; gap: 6px; }
-.seqlearn .beside { width: 410px; grid-template-columns: 218px 180px; gap: 12px; }
-.seqlearn .candidates { width: 218px; }
+.seqlearn .beside { width: 420px; grid-template-columns: 222px 180px; gap: 18px; }
+.seqlearn .candidates { width: 222px; }
 .seqlearn .candidates .sign { width: 2.6em; }
 .seqlearn .candidates .value { width: 5.8em; }
 #pointer { position: fixed; z-index: 9; width: 15px; left: 0; top: 0; }
@@ -89,6 +89,7 @@ class Film:
         for row in range(4):
             strip.paste(self.frames[(len(self.frames) - 1) * row // 3], (0, HEIGHT * row))
         palette = strip.quantize(COLOURS, dither=Image.Dither.NONE)
+        palette.putpalette([255 if level > 248 else level for level in palette.getpalette() or []])  # a white ground
         first, *others = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in self.frames]
         settings = {"duration": self.milliseconds, "loop": TIMES - 1, "optimize": True}
         first.save(film, save_all=True, append_images=others, **settings)
