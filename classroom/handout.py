@@ -40,7 +40,7 @@ GRADE_ME = """# An nbgrader course
 
 `source/` holds the assignments with their solutions: students never get it. In a terminal, once:
 
-    source "{scripts}/activate"               (Windows: "{scripts}\\activate")
+    {activate}
     cd "THIS FOLDER"
 
 Then, for lesson 02:
@@ -79,12 +79,16 @@ def assignment(lesson: Path) -> NotebookNode:
         if solution := SOLUTION.search(cell.source):
             stub, check = notebook.cells[place - 2 : place]
             stub.source += f"\n### BEGIN SOLUTION\n{solution[1]}### END SOLUTION"
-            name = re.search(r"check_(\w+)\(", check.source)[1]
-            difficulty = [line.count("●") for above in original.cells[:place] for line in above.source.split("\n")]
-            points = next((dots for dots in reversed(difficulty) if dots), 1)
+            name, points = re.search(r"check_(\w+)\(", check.source)[1], points_after(original.cells[:place])
             stub.metadata.nbgrader = marked(f"answer_{name}", solution=True)
             check.metadata.nbgrader = marked(f"check_{name}", grade=True, locked=True, points=points)
     return notebook
+
+
+def points_after(cells: list[NotebookNode]) -> int:
+    """One point for each filled circle of the last exercise in these cells; one point if there are no circles."""
+    circles = re.findall("(?:● ?)+", "\n".join(cell.source for cell in cells))
+    return circles[-1].count("●") if circles else 1
 
 
 def marked(grade_id: str, **settings: object) -> NotebookNode:
@@ -93,23 +97,23 @@ def marked(grade_id: str, **settings: object) -> NotebookNode:
     return nbformat.from_dict({**plain, "grade_id": grade_id, **settings})
 
 
-def write(notebook: NotebookNode, file: Path, assets: Path) -> None:
-    """Write a notebook, and copy to the folder `assets` what its cells show or read from ../assets/."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(notebook, file)
+def copy_assets(notebook: NotebookNode, folder: Path) -> None:
+    """Copy to the folder's assets/ what the cells show or read from ../assets/."""
     for name in {name for cell in notebook.cells for name in ASSET.findall(cell.source)}:
-        copy = assets.parent / name
-        copy.parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, copy, dirs_exist_ok=True)
+            shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True)
         else:
-            shutil.copy(ROOT / name, copy)
+            shutil.copy(ROOT / name, folder / name)
 
 
 def write_lessons(folder: Path, lessons: list[Path]) -> None:
     """Fill `folder` with student versions, in lessons/, and with what they read, in assets/."""
+    (folder / "lessons").mkdir()
     for lesson in lessons:
-        write(student_version(lesson), folder / "lessons" / lesson.name, folder / "assets")
+        notebook = student_version(lesson)
+        copy_assets(notebook, folder)
+        nbformat.write(notebook, folder / "lessons" / lesson.name)
     (folder / "README.md").write_text(OPEN_ME, "utf-8")
 
 
@@ -117,11 +121,14 @@ def write_assignments(folder: Path, lessons: list[Path]) -> None:
     """Fill `folder` with an nbgrader course; each assignment has its own assets/, as nbgrader hands out one folder."""
     for lesson in lessons:
         home = folder / "source" / f"lesson{lesson.name[:2]}"
-        write(assignment(lesson), home / lesson.name, home / "assets")
-        inside = (home / lesson.name).read_text("utf-8").replace("../assets/", "assets/")
-        (home / lesson.name).write_text(inside, "utf-8")
+        notebook = assignment(lesson)
+        copy_assets(notebook, home)
+        for cell in notebook.cells:
+            cell.source = cell.source.replace("../assets/", "assets/")
+        nbformat.write(notebook, home / lesson.name)
     (folder / "nbgrader_config.py").write_text(CONFIG, "utf-8")
-    (folder / "README.md").write_text(GRADE_ME.format(scripts=Path(sys.executable).parent), "utf-8")
+    activate = ("" if os.name == "nt" else "source ") + f'"{Path(sys.executable).parent / "activate"}"'
+    (folder / "README.md").write_text(GRADE_ME.format(activate=activate), "utf-8")
 
 
 def main(arguments: list[str]) -> None:
