@@ -115,9 +115,10 @@ def test_commands_and_options_of_the_command_line_exist():
 def test_the_hours_are_the_sum_of_the_minutes():
     readme = read("README.md")
     rows = re.findall(r"^\| \d\d .*\| (\d+)(?:, and (\d+) for the exercises)? \|$", readme, re.MULTILINE)
-    hours = [round(sum(int(row[place] or 0) for row in rows) / 60) for place in (0, 1)]
     assert len(rows) == len(list((ROOT / "notebooks").glob("*.ipynb")))
-    assert f"About {hours[0]} hours, and {hours[1]} more for the exercises" in readme
+    (said,) = re.findall(r"^About (\d+) hours, and (\d+) more for the exercises", readme, re.MULTILINE)
+    for place, hours in enumerate(said):
+        assert abs(int(hours) - sum(int(row[place] or 0) for row in rows) / 60) <= 0.5
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
