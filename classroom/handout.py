@@ -34,6 +34,8 @@ You need an installed course (`python3 course.py lab` has run once). In the fold
 
 JupyterLab opens. On the left, open `lessons`, then the first lesson. Keep `assets` beside `lessons`: it holds the
 pictures and the glossary.
+
+From the course seqlearn, by the seqlearn authors. Code: Apache-2.0. Texts and figures: CC BY 4.0.
 """
 
 GRADE_ME = """# An nbgrader course
