@@ -11,7 +11,7 @@
     python3 course.py bench             measure this machine: our code beside other libraries
     python3 course.py refresh 04        for authors: run lesson 04 and store its outputs
 
-The first call makes .venv from constraints.txt: it needs a network and about two minutes. Later calls need neither.
+The first call makes .venv from constraints.txt: it needs a network and a few minutes. Later calls need neither.
 """
 # Only the standard library and the syntax of Python 3.8: an old Python must be able to say that it is too old.
 
@@ -170,7 +170,7 @@ def set_up():
     with alone(ROOT / ".venv.lock") as lock:
         if is_whole():
             return
-        print(f"Setting up {VENV}: once, about 2 minutes and 2 GB ", end="", flush=True)
+        print(f"Setting up {VENV}: once, a few minutes and 2 GB ", end="", flush=True)
         start = time.monotonic()
         if VENV.exists():
             (VENV / "stamp").unlink(missing_ok=True)  # first: a deletion cut short must not look whole
