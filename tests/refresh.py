@@ -2,7 +2,8 @@
 
 Every machine and every run give the same normal form: text and PNG, cells counted from 1, and nothing that depends on
 the front end, the widgets or the versions. So a diff of a lesson shows what changed for its reader. The faults of its
-figures are printed; the tests do not accept them.
+figures are printed; the tests do not accept them. The views of a lesson are stored, too, for the book
+(`seqlearn/views/stored.py`), in `assets/views/`.
 """
 
 import base64
@@ -20,6 +21,9 @@ from nbformat import NotebookNode
 from PIL import Image
 
 import figures
+from seqlearn.views.shared.base import RECORD
+from seqlearn.views.shared.types import Data
+from seqlearn.views.stored import records_file, text_of_records
 
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
@@ -51,8 +55,8 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
 
 
 def kept(mime: str) -> bool:
-    """Whether an output of this kind is stored: what a reader without a kernel can see."""
-    return mime == "image/png" or mime.startswith("text/")
+    """Whether an output of this kind is stored: what a reader without a kernel can see, and the records of views."""
+    return mime == "image/png" or mime.startswith("text/") or mime == RECORD
 
 
 def small_png(encoded: str) -> str:
@@ -74,6 +78,16 @@ def small_png(encoded: str) -> str:
     return base64.b64encode(small.getvalue()).decode()
 
 
+def take_records(notebook: NotebookNode) -> list[Data]:
+    """Take the records of views out of the outputs; each gets the id of its cell and the index of its output."""
+    records = []
+    for cell in notebook.cells:
+        for index, output in enumerate(cell.get("outputs", [])):
+            if record := output.get("data", {}).pop(RECORD, None):
+                records.append({"cell": cell.id, "output": index, **record})
+    return records
+
+
 def text_of(notebook: NotebookNode) -> str:
     """The file that holds the notebook."""
     nbformat.validate(notebook)
@@ -81,20 +95,28 @@ def text_of(notebook: NotebookNode) -> str:
 
 
 def refresh(path: Path) -> bool:
-    """Run one lesson from the top and store its outputs; whether the file changed.
+    """Run one lesson from the top, and store its outputs and its views; whether a file changed.
 
     The kernel gets its settings from the folder IPYTHONDIR.
 
     Raises:
         CellExecutionError: a cell raised an exception; the file is left as it was.
     """
-    old = path.read_text(encoding="utf-8")
-    notebook = nbformat.reads(old, as_version=4)
+    views = records_file(path)
+    old = path.read_text(encoding="utf-8"), views.read_text(encoding="utf-8") if views.exists() else ""
+    notebook = nbformat.reads(old[0], as_version=4)
     client = NotebookClient(
         notebook, timeout=3600, kernel_name="python3", resources={"metadata": {"path": path.parent}}
     )
-    new = text_of(normalise(client.execute()))
-    path.write_text(new, encoding="utf-8", newline="\n")
+    normal = normalise(client.execute())
+    records = text_of_records(take_records(normal))
+    new = text_of(normal), records
+    path.write_text(new[0], encoding="utf-8", newline="\n")
+    if records:
+        views.parent.mkdir(parents=True, exist_ok=True)
+        views.write_text(records, encoding="utf-8", newline="\n")
+    else:
+        views.unlink(missing_ok=True)
     return new != old
 
 
@@ -103,6 +125,7 @@ def main(paths: list[Path]) -> int:
     failed = 0
     with tempfile.TemporaryDirectory(prefix="ipython-", ignore_cleanup_errors=True) as fresh:
         os.environ.update(SEQLEARN_DEVICE="cpu", CUDA_VISIBLE_DEVICES="", TQDM_DISABLE="1", IPYTHONDIR=fresh)
+        os.environ["SEQLEARN_RECORD_VIEWS"] = "1"
         report = Path(fresh, "figures.txt")
         figures.install(Path(fresh), report)
         for path in paths:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 from functools import cache
 from pathlib import Path
 from typing import cast
@@ -64,6 +66,19 @@ def live_model(translator: Translator) -> Data | None:
     source, target = ({"language": one.tokenizer.language, "tokens": one.vocab.tokens} for one in languages)
     text = base64.b64encode(weights.tobytes()).decode()
     return {"sizes": sizes, "source": source, "target": target, "tensors": tensors, "weights": text}
+
+
+@cache
+def course_model() -> Data:
+    """The Transformer that comes with the course, as `live_model` packs it."""
+    model = live_model(Translator.pretrained("transformer", "cpu"))
+    assert model is not None, "assets/transformer holds a model that no page can imitate"
+    return model
+
+
+def name_of_model(model: Data) -> str:
+    """A short name that another model does not have: the first 16 digits of a hash."""
+    return hashlib.sha256(json.dumps(model, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _is_of_words(language: Language) -> bool:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import base64
 import html
 import io
+import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,15 +22,16 @@ import anywidget
 import traitlets
 from matplotlib.figure import Figure
 
-from ..live.weights import live_javascript
+from ..live.weights import course_model, live_javascript, name_of_model
 from .arguments import as_text
 from .colours import as_css, as_javascript
 from .fonts import any_script
-from .page import model_part, page_of, script_part, state_part
+from .page import model_part, page_of, safe_json, script_part, state_part
 from .sharp import sharp_png
 from .types import Data
 
 SHARED = Path(__file__).parent
+RECORD = "application/vnd.seqlearn.view+json"  # in the output of a cell, while lessons are refreshed
 AnyView = TypeVar("AnyView", bound="View")
 
 
@@ -140,11 +143,31 @@ class View(anywidget.AnyWidget):
         names = [name for name in self.keys if name != "layout" and not name.startswith("_")]
         return {name: getattr(self, name) for name in names}
 
+    def record(self) -> Data:
+        """What is stored of a view that a lesson shows: all that its page needs, without scripts, styles and weights.
+
+        Returns:
+            `class`; `repr`, which the stored output holds, too; `caption` and `title`; `state`, the traits of the page;
+            and `model`, the name of the course's Transformer if it answers the questions of the view, or None.
+        """
+        model = self.page_model()
+        live = model is not None and model == course_model()
+        return {
+            "class": type(self).__name__,
+            "repr": repr(self),
+            "caption": self.caption,
+            "title": self.title(),
+            "model": name_of_model(course_model()) if live else None,
+            "state": json.loads(safe_json(self.page_state(live))),
+        }
+
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[Data, Data]:  # of anywidget
         """The live view where widgets run, a picture elsewhere, and a text that is the same in every run."""
         bundle, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
         picture, size = sharp_png(any_script(self.figure)())
         bundle = bundle | {"image/png": base64.b64encode(picture).decode(), "text/plain": repr(self)}
+        if os.environ.get("SEQLEARN_RECORD_VIEWS"):
+            bundle[RECORD] = self.record()
         return bundle, metadata | {"image/png": size}
 
 

@@ -57,7 +57,12 @@ def state_part(number: str, state: Data) -> str:
 
 
 def script_part(shared: Iterable[str], own: Mapping[str, Sequence[str]], end: str = "") -> str:
-    """The script of a page: what its views share stands there once, and the names of each view are its own.
+    """The script of a page, with the arguments of `javascript`."""
+    return SCRIPT_PART.format(js=javascript(shared, own, end))
+
+
+def javascript(shared: Iterable[str], own: Mapping[str, Sequence[str]], end: str = "") -> str:
+    """The code of a page: what its views share stands there once, and the names of each view are its own.
 
     Args:
         shared: the texts that all views may use; a text that comes again is left out.
@@ -65,7 +70,7 @@ def script_part(shared: Iterable[str], own: Mapping[str, Sequence[str]], end: st
         end: what is run after all views.
     """
     blocks = ["\n".join(["{", code, *calls, "}"]) for code, calls in own.items()]
-    return SCRIPT_PART.format(js="\n".join([*dict.fromkeys(shared), *blocks, end]))
+    return "\n".join([*dict.fromkeys(shared), *blocks, end])
 
 
 def model_part(model: Data | None) -> str:
