@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1] / "seqlearn"
+PACKAGE = Path(__file__).resolve().parents[1] / "seqlearn"
 LEFT_OUT = {"__init__", "__main__", "cli", "exercises", "front_door"}  # commands, checks, and what nobody imports
 ELSEWHERE = {"seqlearn.nn.contract"}  # has a page of its own
 

@@ -12,17 +12,20 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 from sphinx.cmd.build import build_main
 
-ROOT, HERE = Path(__file__).parents[1], Path(__file__).parent
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
 import api  # noqa: E402 (after the path)
 from lessons import Lesson, framed, lessons  # noqa: E402 (after the path)
+from mend import mend  # noqa: E402 (after the path)
 
 from seqlearn.views.stored import shared_files  # noqa: E402 (after the path)
 
@@ -39,12 +42,15 @@ def main() -> str | None:
     if out.exists() and not (out / "searchindex.js").exists():
         return f"{out} exists and is no book: name a new folder, or delete this one."
     out.parent.mkdir(parents=True, exist_ok=True)
+    course = lessons()
     with tempfile.TemporaryDirectory(prefix=".book-", dir=out.parent) as folder:
         source, site = Path(folder, "source"), Path(folder, "site")
-        write_source(source)
+        write_source(source, course)
         if build_main(["-b", "html", "-W", "--keep-going", "-q", str(source), str(site)]):
             return "The book was not built: see the warnings above."
         shutil.rmtree(site / ".doctrees")
+        mend(site)
+        write_views(site / "views", course)
         if out.exists():
             out.rename(Path(folder, "old"))
         site.rename(out)
@@ -52,23 +58,18 @@ def main() -> str | None:
     return None
 
 
-def write_source(source: Path) -> None:
+def write_source(source: Path, course: Sequence[Lesson]) -> None:
     """Write everything that Sphinx reads: pages with their pictures, settings, scripts, and what is copied as it is."""
     shutil.copytree(HERE / "static", source / "static")
     shutil.copy(HERE / "conf.py", source)
     formulas = Path(str(files("sphinx-mathjax-offline"))) / "static" / "mathjax"
     for name in FORMULAS:
         copy(formulas / name, source / "static" / "mathjax" / name)
-    for name, content in shared_files().items():
-        write(source / "extra" / "views" / name, content)
-    course = lessons()
     for lesson in course:
         notebook, pictures = lesson.page()
         write(source / f"{lesson.target}.ipynb", json.dumps(notebook))
         for name, content in pictures.items():
             write(source / "extra" / name, content)
-        for frame in lesson.frames.values():
-            write(source / "extra" / "views" / frame.name, frame.html)
         for cell in notebook["cells"]:
             if cell["cell_type"] == "markdown":
                 copy_linked("".join(cell["source"]), lesson.original.parent, source)
@@ -84,7 +85,14 @@ def write_source(source: Path) -> None:
     write(source / "index.md", front_page(course))
 
 
-def front_page(course: list[Lesson]) -> str:
+def write_views(folder: Path, course: Sequence[Lesson]) -> None:
+    """Write the documents of all frames, and what they share."""
+    frames = [frame for lesson in course for frame in lesson.frames.values()]
+    for name, content in [*shared_files().items(), *((frame.name, frame.html) for frame in frames)]:
+        write(folder / name, content)
+
+
+def front_page(course: Sequence[Lesson]) -> str:
     """The first page: the live translator, the lessons with their minutes, and how to get the course."""
     rows, toctree = [], []
     for lesson in course:
@@ -97,7 +105,7 @@ def front_page(course: list[Lesson]) -> str:
     there = [f"{title} <{name.removesuffix('.md')}>" for name, title in titles.items() if (ROOT / name).exists()]
     return Template((HERE / "index.md").read_text("utf-8")).substitute(
         view=framed(live[0], "") if live else "",
-        lessons="\n".join(["| lesson | | minutes | for its exercises |", "|---|---|--:|--:|", *rows]),
+        lessons="\n".join(["| lesson | what it is about | minutes | exercises |", "|---|---|--:|--:|", *rows]),
         toctree="\n".join(toctree),
         reference="\n".join([*there, "The contract <contract>", "The package <api/index>"]),
     )

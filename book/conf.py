@@ -17,9 +17,11 @@ maximum_signature_line_length = 80
 napoleon_custom_sections = [("Traits", "params_style")]
 python_display_short_literal_types = True
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 
 html_theme = "furo"
 html_title = "seqlearn"
+pygments_dark_style = "a11y-dark"
 html_static_path = ["static"]
 html_extra_path = ["extra"]
 html_favicon = "static/favicon.svg"

@@ -15,7 +15,7 @@ from typing import Any
 
 from seqlearn.views.stored import Framed, pages
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 Notebook = dict[str, Any]  # the JSON of a notebook
 PREDICTION = re.compile(r"(?<!\d\. )\*\*Predict(\.\*\*|\*\*:)")  # and not "1. **Predict**: say what you expect"
 MINUTES = re.compile(r"\*\*How long\.\*\* (?:About )?(\d+) minutes(?:.*?(\d+) more for the exercises)?")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
 GLOSSARY = "assets/glossary"
-COMMON = {"general", "width", "training", "index"}  # half of a term, and in most sentences just a word
+COMMON = {"general", "width", "training", "index", "beginning"}  # half of a term, and mostly just a word
+OTHER = [  # phrases in which the word is no term
+    "fused kernel", "no kernel", "running kernel", "context manager", "new value", "padding a", "batch norm", "its block",
+    "test BLEU",
+]  # fmt: skip
 NEVER = (nodes.literal, nodes.literal_block, nodes.title, nodes.reference, nodes.math, nodes.math_block, nodes.raw)
 
 
@@ -48,31 +53,33 @@ def glossary(doctree: nodes.document) -> list[Term]:
             words, _, _, meaning, lesson, _ = (entry.astext() for entry in row.children)
             terms.append(Term(words, meaning, lesson))
             row["ids"].append(terms[-1].anchor)
+            row.parent.parent.parent["classes"].append("glossary")
     return terms
 
 
 def link(doctree: nodes.document, terms: list[Term], address: str) -> None:
     """Link the first use of each of these terms in a page to the glossary at `address`."""
-    open_terms = {form: term for term in terms for form in term.forms()}
+    meant: dict[str, Term | None] = dict.fromkeys(OTHER) | {form: term for term in terms for form in term.forms()}
     for text in list(doctree.findall(nodes.Text)):
         if any(isinstance(parent, NEVER) for parent in ancestors(text)):
             continue
-        pieces: list[nodes.Node] = []
-        rest = text.astext()
-        while open_terms and (found := pattern(open_terms).search(rest)):
-            term = open_terms.get(found[0]) or open_terms[found[0].lower()]
-            open_terms = {form: other for form, other in open_terms.items() if other is not term}
-            target = {"refuri": f"{address}#{term.anchor}", "reftitle": term.meaning, "classes": ["term"]}
-            pieces += [nodes.Text(rest[: found.start()]), nodes.reference("", found[0], internal=True, **target)]
-            rest = rest[found.end() :]
+        pieces, end = [], 0
+        for found in pattern(meant).finditer(text):
+            form = found[0] if found[0] in meant else found[0][0].lower() + found[0][1:]
+            if term := meant.get(form):
+                meant |= dict.fromkeys(term.forms())
+                target = {"refuri": f"{address}#{term.anchor}", "reftitle": term.meaning, "classes": ["term"]}
+                before = nodes.Text(text[end : found.start()])
+                pieces += [before, nodes.reference("", found[0], internal=True, **target)]
+                end = found.end()
         if pieces:
-            text.parent.replace(text, [*pieces, nodes.Text(rest)])
+            text.parent.replace(text, [*pieces, nodes.Text(text[end:])])
 
 
-def pattern(forms: dict[str, Term]) -> re.Pattern[str]:
-    """Finds the longest of these forms; a word without capital letters may begin with one."""
+def pattern(forms: Iterable[str]) -> re.Pattern[str]:
+    """Finds the longest of these forms; one that begins with a small letter may begin with a capital."""
     longest = sorted(forms, key=len, reverse=True)
-    either = [f"[{form[0]}{form[0].upper()}]{re.escape(form[1:])}" if form.islower() else re.escape(form) for form in longest]
+    either = [f"[{form[0]}{form[0].upper()}]{re.escape(form[1:])}" for form in longest]
     return re.compile(rf"(?<![\w-])(?:{'|'.join(either)})(?![\w-])")
 
 

@@ -3,7 +3,7 @@ const frames = [...document.querySelectorAll(".view iframe")];
 const tell = (frame) => frame.contentWindow.postMessage({ seqlearn: { theme: document.body.dataset.theme } }, "*");
 addEventListener("message", ({ data, source }) => {
   const frame = frames.find((one) => one.contentWindow === source);
-  if (frame && data?.seqlearn?.height) frame.style.height = `${data.seqlearn.height + 2}px`; // and its border
+  if (frame && data?.seqlearn?.height) frame.style.height = `${data.seqlearn.height}px`;
 });
 for (const frame of frames) frame.addEventListener("load", () => tell(frame));
 new MutationObserver(() => frames.forEach(tell)).observe(document.body, { attributeFilter: ["data-theme"] });
