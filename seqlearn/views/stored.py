@@ -37,6 +37,10 @@ FRAME = """<!doctype html>
 </html>
 """
 HERE = "'self' file:"  # where the document is opened from a file, browsers disagree about 'self'
+HEIGHTS = {  # about, in a frame that is 800 pixels wide
+    "AttentionSteps": 400, "AttentionView": 850, "BeamView": 540, "KernelView": 840, "PositionView": 860,
+    "SoftmaxView": 280, "TranslatorView": 1270,
+}  # fmt: skip
 DARK = re.compile(r"@media screen and \(prefers-color-scheme: dark\) \{\n(.*?)^\}\n", re.DOTALL | re.MULTILINE)
 
 
@@ -74,7 +78,7 @@ def pages(notebook: Path) -> dict[tuple[str, int], Framed]:
             raise ValueError(f"{file.name}, output {key[1]} of cell {key[0]}: {wrong}; store it again with {again}")
         name = f"{notebook.stem}-{key[0]}-{key[1]}.html"
         live = record["model"] is not None
-        found[key] = Framed(name, record["title"], _document(record, live), 400, live)
+        found[key] = Framed(name, record["title"], document(record), HEIGHTS.get(record["class"], 600), live)
     return found
 
 
@@ -100,12 +104,13 @@ def _misfit(record: Data, shown: str | None) -> str:
     return ""
 
 
-def _document(record: Data, live: bool) -> str:
+def document(record: Data) -> str:
+    """The HTML document for a frame: the data of one view, drawn by the scripts of `shared_files`."""
     return FRAME.format(
         here=HERE,
         title=html.escape(record["title"]),
         view=record["class"],
-        live=" data-live" if live else "",
+        live=" data-live" if record["model"] else "",
         state=state_part("", record["state"]),
     )
 
@@ -148,5 +153,5 @@ def records_file(notebook: Path) -> Path:
 
 def text_of_records(records: Sequence[Data]) -> str:
     """The file with these records, one in a line; empty if there is none."""
-    lines = ",\n".join(json.dumps(record, allow_nan=False, ensure_ascii=False) for record in records)
+    lines = ",\n".join(json.dumps(record, allow_nan=False) for record in records)
     return f"[\n{lines}\n]\n" if records else ""

@@ -248,12 +248,47 @@ def test_refresh_stores_what_a_reader_without_a_kernel_can_see(tmp_path):
     assert "the same" in refresh(path).stdout and path.read_bytes() == stored
 
 
+VIEW = """import torch
+from seqlearn.views import SoftmaxView
+print(1)
+print(2)
+display(SoftmaxView(torch.tensor([1.0, 2.0])))
+SoftmaxView(torch.tensor([3.0]), ["été"])"""
+
+
+def test_refresh_stores_the_views_of_a_lesson_beside_it(tmp_path):
+    path, views = tmp_path / "notebooks" / "04-a-lesson.ipynb", tmp_path / "assets" / "views" / "04-a-lesson.json"
+    path.parent.mkdir()
+    cells = [new_code_cell("1 + 1"), new_code_cell(VIEW, id="shows")]
+    nbformat.write(new_notebook(cells=cells), path)
+    assert refresh(path).returncode == 0
+    outputs = nbformat.read(path, as_version=4).cells[1].outputs
+    assert [list(output.get("data", ["stream"])) for output in outputs] == [
+        ["stream"],
+        *[["image/png", "text/plain"]] * 2,
+    ]
+    records = json.loads(views.read_text(encoding="utf-8"))
+    assert [(one["cell"], one["output"], one["state"]["scores"]) for one in records] == [
+        ("shows", 1, [1.0, 2.0]),
+        ("shows", 2, [3.0]),
+    ]
+    assert [one["repr"] for one in records] == [output.data["text/plain"] for output in outputs[1:]]
+    stored = path.read_bytes(), views.read_bytes()
+    assert "the same" in refresh(path).stdout and (path.read_bytes(), views.read_bytes()) == stored
+    nbformat.write(new_notebook(cells=[new_code_cell("1 + 1")]), path)
+    assert refresh(path).returncode == 0 and not views.exists(), "no view, no record"
+
+
 def test_refresh_leaves_a_lesson_that_fails_as_it_was(tmp_path):
-    path = tmp_path / "04-a-lesson.ipynb"
+    path, views = tmp_path / "notebooks" / "04-a-lesson.ipynb", tmp_path / "assets" / "views" / "04-a-lesson.json"
+    for folder in (path.parent, views.parent):
+        folder.mkdir(parents=True)
     path.write_text(nbformat.writes(new_notebook(cells=[new_code_cell("1 / 0")])), encoding="utf-8")
+    views.write_text("[]", encoding="utf-8")
     before = path.read_bytes()
     done = refresh(path)
     assert done.returncode == 1 and "ZeroDivisionError" in done.stdout and path.read_bytes() == before
+    assert views.read_text(encoding="utf-8") == "[]"
 
 
 def outcomes(book: nbformat.NotebookNode, folder: Path) -> list[bool]:

@@ -1,0 +1,233 @@
+"""The views of the lessons in the frames of another page, as in the book: they fit, follow the theme, and answer."""
+
+import functools
+import http.server
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+from hostile import BATCHES
+from views.samples import PLAIN, SAMPLES
+
+from seqlearn.views.stored import document, pages, shared_files
+
+AXE = Path(__file__).with_name("axe.min.js").read_text("utf-8")
+LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+LIVE = "00-start-here-l00-11-0.html"
+PARENT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>A page of a book</title>
+<style>body { margin: 0; } iframe { display: block; width: 100%; border: 0; }</style><button>before</button>
+FRAMES<button>after</button><script>
+const frames = [...document.querySelectorAll("iframe")], told = frames.map(() => []);
+addEventListener("message", ({ source, data }) => {
+  const at = frames.findIndex((frame) => frame.contentWindow === source);
+  told[at].push(data.seqlearn.height);
+  frames[at].style.height = `${data.seqlearn.height}px`;
+});
+const send = (message) => frames.forEach((frame) => frame.contentWindow.postMessage(message, "*"));
+</script></html>"""
+FITS = """() => { const page = document.documentElement;
+    const fits = [page.scrollHeight <= innerHeight, page.scrollWidth <= innerWidth];
+    return [...fits, document.querySelector('.seqlearn *') !== null, innerHeight] }"""
+SHOWN = """() => { const view = document.querySelector('.seqlearn'), style = getComputedStyle(view);
+    return [style.backgroundColor, getComputedStyle(document.body).backgroundColor, style.colorScheme] }"""
+LIGHT, DARK = ["rgb(255, 255, 255)", "rgba(0, 0, 0, 0)"], ["rgb(22, 22, 22)", "rgb(22, 22, 22)"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A folder with all views of all lessons; the names of their files, with the guesses of their heights."""
+    folder, made = tmp_path_factory.mktemp("site"), {}
+    for name, content in shared_files().items():
+        (folder / name).write_text(content, "utf-8")
+    for lesson in LESSONS:
+        for one in pages(lesson).values():
+            (folder / one.name).write_text(one.html, "utf-8")
+            made[one.name] = one.height
+    assert len(made) > 15
+    return folder, made
+
+
+def parent(names, heights):
+    """A page around frames."""
+    frames = (
+        f'<iframe src="{name}" title="view" style="height: {heights.get(name, 300)}px"></iframe>' for name in names
+    )
+    return PARENT.replace("FRAMES", "\n".join(frames))
+
+
+@pytest.fixture
+def around(page, site):
+    """Opens a page around frames with these documents; returns the frames."""
+
+    def open_page(names, width=800, height=900, heights=None):
+        (site[0] / "book.html").write_text(parent(names, heights or {}), "utf-8")
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto((site[0] / "book.html").as_uri())
+        page.wait_for_function("() => told.every((heights) => heights.length)")
+        return page.frames[1:]
+
+    yield open_page
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+@pytest.mark.parametrize("width", [800, 390])
+def test_every_view_of_every_lesson_is_drawn_and_fits(around, page, site, width):
+    _, made = site
+    for number, frame in enumerate(around(made, width, heights=made)):
+        page.wait_for_function("(at) => told[at].at(-1) === frames[at].clientHeight", arg=number)
+        assert frame.evaluate(FITS) == [True, True, True, page.evaluate("(at) => told[at].at(-1)", number)], frame.url
+    heights = page.evaluate("told.map((heights) => heights.at(-1))")
+    assert page.evaluate("told.every((heights) => heights.length < 4)"), "no height makes another height"
+    if width == 800:
+        for (name, guess), height in zip(made.items(), heights, strict=True):
+            assert guess / 1.5 < height < guess * 1.5, name
+    assert all(height < 2500 for height in heights)
+
+
+def test_a_height_that_changes_is_told(around, page, site):
+    (frame,) = around([LIVE])
+    before = page.evaluate("told[0].at(-1)")
+    fold = frame.locator("summary").first
+    fold.click()
+    page.wait_for_function("(before) => told[0].at(-1) > before + 50", arg=before)
+    fold.click()
+    page.wait_for_function("(before) => told[0].at(-1) === before", arg=before)
+    assert frame.evaluate(FITS)[:2] == [True, True]
+
+
+def test_a_frame_follows_the_theme_of_the_page_around_it(around, page, site):
+    (frame,) = around([name for name in site[1] if name.startswith("02-")])
+    for scheme, auto in (("dark", DARK), ("light", LIGHT)):
+        page.emulate_media(color_scheme=scheme)
+        for theme, colours in (("light", LIGHT), ("dark", DARK), ("auto", auto)):
+            count = page.evaluate("told[0].length")
+            page.evaluate("(theme) => send({ seqlearn: { theme } })", theme)
+            page.wait_for_function("(count) => told[0].length > count", arg=count)  # each message is answered
+            assert frame.evaluate(SHOWN) == [*colours, "normal" if theme == "auto" else theme], (scheme, theme)
+    page.emulate_media(color_scheme="light")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_address_may_name_the_first_theme(page, site, theme):
+    name = next(name for name in site[1] if name.startswith("02-"))
+    page.goto(f"{(site[0] / name).as_uri()}#{theme}")
+    assert page.evaluate(SHOWN)[:2] == {"light": LIGHT, "dark": DARK}[theme]
+
+
+def test_what_is_no_theme_changes_nothing(around, page, site):
+    (frame,) = around([name for name in site[1] if name.startswith("02-")])
+    page.evaluate("send({ seqlearn: { theme: 'dark' } })")
+    page.wait_for_function("() => told[0].length > 2")
+    for message in (None, 3, "dark", {}, {"seqlearn": None}, {"seqlearn": {"theme": "constructor"}}, {"seqlearn": {}}):
+        page.evaluate("(message) => send(message)", message)
+    frame.evaluate("window.postMessage({ seqlearn: { theme: 'auto' } }, '*')")  # not from the page around
+    page.wait_for_timeout(100)
+    assert frame.evaluate(SHOWN) == [*DARK, "dark"]
+
+
+def translated(page, frame, sentence):
+    """The translation of a sentence that somebody types."""
+    frame.get_by_label("sentence to translate").fill(sentence)
+    frame.get_by_role("button", name="Translate").click()
+    frame.wait_for_function("(sentence) => model.get('result').asked[0] === sentence", arg=sentence)
+    return frame.evaluate("model.get('result').best[0].text")
+
+
+@pytest.fixture(params=["file", "server"])
+def address(request, site):
+    """The address of the site, opened from files or served on this machine."""
+    if request.param == "file":
+        yield site[0].as_uri()
+        return
+    quiet = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *args: None})
+    handler = functools.partial(quiet, directory=str(site[0]))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_the_model_answers_from_files_and_from_a_server(page, site, address):
+    (site[0] / "live.html").write_text(parent([LIVE], {}), "utf-8")
+    page.goto(f"{address}/live.html")
+    page.wait_for_function("() => told[0].length")
+    frame = page.frames[1]
+    assert frame.evaluate("typeof window.courseModel") == "undefined", "a reader who asks nothing waits for no weights"
+    assert translated(page, frame, "the cat sleeps.") == "le chat dort."
+    assert len(page.workers) == 1, "the page does not wait while the model computes"
+    assert translated(page, frame, "the girl eats the apple.") == "la fille mange la pomme."
+
+
+def test_a_model_that_cannot_be_read_is_told(page, site, tmp_path):
+    for name in ("views.js", "views.css", "dark.css", LIVE):
+        (tmp_path / name).write_bytes((site[0] / name).read_bytes())
+    page.goto((tmp_path / LIVE).as_uri())
+    before = page.evaluate("model.get('result').best[0].text")
+    assert translated(page, page.main_frame, "the cat sleeps.") == before
+    assert "The model could not be read. Are you offline?" in page.locator(".seqlearn").inner_text()
+    assert len(page.wrong) == 1 and "ERR_FILE_NOT_FOUND" in page.wrong.pop()
+    (tmp_path / "model.js").write_bytes((site[0] / "model.js").read_bytes())
+    assert translated(page, page.main_frame, "the girl eats the apple.") == "la fille mange la pomme."
+
+
+@pytest.mark.parametrize("batch", BATCHES, ids=lambda batch: repr(batch[0])[:20])
+def test_hostile_tokens_are_only_texts(around, page, site, batch):
+    names = []
+    for name, sample in SAMPLES.items():
+        torch.manual_seed(0)
+        names.append(f"hostile-{name}.html")
+        (site[0] / names[-1]).write_text(document(sample(batch).record()), "utf-8")
+    for frame in around(names):
+        tags = set(frame.evaluate("[...document.querySelectorAll('*')].map((node) => node.tagName)"))
+        assert "MAIN" in tags and not tags & {"IMG", "B", "I", "IFRAME"} and frame.locator("script").count() == 2
+        assert frame.locator(".seqlearn *").count() > 10, frame.url
+
+
+def swipe(client):
+    """A finger that moves up by 150 pixels."""
+    for kind, moved in (("touchStart", 0), *(("touchMove", 15 * step) for step in range(1, 11)), ("touchEnd", None)):
+        points = [] if moved is None else [{"x": 400, "y": 300 - moved}]
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def test_wheel_finger_and_tab_pass_through(around, page, site):
+    """The middle of each view is in the middle of the screen: the page around scrolls all the same."""
+    names = [next(name for name in site[1] if name.startswith(start)) for start in ("00", "02", "03", "08", "10", "11")]
+    found = around(names, height=600)
+    page.wait_for_function("() => told.every((heights, at) => heights.at(-1) === frames[at].clientHeight)")
+    client = page.context.new_cdp_session(page)
+    client.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    for scroll in (lambda: page.mouse.wheel(0, 100), lambda: swipe(client)):
+        for number, frame in enumerate(found):
+            page.mouse.move(0, 0)
+            page.evaluate("(at) => scrollTo(0, frames[at].offsetTop + frames[at].clientHeight / 2 - 300)", number)
+            page.mouse.move(400, 300)
+            frame.wait_for_function("document.getElementById('view').matches(':hover')")
+            before = page.evaluate("scrollY")
+            scroll()
+            page.wait_for_function("(before) => scrollY > before + 50", arg=before, timeout=9000)
+    page.get_by_role("button", name="before").focus()
+    seen = []
+    for _ in range(150):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate("document.activeElement.getAttribute('src') ?? document.activeElement.textContent"))
+        if seen[-1] == "after":
+            break
+    assert list(dict.fromkeys(seen)) == [*names, "after"] and len(seen) > 3 * len(names)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_frame_has_no_barriers(around, page, site, name):
+    """Nor has the page around it because of it: axe looks into both."""
+    (site[0] / "plain.html").write_text(document(SAMPLES[name](PLAIN).record()), "utf-8")
+    (frame,) = around(["plain.html"])
+    for one in (page, frame):
+        one.evaluate(AXE)
+    found = page.evaluate("axe.run().then((found) => found.violations.map(({ id, nodes }) => [id, nodes[0].target]))")
+    assert {name for name, _ in found} <= {"landmark-one-main", "page-has-heading-one", "region"}, (
+        found
+    )  # of the parent
+    assert not any("iframe" in str(target) for _, target in found), found
