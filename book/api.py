@@ -43,8 +43,10 @@ def index(found: dict[str, list[str]]) -> str:
     """The page that lists the rooms with what they are for."""
     rows = [f"| [seqlearn.{room}]({room}.rst) | {purpose(modules[0])} |" for room, modules in found.items()]
     toctree = "\n".join(["```{toctree}", ":hidden:", "", *found, "```"])
-    text = "From the docstrings. Shapes stand in the signatures: `Float[Tensor, \"batch queries keys\"]`."
-    return "\n".join(["# The package", "", text, "", "| module | what it is for |", "|---|---|", *rows, "", toctree, ""])
+    text = 'From the docstrings. Shapes stand in the signatures: `Float[Tensor, "batch queries keys"]`.'
+    return "\n".join(
+        ["# The package", "", text, "", "| module | what it is for |", "|---|---|", *rows, "", toctree, ""]
+    )
 
 
 def purpose(module: str) -> str:

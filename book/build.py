@@ -26,7 +26,6 @@ sys.path.insert(0, str(ROOT))
 import api  # noqa: E402 (after the path)
 from lessons import Lesson, framed, lessons  # noqa: E402 (after the path)
 from mend import mend  # noqa: E402 (after the path)
-
 from seqlearn.views.stored import shared_files  # noqa: E402 (after the path)
 
 PAGES = ["assets/glossary.md", "benchmarks/RESULTS.md", "classroom/TEACHERS.md"]  # as far as they exist
@@ -101,7 +100,11 @@ def front_page(course: Sequence[Lesson]) -> str:
         rows.append(f"| [{title}]({lesson.target}.ipynb) | {more} | {minutes} | {exercises or ''} |")
         toctree.append(f"{title} <{lesson.target}>")
     live = [frame for lesson in course for frame in lesson.frames.values() if frame.live]
-    titles = {"assets/glossary.md": "Glossary", "benchmarks/RESULTS.md": "Results", "classroom/TEACHERS.md": "For teachers"}
+    titles = {
+        "assets/glossary.md": "Glossary",
+        "benchmarks/RESULTS.md": "Results",
+        "classroom/TEACHERS.md": "For teachers",
+    }
     there = [f"{title} <{name.removesuffix('.md')}>" for name, title in titles.items() if (ROOT / name).exists()]
     return Template((HERE / "index.md").read_text("utf-8")).substitute(
         view=framed(live[0], "") if live else "",

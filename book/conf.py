@@ -2,7 +2,7 @@
 
 project = "seqlearn"
 author = "The seqlearn authors"
-copyright = "the seqlearn authors. Code: Apache-2.0. Texts and figures: CC BY 4.0"  # noqa: A001 (Sphinx's name)
+copyright = "the seqlearn authors. Code: Apache-2.0. Texts and figures: CC BY 4.0"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "docstrings", "terms"]
 default_role = "code"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 REPAIRS = {
     r'role="heading">(?=<span class="caption-text">)': 'role="heading" aria-level="2">',
     r' aria-label="Toggle hidden content"': "",  # in place of the words that are there to be read
-    r'(?<=<span class="sig-paren">\(</span>)<dl>': '<dl role="none">',  # the arguments of a function: a list without terms
+    r'(<span class="sig-paren">\(</span>\s*)<dl>': r'\1<dl role="none">',  # arguments: a list without terms
     r"<th\b[^>]*>(<p></p>)?</th>": "<td></td>",  # the corner of a table heads nothing
     r'<aside class="sidebar-drawer"': r'\g<0> aria-label="The book"',
     r'<aside class="toc-drawer"': r'\g<0> aria-label="This page"',

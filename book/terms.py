@@ -12,8 +12,8 @@ from sphinx.application import Sphinx
 GLOSSARY = "assets/glossary"
 COMMON = {"general", "width", "training", "index", "beginning"}  # half of a term, and mostly just a word
 OTHER = [  # phrases in which the word is no term
-    "fused kernel", "no kernel", "running kernel", "context manager", "new value", "padding a", "batch norm", "its block",
-    "test BLEU",
+    "fused kernel", "no kernel", "running kernel", "context manager", "new value", "padding a", "batch norm",
+    "its block", "test BLEU",
 ]  # fmt: skip
 NEVER = (nodes.literal, nodes.literal_block, nodes.title, nodes.reference, nodes.math, nodes.math_block, nodes.raw)
 
