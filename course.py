@@ -3,6 +3,7 @@
 
     python3 course.py lab               open the lessons, as your own copies in my-lessons/
     python3 course.py lab --reset 04    start lesson 04 again; your copy is kept under another name
+    python3 course.py lab --language zh the lessons in Chinese, in my-lessons-zh/; some are still in English
     python3 course.py test --quick      run the quick tests, in less than 3 minutes: no lessons, no browser
     python3 course.py test              run every test and every lesson
     python3 course.py book              write the course as a web site, site/: no Python, no network needed to read it
@@ -17,6 +18,7 @@ The first call makes .venv from constraints.txt: it needs a network and about tw
 import argparse
 import contextlib
 import errno
+import functools
 import importlib.util
 import io
 import json
@@ -232,51 +234,78 @@ def lessons(*numbers):
     return [originals[number] for number in wanted]
 
 
-def my_lessons(reset=None):
+def translations(language):
+    """For each translated lesson, as 04: a function from its English notebook to the notebook in this language."""
+    if not language:
+        return {}
+    from translations import blocks  # here: course.py alone must be able to say that a Python is too old
+
+    there = blocks.languages(ROOT / "translations")
+    if language not in there:
+        raise Stop(f"There is no translation into {language!r}. The languages are: {', '.join(there) or 'none'}.")
+    try:
+        texts = {number: blocks.read(path) for number, path in there[language].items()}
+    except blocks.BadTranslation as error:
+        raise Stop(str(error)) from error
+    return {
+        number: functools.partial(blocks.translated, blocks=text, language=language) for number, text in texts.items()
+    }
+
+
+def folder(language=None):
+    """Where the learner's copies are: my-lessons/, or my-lessons-zh/."""
+    return MINE.with_name(f"{MINE.name}-{language}") if language else MINE
+
+
+def my_lessons(reset=None, language=None):
     """Copy the lessons that are missing in my-lessons/, without outputs: an answer appears when its cell is run.
 
     A lesson that is there stays; `reset` is set aside first. A copy is made under another name and
-    then gets its own in one step, so that no interrupt leaves half a lesson.
+    then gets its own in one step, so that no interrupt leaves half a lesson. In another language, a lesson
+    without a translation is copied in English.
     """
-    MINE.mkdir(exist_ok=True)
-    with alone(MINE / ".lock"):
-        for remains in MINE.glob(".*.ipynb.*.part"):  # of a copy that was killed
+    copies, translation = folder(language), translations(language)
+    copies.mkdir(exist_ok=True)
+    with alone(copies / ".lock"):
+        for remains in copies.glob(".*.ipynb.*.part"):  # of a copy that was killed
             remains.unlink()
         if reset:
-            set_aside(MINE / reset.name, reset)
+            set_aside(copies / reset.name, reset, translation.get(reset.name[:2]))
         for original in lessons():
-            mine = MINE / original.name
-            part = MINE / f".{original.name}.{uuid.uuid4().hex}.part"
+            mine = copies / original.name
+            part = copies / f".{original.name}.{uuid.uuid4().hex}.part"
             if not mine.exists():
                 try:
-                    copy_without_outputs(original, part)
+                    copy_without_outputs(original, part, translation.get(original.name[:2]))
                     put_in_place(part, mine)
                 finally:
                     part.unlink(missing_ok=True)
 
 
-def copy_without_outputs(original, copy):
-    """Write the notebook `original` to the file `copy` as if no cell had been run."""
-    copy.write_bytes(without_outputs(original))
+def copy_without_outputs(original, copy, translate=None):
+    """Write the notebook `original` to the file `copy` as if no cell had been run, and translated."""
+    copy.write_bytes(without_outputs(original, translate))
 
 
-def without_outputs(original):
-    """The bytes of a notebook as if no cell had been run."""
+def without_outputs(original, translate=None):
+    """The bytes of a notebook as if no cell had been run, translated by the function `translate`."""
     notebook = json.loads(original.read_text("utf-8"))
+    if translate:
+        notebook = translate(notebook)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             cell.update(execution_count=None, outputs=[])
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
 
 
-def set_aside(mine, original):
+def set_aside(mine, original, translate=None):
     """Give the learner's copy of a lesson another name, unless nothing in it was changed."""
-    if not mine.exists() or mine.read_bytes() == without_outputs(original):
+    if not mine.exists() or mine.read_bytes() == without_outputs(original, translate):
         return
     names = (mine.with_name(f"{mine.stem}.old{number}.ipynb") for number in range(1, 10**6))
     kept = next(name for name in names if not name.exists())
     mine.rename(kept)
-    print(f"Your lesson is kept as my-lessons/{kept.name}")
+    print(f"Your lesson is kept as {kept.parent.name}/{kept.name}")
 
 
 def put_in_place(part, mine):
@@ -292,13 +321,14 @@ def put_in_place(part, mine):
 
 def lab(python, options, extra):
     """Open JupyterLab at a lesson. Its root is the folder of the course, so that lessons find ../assets/."""
-    first, folder = lessons(options.reset or lessons()[0].name[:2])[0], NOTEBOOKS if options.originals else MINE
+    first = lessons(options.reset or lessons()[0].name[:2])[0]
+    place = NOTEBOOKS if options.originals else folder(options.language)
     if not options.originals:
-        my_lessons(first if options.reset else None)
+        my_lessons(first if options.reset else None, options.language)
     quiet = ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     quiet.append(f"--LabApp.app_settings_dir={ROOT / 'assets' / 'lab'}")  # Markdown opens as a page: the glossary
-    place = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/{folder.name}/{first.name}"]
-    return run(python, "-m", "jupyterlab", *place, *quiet, *extra)
+    where = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/{place.name}/{first.name}"]
+    return run(python, "-m", "jupyterlab", *where, *quiet, *extra)
 
 
 def workers():
@@ -330,7 +360,9 @@ def carry_out(arguments):
     parser.allow_abbrev = False  # --reset-x may be for JupyterLab
     parser.add_argument("command", choices=["lab", *SCRIPTS, "test", "refresh"], help="other options go to its program")
     parser.add_argument("--reset", metavar="NN", help="lab: start this lesson again from the original")
-    parser.add_argument("--originals", action="store_true", help="lab: open notebooks/ itself, for authors")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--originals", action="store_true", help="lab: open notebooks/ itself, for authors")
+    which.add_argument("--language", metavar="LL", help="lab: the lessons in another language, such as zh")
     part = parser.add_mutually_exclusive_group()
     part.add_argument("--quick", action="store_true", help="test: only what is quick, in less than 3 minutes")
     part.add_argument("--second-cpu", action="store_true", help="test: only the lessons, with other CPU instructions")
@@ -339,6 +371,7 @@ def carry_out(arguments):
     options, extra = parser.parse_known_args(arguments[:end])
     extra += arguments[end + 1 :]
     check_python()
+    translations(options.language)  # stops if there are none, before any work starts
     if options.here:
         needed = {"lab": "seqlearn, jupyterlab", "test": "seqlearn, nbval, xdist", "refresh": "nbclient"}
         needed |= {"book": "seqlearn, myst_nb, furo", "handout": "nbformat", "bench": "seqlearn"}

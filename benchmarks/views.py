@@ -120,7 +120,7 @@ EVENTS_OF = {
         "another position of 128": "model.set('position', i + 1)",
         "another offset": "model.set('offset', i + 3)",
     },
-    "SoftmaxView": {"another score": "model.set('scores', model.get('scores').map((x) => x + i / 10))"},
+    "SoftmaxView": {"another score": "model.set('scores', model.get('scores').map((x, j) => (j ? x : x + 1)))"},
     "BeamView": {"another step": "model.set('step', (i + 1) % 8)"},
 }
 

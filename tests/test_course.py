@@ -2,6 +2,7 @@
 
 import ast
 import errno
+import hashlib
 import json
 import os
 import re
@@ -88,13 +89,14 @@ def sentence(capsys) -> str:
 
 
 def test_it_needs_nothing_but_an_old_python_to_be_read():
-    source = (ROOT / "course.py").read_text(encoding="utf-8")
-    tree = ast.parse(source, feature_version=(3, 8))  # an old Python must read it, to say that it is too old
-    modules = {
-        alias.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
-    }
-    modules |= {node.module.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert modules <= sys.stdlib_module_names
+    for path in (ROOT / "course.py", ROOT / "translations" / "blocks.py"):
+        # an old Python must read it, to say that it is too old
+        tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 8))
+        modules = {
+            alias.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
+        }
+        modules |= {node.module.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert modules <= sys.stdlib_module_names | {"translations"}
 
 
 @pytest.mark.parametrize("version", [(3, 8, 18), (3, 10, 13), (3, 15, 0), (4, 0, 0)])
@@ -371,7 +373,7 @@ def test_a_lesson_that_appears_while_it_is_copied_is_not_overwritten(links, plac
         monkeypatch.setattr(course.os, "link", lambda *paths: (_ for _ in ()).throw(OSError(errno.EPERM, "no links")))
     finish = course.copy_without_outputs
 
-    def copy(original, part):
+    def copy(original, part, translate):
         finish(original, part)
         if original.name == "04-scores.ipynb":
             (course.MINE / original.name).write_text("my work")
@@ -385,7 +387,7 @@ def test_a_lesson_that_appears_while_it_is_copied_is_not_overwritten(links, plac
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(errno.ENOSPC, "No space left on device")])
 def test_an_interrupted_copy_leaves_nothing(error, place, monkeypatch):
-    def half(original, part):
+    def half(original, part, translate=None):
         part.write_text("orig")
         raise error
 
@@ -407,7 +409,7 @@ course.ROOT = root = Path(sys.argv[2])
 course.NOTEBOOKS, course.MINE = root / "notebooks", root / "my-lessons"
 lesson = course.NOTEBOOKS / "04-scores.ipynb"
 
-def half(original, part):
+def half(original, part, translate=None):
     part.write_text("orig")
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -459,6 +461,44 @@ def test_two_calls_at_once_damage_no_lesson_and_lose_no_work(does, place):
             assert all((course.MINE / name).read_text() == f"my work {number}" for name in kept)
         first.stdin.close()
         second.stdin.close()
+
+
+@pytest.fixture
+def chinese(place):
+    """A translation of lesson 04 alone, and the name of the folder of its copies."""
+    english = lesson("été 04-scores")
+    digest = hashlib.sha256("été 04-scores".encode()).hexdigest()[:12]
+    (place / "translations" / "zh").mkdir(parents=True)
+    (place / "translations" / "zh" / "04.md").write_text(f"<!-- a sha256:{digest} -->\n注意力\n", "utf-8")
+    return english.replace("été 04-scores", "注意力"), place / "my-lessons-zh"
+
+
+def test_lessons_in_another_language(place, chinese, started, monkeypatch, capsys):
+    monkeypatch.setattr(course, "is_whole", lambda: True)
+    translation, copies = chinese
+    assert course.main(["lab", "--language", "zh"]) == 0
+    assert "/lab/tree/my-lessons-zh/00-start-here.ipynb" in " ".join(started.pop()[0]) and not course.MINE.exists()
+    assert (copies / "04-scores.ipynb").read_text("utf-8") == translation, "no output, and the Chinese text"
+    assert (copies / "00-start-here.ipynb").read_text("utf-8") == lesson("été 00-start-here"), "not translated: English"
+    assert course.main(["lab", "--language", "zh", "--reset", "04"]) == 0 and capsys.readouterr().out == ""
+    (copies / "04-scores.ipynb").write_text("my work")
+    assert course.main(["lab", "--reset", "04", "--language", "zh"]) == 0
+    assert "kept as my-lessons-zh/04-scores.old1.ipynb" in capsys.readouterr().out
+    assert (copies / "04-scores.ipynb").read_text("utf-8") == translation
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "said"),
+    [
+        (None, "fr", "There is no translation into 'fr'. The languages are: zh."),
+        ("<!-- a sha256:12 -->\n", "zh", "04.md, line 1: "),
+    ],
+)
+def test_a_translation_that_is_not_there_or_broken(text, language, said, place, chinese, steps, started, capsys):
+    if text:
+        (place / "translations" / "zh" / "04.md").write_text(text)
+    assert course.main(["lab", "--language", language]) == 1
+    assert said in sentence(capsys) and steps == started == [] and not chinese[1].exists()
 
 
 def test_a_lesson_that_is_not_there(place, monkeypatch, capsys):

@@ -18,6 +18,7 @@ import order
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "seqlearn"
 MODULES = sorted(PACKAGE.rglob("*.py"))
+COMMANDS = [ROOT / "course.py", ROOT / "translations" / "blocks.py"]
 
 # A room uses rooms before it in this list, never after it. A new room has to be given its place.
 ROOMS = [
@@ -26,7 +27,7 @@ ROOMS = [
     "translator", "whatif", "views", "exercises", "cli", "__main__",
 ]  # fmt: skip
 
-GENERATED = {".venv", ".git", ".hypothesis", "my-lessons", "_build", "build", "dist", "__pycache__", "node_modules"}
+GENERATED = set(".venv .git .hypothesis my-lessons my-lessons-zh _build build dist __pycache__ node_modules".split())
 TEXTS = {".py", ".md", ".toml", ".yml", ".txt", ".cfg", ".ipynb", ".js", ".css", ".svg", ".json", ""}
 REGISTRIES = ["pypi" + ".org", "pythonhosted" + ".org", "npmjs" + ".org", "anaconda" + ".org", "deb.debian" + ".org"]
 
@@ -126,7 +127,7 @@ def undocumented(source: str) -> list[str]:
     return sorted(missing)
 
 
-@pytest.mark.parametrize("path", [*MODULES, ROOT / "course.py"], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*MODULES, *COMMANDS], ids=lambda path: path.stem)
 def test_every_public_name_says_what_it_is_for(path):
     assert undocumented(path.read_text(encoding="utf-8")) == []
 
@@ -184,7 +185,7 @@ def unexplained(source: str) -> list[str]:
     return [text for text in comments if IGNORE.search(text) and not EXPLAINED.search(text)]
 
 
-@pytest.mark.parametrize("path", [*MODULES, ROOT / "course.py"], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*MODULES, *COMMANDS], ids=lambda path: path.stem)
 def test_every_ignore_has_a_rule_and_a_reason(path):
     assert unexplained(path.read_text(encoding="utf-8")) == []
 
@@ -218,7 +219,7 @@ def anys(source: str) -> list[str]:
     return [line for line in lines if "#" not in line]
 
 
-@pytest.mark.parametrize("path", [*MODULES, ROOT / "course.py"], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*MODULES, *COMMANDS], ids=lambda path: path.stem)
 def test_every_any_has_a_reason(path):
     assert anys(path.read_text(encoding="utf-8")) == []
 

@@ -21,6 +21,7 @@ CLASSES = (
     "`cross_entropy` wants the classes on axis 1: flatten both, `logits.flatten(0, 1)` and `labels.flatten()`, "
     "or exchange two axes, `logits.transpose(1, 2)`."
 )
+ONE_OFF = "one row of logits has no label, or one label no row: row t scores token t + 1, so shift one of the two."
 IN_PLACE = "a tensor was changed in place (`+=`, `x[...] = ...`, a method that ends in `_`): make a new tensor."
 
 # What an error says -> the slip that is usually behind it. The first pattern that is found counts.
@@ -115,6 +116,9 @@ def _tensors(frame: FrameType, line: str) -> dict[str, Tensor]:
 def _slip(said: str, line: str, shapes: dict[str, tuple[int, ...]]) -> str:
     """The usual reason for such an error."""
     general = next((slip for pattern, slip in SLIPS if re.search(pattern, said)), "")
+    sizes = re.search(r"input batch_size \((\d+)\) to match target batch_size \((\d+)\)", said)
+    if sizes and abs(int(sizes[1]) - int(sizes[2])) == 1:
+        return ONE_OFF
     if any(len(shapes.get(name, ())) > 2 for name in re.findall(r"(\w+)\.T\b", line)):
         return "`.T` reverses *all* axes: `.mT` or `.transpose(-2, -1)` exchanges the last two of a batch."
     if line.startswith("assert") and "Boolean value of Tensor" in said:

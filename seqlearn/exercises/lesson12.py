@@ -152,8 +152,8 @@ def check_scores_stay(test: Answer) -> None:
             shifts="it subtracts the largest score of each row in place. The weights stay right; the scores do not.",
             last_row="it writes into the last row only. Compare the whole tensor.",
         ),
-        missed="Two usual reasons: `before = scores` makes no copy, only a second name (`scores.clone()` copies); or "
-        "the lengths in your test mask nothing.",
+        missed="Three usual reasons: `before = scores` makes no copy, only a second name (`scores.clone()` copies); "
+        "the lengths in your test mask nothing; or you compare two results, and not the scores before and after.",
         asks="Compare the scores before with the scores after, and nothing else.",
     )  # fmt: skip
 
@@ -256,7 +256,8 @@ def check_neighbours(test: Answer) -> None:
             "before a long one.",
             backwards="it reads in both directions, and backwards it begins in the padding.",
         ),
-        missed="Does a short sentence stand beside a longer one in your test, so that it has padding?",
+        missed="Does a short sentence stand beside a longer one in your test, so that it has padding? And is the "
+        "sentence cut to its own length where it stands alone, `tokens[row : row + 1, :length]`?",
         asks="A sentence alone and the same sentence in a batch have equal contexts, up to rounding: compare with "
         "`torch.allclose`.",
     )  # fmt: skip

@@ -142,7 +142,7 @@ def check_top_p(top_p_filter: Callable[..., Tensor]) -> None:
     """Try out `top_p_filter(probs, top_p)` on probabilities in several orders."""
     for probs, top_p in (
         ([0.1, 0.4, 0.05, 0.25, 0.2], 0.55), ([0.2, 0.1, 0.6, 0.1], 0.5), ([0.25, 0.4, 0.2, 0.15], 0.9),
-        ([0.3, 0.1, 0.4, 0.2], 1.0),
+        ([0.3, 0.1, 0.4, 0.2], 1.0), ([0.25, 0.5, 0.125, 0.125], 0.5),
     ):  # fmt: skip
         answer = called(top_p_filter, torch.tensor(probs), top_p)
         has_shape(answer, (len(probs),), "probabilities, one for each token,")
@@ -213,6 +213,8 @@ def check_rms_norm(rms_norm: Callable[..., Tensor]) -> None:
             "the mean is still subtracted: RMSNorm leaves it in.": g * centred / (squares + eps).sqrt(),
             "you divided by the standard deviation: the squares of x itself, without the mean subtracted.":
                 g * exact / (centred.square().mean(-1, keepdim=True) + eps).sqrt(),
+            "this is `std`, which subtracts the mean: take the root of the mean of the squares of x itself.":
+                g * exact / (exact.std(-1, keepdim=True) + eps),
             "the root is missing: divide by the *root* of the mean square.": g * exact / (squares + eps),
             "you added the squares up: take their *mean*.":
                 g * exact / (exact.square().sum(-1, keepdim=True) + eps).sqrt(),

@@ -7,8 +7,9 @@ keeps its keys and values, and the decoder continues from there. The loss is on 
 this package.
 
 Liu et al. (2018), section 4.2.3, dropped the encoder in this way ("T-D"); GPT (Radford et al., 2018) made the block
-known. Each later change is a few lines here: `RMSNorm`, `SwiGLU`, `GroupedQueryAttention`. With all three, the model is
-that of Llama (Touvron et al., 2023): `seqlearn.nn.llama` copies the weights of one.
+known. Each later change is a few lines here: `RMSNorm`, `SwiGLU`, `GroupedQueryAttention`. With the first two, the
+model is LLaMA (Touvron, Lavril et al., 2023, section 2.2); with all three, a large Llama 2 (Touvron, Martin et al.,
+2023). `seqlearn.nn.llama` copies the weights of one.
 """
 
 from __future__ import annotations
@@ -226,8 +227,8 @@ class DecoderOnly(nn.Module):
         vocab_size: of the target.
         num_layers: blocks.
         prefix: whether the tokens of the prompt see each other in both directions (Liu et al. 2018 have a causal
-            prompt; Raffel et al. 2020, section 3.2.1, compare both and call this one a prefix LM). The target is causal
-            in both cases.
+            prompt; Raffel et al. 2020, section 3.2.1, describe both and call this one a prefix LM). The target is
+            causal in both cases.
         tie: whether the output layer uses the embedding matrix as its own.
         The others: see `DecoderOnlyBlock`. A last norm ends the stack.
 

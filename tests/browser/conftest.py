@@ -25,6 +25,11 @@ def is_here(url):
     return parts.scheme in LOCAL or parts.hostname in ("127.0.0.1", "localhost")
 
 
+@pytest.fixture(autouse=True)
+def fast(as_a_user):
+    """These tests are about pages: shapes are checked by all others, and would take a third of the time."""
+
+
 @pytest.fixture(scope="module")  # no longer: playwright's event loop would be in the way of the lessons' kernels
 def context(tmp_path_factory):
     """A browser with a fresh profile."""

@@ -146,29 +146,27 @@ SEARCH = f"""async () => {{ {BEAM}
     }} }}"""
 
 
-@pytest.fixture
-def lab(context, tmp_path):
-    """The address of a JupyterLab of its own, with the notebook in it, and the folder. It needs no settings of ours."""
-    cells = [nbformat.v4.new_code_cell(cell) for cell in CELLS]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}  # otherwise JupyterLab asks
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), tmp_path / "views.ipynb")
-    settings = os.environ | {name: str(tmp_path / name.lower()) for name in FOLDERS}
-    settings |= {"JUPYTERLAB_WORKSPACES_DIR": str(tmp_path / "workspaces"), "JUPYTER_PREFER_ENV_PATH": "1"}
+@pytest.fixture(scope="module")
+def server(context, tmp_path_factory):
+    """The address of a JupyterLab, and its folder. It needs no settings of ours."""
+    root = tmp_path_factory.mktemp("lab")
+    settings = os.environ | {name: str(root / name.lower()) for name in FOLDERS}
+    settings |= {"JUPYTERLAB_WORKSPACES_DIR": str(root / "workspaces"), "JUPYTER_PREFER_ENV_PATH": "1"}
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "jupyterlab", *OPTIONS, f"--port={port}", f"--ServerApp.root_dir={tmp_path}"]
-    with open(tmp_path / "lab.log", "w", encoding="utf-8") as log:
-        server = subprocess.Popen(command, env=settings, cwd=tmp_path, stdout=log, stderr=log)
+    command = [sys.executable, "-m", "jupyterlab", *OPTIONS, f"--port={port}", f"--ServerApp.root_dir={root}"]
+    with open(root / "lab.log", "w", encoding="utf-8") as log:
+        server = subprocess.Popen(command, env=settings, cwd=root, stdout=log, stderr=log)
     try:
         for _ in range(3000):
-            assert server.poll() is None, (tmp_path / "lab.log").read_text("utf-8")
+            assert server.poll() is None, (root / "lab.log").read_text("utf-8")
             try:
                 urlopen(f"http://127.0.0.1:{port}/api", timeout=5).close()
                 break
             except OSError:
                 time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}", tmp_path
+        yield f"http://127.0.0.1:{port}", root
     finally:
         server.terminate()  # it ends its kernels
         try:
@@ -178,12 +176,25 @@ def lab(context, tmp_path):
             server.wait()
 
 
+@pytest.fixture
+def lab(server, page, request):
+    """The address of the notebook of this test, and its folder."""
+    address, root = server
+    folder = root / request.node.name
+    folder.mkdir()
+    cells = [nbformat.v4.new_code_cell(cell) for cell in CELLS]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}  # otherwise JupyterLab asks
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), folder / "views.ipynb")
+    yield f"{address}/lab/tree/{folder.name}/views.ipynb?reset", folder
+    page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
+
+
 class Notebook:
     """The open notebook: runs single cells."""
 
     def __init__(self, page, address):
         self.page = page
-        page.goto(f"{address}/lab/tree/views.ipynb")
+        page.goto(address)
         page.wait_for_function(READY, timeout=300_000)
 
     def start(self, index):

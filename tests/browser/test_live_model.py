@@ -397,7 +397,7 @@ def gap(translator, text, found, right):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("beam", [1, 4])
-def test_every_translation_of_the_test_part(inside, corpus, pretrained, rounded, as_a_user, beam):
+def test_every_translation_of_the_test_part(inside, corpus, pretrained, rounded, beam):
     """Against Python with the page's weights, and with its own: two in a thousand may differ, each by a near tie."""
     sentences = [pair.source for pair in corpus]
     inside("load", live_model(pretrained))
@@ -440,7 +440,7 @@ def test_beam_search_with_other_penalties(inside, penalty, settings):
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_a_translation_is_that_of_python(inside, rounded, as_a_user, beam):
+def test_a_translation_is_that_of_python(inside, rounded, beam):
     """With everything that the view draws, hostile sentences included."""
     inside("load", live_model(rounded))
     hostile = HOSTILE if beam == 1 else HOSTILE[::6]

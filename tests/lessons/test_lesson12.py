@@ -321,7 +321,7 @@ SCORES = [
     (by_allclose, "right!"),
     (second_name, "`before = scores` makes no copy"),
     (nothing_masked, "the lengths in your test mask nothing"),
-    (same_answer_twice, "passes the buggy code of this section"),
+    (same_answer_twice, "or you compare two results"),
     (all_scores_zero, "it subtracts the largest score"),
     (same_order, "it writes `exp` of each score"),
     (with_ones, "on right code (it computes in float64) your code stopped with RuntimeError"),
@@ -477,6 +477,10 @@ def with_a_width(encode):
     assert encode(TOKENS, LENS).shape == (3, 8)
 
 
+def alone_with_padding(encode):
+    assert torch.allclose(encode(TOKENS[:1], LENS[:1])[0], encode(TOKENS, LENS)[0], atol=1e-5)
+
+
 def equal_lengths(encode):
     tokens = torch.tensor([[1, 2], [3, 4]])
     together = encode(tokens, torch.tensor([2, 2]))
@@ -497,6 +501,7 @@ NEIGHBOURS = [
     (shuffled_batch, "Does a short sentence stand beside"),
     (more_padding, "the *longest* sentence of the batch ends"),
     (equal_lengths, "Does a short sentence stand beside a longer one"),
+    (alone_with_padding, "cut to its own length where it stands alone"),
     (lambda encode: encode(TOKENS, LENS).allclose(encode(TOKENS, LENS)), "your test returns True"),
     (lambda encode: print(encode(TOKENS, LENS)), "there is no `assert` in it"),
 ]

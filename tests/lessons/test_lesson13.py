@@ -99,6 +99,10 @@ def changes_ids(logits, ids, prompt):
     return loss
 
 
+def one_row_too_many(logits, ids, prompt):  # by itself: a crash is told with its line
+    return F.cross_entropy(logits[prompt:], ids[prompt + 1 :])
+
+
 LOSSES = [
     (right_loss, "right!"),
     (with_ignored, "right!"),
@@ -120,6 +124,7 @@ LOSSES = [
     (lambda *args: right_loss(*args).item(), "return a tensor"),
     (lambda *args: right_loss(*args) + 1, "the loss should be"),
     (changes_ids, "`ids` has changed"),
+    (one_row_too_many, "one row of logits has no label"),
 ]
 
 
@@ -186,6 +191,11 @@ def with_a_while(probs, top_p):
     return kept / total
 
 
+def with_at_most(probs, top_p):
+    found, order = probs.sort(descending=True)
+    return divided(torch.zeros_like(probs).scatter(0, order, found.where(found.cumsum(0) - found <= top_p, 0.0)))
+
+
 TOPS = [
     (lambda probs, p: divided(nucleus(probs, p)), "right!"),
     (with_a_while, "right!"),
@@ -195,6 +205,7 @@ TOPS = [
     (lambda probs, p: divided(nucleus(probs, p, inside=True)), "the token that crosses the line is missing:"),
     (lambda probs, p: nucleus(probs, p, inside=True), "is missing, and the rest"),
     (lambda probs, p: divided(nucleus(probs, p, shift=1)), "one token too many"),
+    (with_at_most, "one token too many"),
     (lambda probs, p: divided(nucleus(probs, p, back=False)), "these are sorted"),
     (lambda probs, p: torch.where(probs >= p, probs, 0.0), "it is their *sum* that counts"),
     (lambda probs, p: divided(nucleus(probs, p, descending=False)), "began with the *least* likely"),
@@ -239,6 +250,7 @@ NORMS = [
     (layer_norm, "this is layer norm"),
     (lambda x, g, eps: g * centred(x) / (x.square().mean(-1, keepdim=True) + eps).sqrt(), "the mean is still"),
     (lambda x, g, eps: g * x / (x.var(-1, correction=0, keepdim=True) + eps).sqrt(), "by the standard deviation"),
+    (lambda x, g, eps: g * x / (x.std(-1, keepdim=True) + eps), "this is `std`"),
     (lambda x, g, eps: g * x / (x.square().mean(-1, keepdim=True) + eps), "the root is missing"),
     (lambda x, g, eps: g * x / (x.square().sum(-1, keepdim=True) + eps).sqrt(), "you added the squares up"),
     (lambda x, g, eps: right_rms(x, 1, eps), "the gain is missing"),
