@@ -31,6 +31,8 @@ FITS = """() => { const page = document.documentElement;
     return [...fits, document.querySelector('.seqlearn *') !== null, innerHeight] }"""
 SHOWN = """() => { const view = document.querySelector('.seqlearn'), style = getComputedStyle(view);
     return [style.backgroundColor, getComputedStyle(document.body).backgroundColor, style.colorScheme] }"""
+COUNT = """() => new Promise((resolve) => { let count = 0; window.addEventListener("message", () => (count += 1));
+    setTimeout(() => resolve(count), 200); })"""  # messages that arrive
 LIGHT, DARK = ["rgb(255, 255, 255)", "rgba(0, 0, 0, 0)"], ["rgb(22, 22, 22)", "rgb(22, 22, 22)"]
 
 
@@ -81,7 +83,7 @@ def test_every_view_of_every_lesson_is_drawn_and_fits(around, page, site, width)
     assert page.evaluate("told.every((heights) => heights.length < 4)"), "no height makes another height"
     if width == 800:
         for (name, guess), height in zip(made.items(), heights, strict=True):
-            assert guess / 1.5 < height < guess * 1.5, name
+            assert guess / 2 < height < guess * 2, name
     assert all(height < 2500 for height in heights)
 
 
@@ -113,6 +115,7 @@ def test_the_address_may_name_the_first_theme(page, site, theme):
     name = next(name for name in site[1] if name.startswith("02-"))
     page.goto(f"{(site[0] / name).as_uri()}#{theme}")
     assert page.evaluate(SHOWN)[:2] == {"light": LIGHT, "dark": DARK}[theme]
+    assert page.evaluate(COUNT) == 0, "alone, a document tells nobody, least of all itself"
 
 
 def test_what_is_no_theme_changes_nothing(around, page, site):

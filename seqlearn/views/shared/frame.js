@@ -10,11 +10,16 @@ function openFrame(views) {
   const view = document.getElementById("view");
   const { build, answers } = views[view.dataset.view];
   const page = document.documentElement;
-  if (window.parent !== window) page.style.overflow = "hidden"; // the wheel scrolls the page around the frame
   follow(page, window.location.hash.slice(1));
   const live = "live" in view.dataset;
   if (live) window.live = laterModel();
   openPage(build, "", live ? answers : null);
+  if (window.parent !== window) talk(page, view);
+}
+
+/** Tells the page around the frame how high the view is, and listens to it. */
+function talk(page, view) {
+  page.style.overflow = "hidden"; // the wheel scrolls the page around the frame
   const say = () => window.parent.postMessage({ seqlearn: { height: Math.ceil(view.getBoundingClientRect().height) } }, "*");
   say(); // a browser draws no frame that is far from the screen, and observes nothing in it
   new ResizeObserver(say).observe(view);
