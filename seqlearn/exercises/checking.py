@@ -1,5 +1,7 @@
 """The kit of the checks. A check says "not tried yet", "right", or a diagnosis. It never raises: Run All must work.
 
+Only when nbgrader runs the notebook, to grade it, does a check raise after a diagnosis: no error means all points.
+
 A lesson's module holds its cases, its oracles and its mistakes:
 
     @check("2.2", section="5. A masked softmax for lengths")
@@ -11,10 +13,13 @@ A lesson's module holds its cases, its oracles and its mistakes:
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import inspect
 import math
+import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from types import CodeType
@@ -32,6 +37,7 @@ __all__ = [
 ]  # fmt: skip
 
 TRIES_BEFORE_HINT = 3
+GRADING = "NBGRADER_EXECUTION"  # nbgrader sets this variable while it grades or validates a notebook
 COUNTS = {2: "two", 3: "three", 4: "four"}
 _wrong_tries: dict[str, int] = {}
 
@@ -66,7 +72,8 @@ def check(exercise: str, section: str, *, none_counts: bool = False) -> Callable
         @functools.wraps(examine)
         def run(answer: Answer, *context: object) -> None:
             try:
-                examine(_tried(answer) if callable(answer) and not none_counts else _given(answer), *context)
+                with contextlib.redirect_stderr(sys.stdout):  # nbgrader takes a warning on stderr for an error
+                    examine(_tried(answer) if callable(answer) and not none_counts else _given(answer), *context)
             except NotTried:
                 print(f"Exercise {exercise}: not tried yet.")
             except Wrong as diagnosis:
@@ -76,6 +83,9 @@ def check(exercise: str, section: str, *, none_counts: bool = False) -> Callable
             else:
                 print(f"Exercise {exercise}: right!")
                 _wrong_tries.pop(exercise, None)
+                return
+            if GRADING in os.environ:
+                raise AssertionError(f"no points for exercise {exercise}")
 
         return run
 
