@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from importlib.resources import files
+from itertools import starmap
 from pathlib import Path
 from string import Template
 
@@ -24,11 +25,16 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
 import api  # noqa: E402 (after the path)
-from lessons import Lesson, framed, lessons  # noqa: E402 (after the path)
+from lessons import NAMES, Lesson, framed, lessons  # noqa: E402 (after the path)
 from mend import mend  # noqa: E402 (after the path)
 from seqlearn.views.stored import shared_files  # noqa: E402 (after the path)
+from translations import blocks  # noqa: E402 (after the path)
 
-PAGES = ["assets/glossary.md", "benchmarks/RESULTS.md", "classroom/TEACHERS.md"]  # as far as they exist
+PAGES = {  # as far as they exist
+    "assets/glossary": "Glossary",
+    "benchmarks/RESULTS": "Results",
+    "classroom/TEACHERS": "For teachers",
+}
 FORMULAS = ["tex-mml-chtml.js", "output/chtml/fonts/woff-v2"]  # of MathJax 3.2.2; other parts are loaded on demand only
 LINK = re.compile(r"\]\(([^)#:\s]+)")
 
@@ -48,7 +54,7 @@ def main() -> str | None:
         if build_main(["-b", "html", "-W", "--keep-going", "-q", str(source), str(site)]):
             return "The book was not built: see the warnings above."
         shutil.rmtree(site / ".doctrees")
-        mend(site)
+        mend(site, blocks.languages())
         write_views(site / "views", course)
         if out.exists():
             out.rename(Path(folder, "old"))
@@ -72,10 +78,10 @@ def write_source(source: Path, course: Sequence[Lesson]) -> None:
         for cell in notebook["cells"]:
             if cell["cell_type"] == "markdown":
                 copy_linked("".join(cell["source"]), lesson.original.parent, source)
-    for name in PAGES:
-        if (ROOT / name).exists():
-            copy(ROOT / name, source / name)
-            copy_linked((ROOT / name).read_text("utf-8"), (ROOT / name).parent, source)
+    for path in [ROOT / f"{name}.md" for name in [*PAGES, *glossaries()]]:
+        if path.exists():
+            write(source / path.relative_to(ROOT), path.read_text("utf-8"))
+            copy_linked(path.read_text("utf-8"), path.parent, source)
     rooms = api.rooms()
     for room, modules in rooms.items():
         write(source / "api" / f"{room}.rst", api.page(modules))
@@ -93,25 +99,38 @@ def write_views(folder: Path, course: Sequence[Lesson]) -> None:
 
 def front_page(course: Sequence[Lesson]) -> str:
     """The first page: the live translator, the lessons with their minutes, and how to get the course."""
-    rows, toctree = [], []
+    rows = []
     for lesson in course:
         title, more = lesson.heading()
-        minutes, exercises = lesson.minutes()
-        rows.append(f"| [{title}]({lesson.target}.ipynb) | {more} | {minutes} | {exercises or ''} |")
-        toctree.append(f"{title} <{lesson.target}>")
-    live = [frame for lesson in course for frame in lesson.frames.values() if frame.live]
-    titles = {
-        "assets/glossary.md": "Glossary",
-        "benchmarks/RESULTS.md": "Results",
-        "classroom/TEACHERS.md": "For teachers",
-    }
-    there = [f"{title} <{name.removesuffix('.md')}>" for name, title in titles.items() if (ROOT / name).exists()]
+        if lesson.language == "en":
+            minutes, exercises = lesson.minutes()
+            rows.append(f"| [{title}]({lesson.target}.ipynb) | {more} | {minutes} | {exercises or ''} |")
+    live = next((frame for lesson in course for frame in lesson.frames.values() if frame.live), None)
+    lists = {NAMES[language]: contents(course, language) for language in blocks.languages()}
+    lists["Look it up"] = [f"{title} <{name}>" for name, title in PAGES.items() if (ROOT / f"{name}.md").exists()]
+    lists["Look it up"] += ["The contract <contract>", "The package <api/index>"]
     return Template((HERE / "index.md").read_text("utf-8")).substitute(
-        view=framed(live[0], "") if live else "",
+        view=framed(live, "") if live else "",
         lessons="\n".join(["| lesson | what it is about | minutes | exercises |", "|---|---|--:|--:|", *rows]),
-        toctree="\n".join(toctree),
-        reference="\n".join([*there, "The contract <contract>", "The package <api/index>"]),
+        toctrees="\n".join(starmap(toctree, ({"Lessons": contents(course, "en")} | lists).items())),
     )
+
+
+def contents(course: Sequence[Lesson], language: str) -> list[str]:
+    """The lessons in a language, and its glossary if it has one of its own, as a table of contents lists them."""
+    pages = [f"{lesson.heading()[0]} <{lesson.target}>" for lesson in course if lesson.language == language]
+    return pages + [name for name in glossaries() if name.split("/")[1] == language]
+
+
+def glossaries() -> list[str]:
+    """The pages of the translated glossaries."""
+    names = [f"translations/{language}/glossary" for language in blocks.languages()]
+    return [name for name in names if (ROOT / f"{name}.md").exists()]
+
+
+def toctree(caption: str, pages: Sequence[str]) -> str:
+    """A part of the table of contents, shown beside each page."""
+    return "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""])
 
 
 def copy_linked(text: str, folder: Path, source: Path) -> None:

@@ -7,18 +7,22 @@ import copy
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from seqlearn.views.stored import Framed, pages
+from translations import blocks
 
 ROOT = Path(__file__).resolve().parents[1]
 Notebook = dict[str, Any]  # the JSON of a notebook
 PREDICTION = re.compile(r"(?<!\d\. )\*\*Predict(\.\*\*|\*\*:)")  # and not "1. **Predict**: say what you expect"
 MINUTES = re.compile(r"\*\*How long\.\*\* (?:About )?(\d+) minutes(?:.*?(\d+) more for the exercises)?")
+
+NAMES = {"en": "English", "zh": "中文"}  # of languages, in themselves
+FOLDED = {"zh": {"code_prompt_show": "显示这个单元格的结果", "code_prompt_hide": "收起结果"}}  # in English: see conf.py
 
 PICTURE = '<img class="picture" src="{file}" alt="{alt}" width="{width}" height="{height}" loading="lazy">'
 FRAME = """<figure class="view">
@@ -36,12 +40,14 @@ class Lesson:
         shown: the notebook as this page shows it: `original`, or a translation.
         target: the name of the page, without an ending: "notebooks/04-attention-scores".
         language: "en", "zh".
+        others: the page of the same lesson in each other language.
     """
 
     original: Path
     shown: Notebook
     target: str
     language: str = "en"
+    others: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def frames(self) -> dict[tuple[str, int], Framed]:
@@ -65,12 +71,15 @@ class Lesson:
         """The notebook that Sphinx reads, and the pictures that it shows: the name of a file -> its content."""
         folder = "../" * self.target.count("/")
         folded, notebook = predicted(read(self.original)), copy.deepcopy(self.shown)
+        links = " · ".join(f"[{NAMES[language]}]({folder}{page}.ipynb)" for language, page in self.others.items())
+        notebook["cells"][0]["source"] = f"{''.join(notebook['cells'][0]['source'])}\n\n{links}"
         pictures = {}
         for cell in notebook["cells"][1:]:
             if cell["cell_type"] == "markdown" and "".join(cell["source"]).startswith("# "):
                 cell["source"] = "#" + "".join(cell["source"])  # a page has one title
             if cell["id"] in folded:
                 cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-output"]
+                cell["metadata"]["mystnb"] = FOLDED.get(self.language, {})
             for index, output in enumerate(cell.get("outputs", [])):
                 if "image/png" in output.get("data", {}) and "text/html" not in output["data"]:
                     name = f"pictures/{cell['id']}-{index}.png"
@@ -83,9 +92,18 @@ class Lesson:
 
 
 def lessons() -> list[Lesson]:
-    """All lessons, in order."""
-    originals = sorted((ROOT / "notebooks").glob("[0-9][0-9]-*.ipynb"))
-    return [Lesson(path, read(path), f"notebooks/{path.stem}") for path in originals]
+    """All lessons, in order; the translations after the originals."""
+    originals = {path.name[:2]: path for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]-*.ipynb"))}
+    found = [Lesson(path, read(path), f"notebooks/{path.stem}") for path in originals.values()]
+    for language, files in blocks.languages().items():
+        for number, file in files.items():
+            path = originals[number]
+            shown = blocks.translated(read(path), blocks.read(file), language)
+            found.append(Lesson(path, shown, f"{language}/{path.stem}", language))
+    for one in found:
+        same = [other for other in found if other.original == one.original and other is not one]
+        one.others = {other.language: other.target for other in same}
+    return found
 
 
 def read(path: Path) -> Notebook:

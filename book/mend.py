@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 REPAIRS = {
@@ -16,10 +17,12 @@ REPAIRS = {
 }
 
 
-def mend(site: Path) -> None:
-    """Repair all pages below `site`."""
+def mend(site: Path, languages: Collection[str]) -> None:
+    """Repair all pages below `site`; those in a folder with the name of a language say that they are in it."""
     for path in site.rglob("*.html"):
         text = path.read_text("utf-8")
         for fault, repair in REPAIRS.items():
             text = re.sub(fault, repair, text)
+        for language in set(path.relative_to(site).parts) & set(languages):
+            text = re.sub(r'(<html[^>]* lang=)"en"', rf'\1"{language}"', text)
         path.write_text(text, "utf-8", newline="\n")
