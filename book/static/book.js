@@ -21,4 +21,9 @@ const boxes = new ResizeObserver((entries) => {
 document.querySelectorAll("article :is(pre, .output, .table-wrapper, .math-wrapper, div.math)").forEach((box) => boxes.observe(box));
 
 // Paper has no folds.
-addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((fold) => (fold.open = true)));
+let unfolded = [];
+addEventListener("beforeprint", () => {
+  unfolded = [...document.querySelectorAll("details:not([open])")];
+  for (const fold of unfolded) fold.open = true;
+});
+addEventListener("afterprint", () => unfolded.forEach((fold) => (fold.open = false)));

@@ -188,6 +188,8 @@ def test_paper_has_no_folds(book, page):
     page.goto(lesson(book, "02").as_uri())
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details[open]").count() == 0
 
 
 def test_search(book, page):
