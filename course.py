@@ -382,7 +382,7 @@ def carry_out(arguments):
     if options.command == "lab":
         return lab(python, options, extra)
     if options.command in SCRIPTS:
-        return run(python, SCRIPTS[options.command], *extra)
+        return run(python, SCRIPTS[options.command], *["--quick"] * options.quick, *extra)
     if options.command == "refresh":
         return run(python, "tests/refresh.py", *lessons(*extra))
     second_cpu = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}

@@ -1,11 +1,11 @@
 """Trains and scores the small models that come with the course.
 
-    python assets/make.py [bahdanau|transformer|roles|examples|picture]
+    python assets/make.py [bahdanau|transformer|roles|examples]
 
 Each model is a folder beside this file. Its `scores.json` holds the scores on the test part of the built-in corpus. A
 test loads the model and scores it again. `roles` measures what each head of the Transformer does on the valid part, and
-writes its `roles.json`. `examples` notes the true links of the sentences that a view offers. `picture` draws
-attention.png, the picture of the README, with the model as it is stored.
+writes its `roles.json`. `examples` notes the true links of the sentences that a view offers. The pictures of
+the README come from `picture.py`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,9 @@ from seqlearn.data.text import WordTokenizer
 from seqlearn.roles import head_roles, role_shares, write_roles
 from seqlearn.training import make_schedule
 from seqlearn.translator import Translator
-from seqlearn.views import heatmap
 from seqlearn.views.translator.data import EXAMPLES, STORED, golds
 
 HERE = Path(__file__).parent
-SENTENCE, FRENCH = "The girl washes the red apple and eats it.", "la fille lave la pomme rouge et la mange ."
-LINKS = [(0, 0), (1, 1), (2, 2), (3, 3), (5, 4), (4, 5), (6, 6), (8, 7), (7, 8), (9, 9)]  # English word, French word
 RECIPES = {
     "bahdanau": {"epochs": 4, "lr": 3e-3, "batch_size": 64, "seed": 0},
     "transformer": {"epochs": 4, "lr": 2e-3, "batch_size": 64, "seed": 0, "warmup": 0.1},  # its sizes: SIZES["tiny"]
@@ -83,22 +80,9 @@ def write_examples() -> None:
     STORED.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8", newline="\n")
 
 
-def draw_picture() -> None:
-    """Draw where the small recurrent model looks, with the gold links, for the README."""
-    translator = Translator.pretrained("bahdanau", "cpu")
-    attention = translator.attend(SENTENCE, translator.translate(SENTENCE))
-    if " ".join(attention.query_tokens[:-1]) != FRENCH:
-        raise ValueError(f"the model wrote {attention.query_tokens}: the links are those of {FRENCH!r}")
-    title = "To write a French word, the model looks at its English word"
-    figure = heatmap(attention, title=title, gold=LINKS)
-    figure.savefig(HERE / "attention.png", dpi=150, bbox_inches="tight")
-
-
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or [*RECIPES, "roles", "examples", "picture"]:
-        if wanted == "picture":
-            draw_picture()
-        elif wanted == "roles":
+    for wanted in sys.argv[1:] or [*RECIPES, "roles", "examples"]:
+        if wanted == "roles":
             measure_roles()
         elif wanted == "examples":
             write_examples()

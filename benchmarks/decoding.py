@@ -18,9 +18,11 @@ import math
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import torch
+from table import LeftOut, Row, slug
 from torch import Tensor, nn
 
 from seqlearn.data.batches import pad
@@ -212,10 +214,21 @@ def batches(sentences: Sequence[Sequence[int]], size: int) -> list[tuple[Tensor,
     return [pad(chunk, PAD) for chunk in chunks]
 
 
-def compare(title: str, ways: dict[str, Search], chunks: Sequence[tuple[Tensor, Tensor]], rounds: int) -> None:
-    """Time all ways on each chunk in turn, and print them beside the first."""
+class Timed(NamedTuple):
+    """What some ways of searching have found in the first chunks, and their (wall, CPU) seconds for each chunk."""
+
+    found: dict[str, list[list[int]]]
+    seconds: dict[str, list[tuple[float, float]]]
+
+    def same(self, name: str) -> float:
+        """The share of translations that equal those of the first way."""
+        first = next(iter(self.found.values()))
+        return sum(map(list.__eq__, self.found[name], first)) / len(first)
+
+
+def measure(ways: dict[str, Search], chunks: Sequence[tuple[Tensor, Tensor]], rounds: int) -> Timed:
+    """Time all ways on each chunk in turn."""
     found = {name: [list(ids) for chunk in chunks[:3] for ids in way(*chunk)] for name, way in ways.items()}
-    first = next(iter(ways))
     seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
     for turn in range(rounds * len(chunks)):
         chunk = chunks[turn % len(chunks)]
@@ -223,15 +236,20 @@ def compare(title: str, ways: dict[str, Search], chunks: Sequence[tuple[Tensor, 
             wall, cpu = time.perf_counter(), time.process_time()
             ways[name](*chunk)
             seconds[name].append((time.perf_counter() - wall, time.process_time() - cpu))
-    print(f"{title}: {statistics.mean(map(len, found[first])):.1f} tokens on average")
-    for name, times in seconds.items():
-        same = sum(map(list.__eq__, found[name], found[first])) / len(found[first])
+    return Timed(found, seconds)
+
+
+def compare(title: str, ways: dict[str, Search], chunks: Sequence[tuple[Tensor, Tensor]], rounds: int) -> None:
+    """Time all ways, and print them beside the first."""
+    timed, first = measure(ways, chunks, rounds), next(iter(ways))
+    print(f"{title}: {statistics.mean(map(len, timed.found[first])):.1f} tokens on average")
+    for name, times in timed.seconds.items():
         wall, cpu = (sum(each) for each in zip(*times, strict=True))
-        pairs = [list(zip(*both, strict=True)) for both in zip(times, seconds[first], strict=True)]
+        pairs = [list(zip(*both, strict=True)) for both in zip(times, timed.seconds[first], strict=True)]
         ratios = [statistics.median(there / here for there, here in both) for both in zip(*pairs, strict=True)]
         print(
             f"  {name:20}{1000 * wall / len(times):8.1f} ms a batch (CPU {1000 * cpu / len(times):8.1f})"
-            f"   x{ratios[0]:.2f} (CPU x{ratios[1]:.2f})   same translations: {same:.0%}",
+            f"   x{ratios[0]:.2f} (CPU x{ratios[1]:.2f})   same translations: {timed.same(name):.0%}",
             flush=True,
         )
 
@@ -246,6 +264,74 @@ CASES = {  # name: width, batch size, sentences, least and most tokens, ends
 }
 
 
+def ways_of(title: str, missing: Sequence[str]) -> tuple[dict[str, Search], list[tuple[Tensor, Tensor]]]:
+    """The ways to search in one of `CASES`, ours first, without the missing packages; and its batches."""
+    width, size, count, least, most, ends = CASES[title]
+    model = random_model(ends)
+    ways = {"seqlearn": searched_by_us(model, width, least, most)}
+    if "transformers" not in missing:
+        marian = as_marian(model)
+        ways["transformers"] = searched_by_transformers(marian, width, least, most)
+        if "ctranslate2" not in missing:
+            ways["CTranslate2"] = searched_by_ctranslate2(marian, width, least, most)
+    half = copy.deepcopy(model).bfloat16()
+    ways["seqlearn, bfloat16"] = searched_by_us(half, width, least, most)
+    return ways, batches(sources(count), size)
+
+
+def beside_d2l(size: int) -> tuple[dict[str, Search], list[tuple[Tensor, Tensor]]]:
+    """Greedy search by us and by d2l, ours first; and batches of this size."""
+    theirs, ours = searched_by_d2l(STEPS)
+    return {"seqlearn": searched_by_us(ours, 1, 0, STEPS), "d2l, one by one": theirs}, batches(sources(SENTENCES), size)
+
+
+def not_installed() -> list[str]:
+    """The other libraries that are missing. CTranslate2 gets its weights through transformers."""
+    return [name for name in ("transformers", "ctranslate2") if importlib.util.find_spec(name) is None]
+
+
+def rows(quick: bool) -> Iterator[Row | LeftOut]:
+    """The rows of `bench.py`: milliseconds a batch. `quick`: one batch of each case."""
+    missing = not_installed()
+    for name in missing:
+        yield LeftOut(f"{name} is not installed. {INSTALL}")
+    for key, title in SHOWN.items():
+        ways, chunks = ways_of(title, missing)
+        del ways["seqlearn, bfloat16"]
+        yield from rows_of(f"decoding-{key}", title, ways, chunks, quick)
+    yield from rows_of("decoding-greedy", SHOWN["greedy"], *beside_d2l(32), quick)
+
+
+INSTALL = 'Install the extra `bench`: `.venv/bin/python -m pip install -c constraints.txt -e ".[bench]"`.'
+SHOWN = {  # cases in which all libraries take the same steps
+    "beam-4": "beam 4, batch 32, 20 tokens",
+    "beam-4-alone": "beam 4, alone, 20 tokens",
+    "greedy": "greedy, batch 32, 20 tokens",
+}
+PEERS = {  # name: the title, and what was equal
+    "transformers": ("transformers' generate", "weights, batches, score"),
+    "CTranslate2": ("CTranslate2", "weights, batches, score"),
+    "d2l, one by one": (
+        "d2l's predict_seq2seq",
+        "weights, sentences; d2l's searches one at a time and gives each token position 0",
+    ),
+}
+
+
+def rows_of(
+    key: str, title: str, ways: dict[str, Search], chunks: list[tuple[Tensor, Tensor]], quick: bool
+) -> Iterator[Row]:
+    """Our search beside each other one. `quick`: one batch, of sentences of middle length."""
+    chunks = chunks[len(chunks) // 2 :][:1] if quick else chunks
+    timed = measure(ways, chunks, 1 if quick else 2)
+    milliseconds = {name: [1000 * wall for wall, _ in times] for name, times in timed.seconds.items()}
+    for name in list(ways)[1:]:
+        peer, equal = PEERS[name]
+        mark = slug(f"{key}-{name.partition(',')[0]}")
+        equal += f"; {timed.same(name):.0%} the same translations"
+        yield Row.beside(mark, title, "ms", milliseconds["seqlearn"], peer, milliseconds[name], equal)
+
+
 def main() -> None:
     """Run the cases whose names contain one of the words given; without words, all."""
     parser = argparse.ArgumentParser()
@@ -253,28 +339,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    missing = {name for name in ("transformers", "ctranslate2") if importlib.util.find_spec(name) is None}
+    missing = not_installed()
     if missing:
         print(f"left out, as not installed: {', '.join(sorted(missing))} (pip install -e .[bench])")
-    for title, (width, size, number, least, most, ends) in CASES.items():
-        if options.words and not any(word in title for word in options.words):
-            continue
-        model = random_model(ends)
-        ways = {"seqlearn": searched_by_us(model, width, least, most)}
-        if "transformers" not in missing:
-            marian = as_marian(model)
-            ways["transformers"] = searched_by_transformers(marian, width, least, most)
-            if "ctranslate2" not in missing:
-                ways["CTranslate2"] = searched_by_ctranslate2(marian, width, least, most)
-        half = copy.deepcopy(model).bfloat16()
-        ways["seqlearn, bfloat16"] = searched_by_us(half, width, least, most)
-        compare(title, ways, batches(sources(number), size), options.rounds)
+    for title in CASES:
+        if not options.words or any(word in title for word in options.words):
+            compare(title, *ways_of(title, missing), options.rounds)
     if not options.words or any("d2l" in word for word in options.words):
-        theirs, ours = searched_by_d2l(STEPS)
         for size in (32, 1):
-            together = batches(sources(SENTENCES), size)
-            ways = {"seqlearn": searched_by_us(ours, 1, 0, STEPS), "d2l, one by one": theirs}
-            compare(f"greedy, batch {size}, 20 tokens, beside d2l", ways, together, options.rounds)
+            compare(f"greedy, batch {size}, 20 tokens, beside d2l", *beside_d2l(size), options.rounds)
 
 
 if __name__ == "__main__":

@@ -35,9 +35,10 @@ from typing import NamedTuple
 import decoding
 import torch
 from flops import update_flops
+from table import LeftOut, Row, slug
 from textbook import TextbookTransformer, TorchTransformer, our_transformer
 from torch import nn
-from training import check_same, our_update, with_our_update
+from training import EQUAL, PEERS, check_same, our_update, with_our_update
 
 from seqlearn.data import corpus
 from seqlearn.data.batches import Batch, Batches
@@ -183,17 +184,24 @@ class Way(NamedTuple):
     gigabytes: float
 
 
-def ways_to_train(built: Mapping[str, nn.Module], batch: Batch, precision: str, device: torch.device) -> dict[str, Way]:
+WAYS_TO_TRAIN = (  # model, compiled or not, update
+    ("seqlearn", False, with_our_update), ("d2l", False, with_our_update), ("torch.nn", False, with_our_update),
+    ("seqlearn", True, with_our_update), ("torch.nn", True, with_our_update), ("seqlearn", False, our_update),
+)  # fmt: skip
+
+
+def ways_to_train(
+    built: Mapping[str, nn.Module], batch: Batch, precision: str, device: torch.device, with_compiled: bool = True
+) -> dict[str, Way]:
     """Copies of the models on the device, each after some updates. One that cannot run is named, with the reason."""
     source, target = batch.source.to(device), batch.target.to(device)
     ours_reads = Batch(source, batch.source_lens, target, batch.target_lens)  # lengths: see `Batch.to`
     others_read = Batch(source, batch.source_lens.to(device), target, batch.target_lens)
     backend = "inductor" if device.type == "cuda" else "eager"  # on a CPU it would take minutes to compile
     found: dict[str, Way] = {}
-    for name, compiled, make in (
-        ("seqlearn", False, with_our_update), ("d2l", False, with_our_update), ("torch.nn", False, with_our_update),
-        ("seqlearn", True, with_our_update), ("torch.nn", True, with_our_update), ("seqlearn", False, our_update),
-    ):  # fmt: skip
+    for name, compiled, make in WAYS_TO_TRAIN:
+        if compiled and not with_compiled:
+            continue
         label = name + (", compiled" if compiled else "") + (", loss of fit" if make is our_update else "")
         memory = Memory(device)
         try:
@@ -214,8 +222,10 @@ def bind(step: Callable[[Batch], None], batch: Batch) -> Callable[[], None]:
     return lambda: step(batch)
 
 
-def median_seconds(ways: Mapping[str, Callable[[], object]], device: torch.device, scale: Scale) -> dict[str, float]:
-    """Seconds of one call of each way: medians over blocks of calls, in turn."""
+def block_seconds(
+    ways: Mapping[str, Callable[[], object]], device: torch.device, scale: Scale
+) -> dict[str, list[float]]:
+    """Seconds of one call of each way, in each of some blocks of calls; the ways take turns."""
 
     def block(work: Callable[[], object]) -> None:
         for _ in range(scale.updates):
@@ -225,7 +235,12 @@ def median_seconds(ways: Mapping[str, Callable[[], object]], device: torch.devic
     for _ in range(scale.blocks):
         for name, work in ways.items():
             times[name].append(seconds(lambda work=work: block(work), device) / scale.updates)
-    return {name: statistics.median(each) for name, each in times.items()}
+    return times
+
+
+def median_seconds(ways: Mapping[str, Callable[[], object]], device: torch.device, scale: Scale) -> dict[str, float]:
+    """Seconds of one call of each way: medians over the blocks."""
+    return {name: statistics.median(each) for name, each in block_seconds(ways, device, scale).items()}
 
 
 def training(device: torch.device, scale: Scale, fastest: Mapping[str, float]) -> None:
@@ -282,8 +297,11 @@ def loop(device: torch.device, scale: Scale) -> None:
             print(f"  {name:24}{tokens / each:12,.0f} tokens/s   x{each / first:.2f}", flush=True)
 
 
-def search(device: torch.device, scale: Scale) -> None:
-    """The comparison of `decoding.py`, with model and sources on the device."""
+Searches = tuple[str, dict[str, decoding.Search], list[tuple[torch.Tensor, torch.Tensor]]]  # title, ways, batches
+
+
+def searches(device: torch.device, scale: Scale) -> Iterator[Searches]:
+    """The cases of `decoding.py`, with model and sources on the device."""
 
     def on_device(way: decoding.Search) -> decoding.Search:
         return lambda source, lengths: way(source.to(device), lengths)
@@ -292,8 +310,6 @@ def search(device: torch.device, scale: Scale) -> None:
     half = decoding.random_model(ends=False).to(device).bfloat16()
     marian = decoding.as_marian(decoding.random_model(ends=False)).to(device) if has("transformers") else None
     theirs, same_as_d2l = decoding.searched_by_d2l(decoding.STEPS, str(device))
-    missing = "" if marian else "; without transformers, which is not installed"
-    print(f"\nsearch: 3 + 3 layers of 256, vocabulary 6,000{missing}")
     for title, (width, size) in scale.cases.items():
         chunks = decoding.batches(decoding.sources(size * min(5, scale.blocks)), size)
         steps = (decoding.STEPS, decoding.STEPS)
@@ -301,10 +317,62 @@ def search(device: torch.device, scale: Scale) -> None:
         if marian:
             ways["transformers"] = on_device(decoding.searched_by_transformers(marian, width, *steps))
         ways["seqlearn, bfloat16"] = on_device(decoding.searched_by_us(half, width, *steps))
-        decoding.compare(title, ways, chunks, 1)
+        yield title, ways, chunks
         if width == 1:
             ours = on_device(decoding.searched_by_us(same_as_d2l.to(device), 1, 0, decoding.STEPS))
-            decoding.compare(f"{title}, beside d2l", {"seqlearn": ours, "d2l, one by one": theirs}, chunks, 1)
+            yield f"{title}, beside d2l", {"seqlearn": ours, "d2l, one by one": theirs}, chunks
+
+
+def search(device: torch.device, scale: Scale) -> None:
+    """Compare the searches."""
+    missing = "" if has("transformers") else "; without transformers, which is not installed"
+    print(f"\nsearch: 3 + 3 layers of 256, vocabulary 6,000{missing}")
+    for case in searches(device, scale):
+        decoding.compare(*case, rounds=1)
+
+
+def rows(quick: bool, device: torch.device | None = None, scale: Scale | None = None) -> Iterator[Row | LeftOut]:
+    """The rows of `bench.py`: training without `torch.compile`, and search.
+
+    Args:
+        quick: one round, and the smaller models.
+        device, scale: default: the GPU, and all sizes.
+
+    Raises:
+        LeftOut: there is no GPU.
+    """
+    if device is None and not torch.cuda.is_available():
+        raise LeftOut("This machine has no NVIDIA GPU that PyTorch can use; on one that has, the part runs by itself.")
+    device, scale = device or torch.device("cuda"), scale or FULL
+    if quick:
+        scale = scale._replace(sizes=scale.sizes[:1], blocks=1)
+    for size, precision in itertools.product(scale.sizes, PRECISIONS[1:]):
+        yield from training_rows(device, scale, size, precision)
+    for title, ways, chunks in searches(device, scale):
+        ways.pop("seqlearn, bfloat16", None)
+        title = title.removesuffix(", beside d2l")
+        yield from decoding.rows_of(f"gpu-{slug(title)}", f"{name_of(device)}: {title}", ways, chunks, quick)
+
+
+def training_rows(device: torch.device, scale: Scale, size: str, precision: str) -> Iterator[Row | LeftOut]:
+    """Real target tokens a second of our update beside the others."""
+    batch = random_batch(scale)
+    with arithmetic(precision):
+        ways = ways_to_train(models(size, scale.vocab), batch, precision, device, with_compiled=False)
+        times = block_seconds({name: way.update for name, way in ways.items()}, device, scale)
+    speeds = {name: [batch.tokens / each for each in found] for name, found in times.items()}
+    what = f"{name_of(device)}: training, {size}, {precision}"
+    for name in ("d2l", "torch.nn"):
+        if {name, OURS} <= speeds.keys():
+            mark = slug(f"gpu-training-{size}-{precision}-{name}")
+            yield Row.beside(mark, what, "tokens/s", speeds[OURS], PEERS[name], speeds[name], EQUAL["same batches"])
+        else:
+            yield LeftOut(
+                f"{what}, beside {PEERS[name]}: one of the two could not run, for example for want of memory."
+            )
+
+
+OURS = "seqlearn, loss of fit"
 
 
 def has(package: str) -> bool:

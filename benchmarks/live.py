@@ -8,13 +8,15 @@ medians on a quiet machine. The benchmark needs playwright, one of the test requ
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from browser import chromium
+from table import LeftOut, Row
 
 from seqlearn.translator import Translator
 from seqlearn.views.gallery import FRENCH, SENTENCE
@@ -22,7 +24,7 @@ from seqlearn.views.live.weights import live_javascript, live_model
 from seqlearn.views.shared.page import page_of, safe_json
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 LOADS, ROUNDS = 10, 30
 GOALS = {"ready": 500, "greedy, 11": 60, "beam 4": 150}  # milliseconds, in a worker
@@ -70,48 +72,62 @@ def page_text() -> str:
     return text
 
 
-def measure(open_page: Callable[[], Page], worker: bool) -> None:
-    """All times of the model in a worker, or on the thread of the page."""
-    where, ready, first = "worker" if worker else "page", [], []
-    for _ in range(LOADS):
-        page = open_page()
+def questions() -> dict[str, tuple[dict[str, Any], int, str]]:
+    """name: what is asked, how often, and of what kind."""
+    asked = {"source": SENTENCE, "target": FRENCH.lower().split(), "kind": "cross", "layer": 1, "head": 0}
+    beams = {1: "greedy", 4: "beam 4", 8: "beam 8"}
+    found = {
+        f"{name}, 11 tokens, with all that is drawn": ({"sentence": SENTENCE, "beam": beam}, ROUNDS, "translated")
+        for beam, name in beams.items()
+    }
+    found["greedy, 100 tokens"] = {"sentence": "the girl " * 50}, 5, "translated"
+    return found | {kind: (asked, ROUNDS, kind) for kind in ("maps", "steps")}
+
+
+def loads(browser: Browser, path: Path, worker: bool, count: int = LOADS) -> tuple[Page, list[float], list[float]]:
+    """The page as it was opened last; milliseconds until the model was ready, and of the first answer, each time."""
+    ready, first = [], []
+    for _ in range(count):
+        for context in browser.contexts:
+            context.close()
+        page = browser.new_page()
+        page.goto(path.as_uri())
         ready.append(page.evaluate("load", worker))
         first += clocked(page, {"sentence": SENTENCE}, 1)
-    report(f"{where}: ready, from the start of the navigation", ready)
-    report(f"{where}: first answer, greedy", first)
-    for beam in (1, 4, 8):
-        name = f"{where}: {'greedy' if beam == 1 else f'beam {beam}'}, 11 tokens, with all that is drawn"
-        report(name, clocked(page, {"sentence": SENTENCE, "beam": beam}))
-    report(f"{where}: greedy, 100 tokens", clocked(page, {"sentence": "the girl " * 50}, 5))
-    asked = {"source": SENTENCE, "target": FRENCH.lower().split(), "kind": "cross", "layer": 1, "head": 0}
-    for kind in ("maps", "steps"):
-        report(f"{where}: {kind}", clocked(page, asked, ROUNDS, kind))
+    return page, ready, first
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """The rows of `bench.py`: milliseconds of the model in a worker."""
+    with chromium() as browser, tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "live.html")
+        path.write_text(page_text(), "utf-8")
+        page, ready, _ = loads(browser, path, True, 1 if quick else LOADS)
+        size, version = path.stat().st_size / 1e6, browser.version.partition(".")[0]
+        where = f"a page of {size:.1f} MB, opened from a file in Chromium {version}"
+        yield Row.alone("pages-ready", "the model is ready", "ms", ready, where)
+        for name, (question, count, kind) in list(questions().items())[:2]:
+            way, _, conditions = name.partition(", ")
+            times = clocked(page, question, 1 if quick else count, kind)
+            yield Row.alone(f"pages-{way.replace(' ', '-')}", f"a translation, {way}", "ms", times, conditions)
 
 
 def main() -> None:
     """Sizes, then times in a worker, then times on the thread of the page."""
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if browser is None:
-        sys.exit("No browser was found: install chromium.")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+    with chromium() as browser, tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "live.html")
         path.write_text(page_text(), "utf-8")
-        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
-
-        def open_page() -> Page:
-            for context in chromium.contexts:
-                context.close()
-            page = chromium.new_page()
-            page.goto(path.as_uri())
-            return page
-
         print(f"{'milliseconds':52} {'median':>7} {'largest':>7}")
-        for worker in (True, False):
-            measure(open_page, worker)
-        chromium.close()
+        for worker, where in ((True, "worker"), (False, "page")):
+            page, ready, first = loads(browser, path, worker)
+            report(f"{where}: ready, from the start of the navigation", ready)
+            report(f"{where}: first answer, greedy", first)
+            for name, (question, count, kind) in questions().items():
+                report(f"{where}: {name}", clocked(page, question, count, kind))
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except LeftOut as missing:
+        sys.exit(str(missing))

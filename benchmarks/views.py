@@ -11,15 +11,16 @@ the median of an event is above 100 ms, or that of a picture above 1,000 ms.
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
+from browser import chromium
+from table import LeftOut, Row
 
 from seqlearn.attention_map import AttentionMap
 from seqlearn.nn.positions import sinusoids
@@ -137,20 +138,33 @@ def in_python(translator: Translator, views: list[View]) -> None:
         report(f"picture of {view!r:.46}", clocked(view.png, 3))
 
 
-def in_browser(views: list[View], browser: str) -> None:
-    """The events of each view, on a page of its own."""
-    from playwright.sync_api import sync_playwright
+def in_browser(views: list[View], wanted: str = "", count: int = ROUNDS) -> Iterator[tuple[str, list[float]]]:
+    """The events of each view whose names contain `wanted`, on a page of its own: name, milliseconds.
 
-    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
-        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
-        page = chromium.new_page(viewport={"width": 1300, "height": 1400})
+    Raises:
+        LeftOut: there is no browser.
+    """
+    with chromium() as browser, tempfile.TemporaryDirectory() as folder:
+        page = browser.new_page(viewport={"width": 1300, "height": 1400})
         for view in views:
+            name = type(view).__name__
+            events = {what: act for what, act in EVENTS_OF[name].items() if wanted in what}
+            if not events:
+                continue
             path = Path(folder, "view.html")
             view.to_html(path)
             page.goto(path.as_uri())
-            for name, act in EVENTS_OF[type(view).__name__].items():
-                report(f"{type(view).__name__}: {name}", page.evaluate(EVENTS, [act, ROUNDS]))
-        chromium.close()
+            for what, act in events.items():
+                yield f"{name}: {what}", page.evaluate(EVENTS, [act, count])
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """The rows of `bench.py`: milliseconds from a move of the mouse to the picture that answers."""
+    torch.manual_seed(0)
+    views = examples(Translator.pretrained("transformer", "cpu"))
+    for name, times in in_browser(views, "hover", 1 if quick else ROUNDS):
+        key = name.partition(":")[0].lower()
+        yield Row.alone(f"hover-{key}", name, "ms", times, "at least two frames of the screen, 17 ms each")
 
 
 def main() -> None:
@@ -161,11 +175,11 @@ def main() -> None:
     views = examples(translator)
     print(f"{'milliseconds':58} {'median':>7} {'largest':>7}")
     in_python(translator, views)
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if browser is None:
-        print("No browser was found: install chromium for the second part.")
-    else:
-        in_browser(views, browser)
+    try:
+        for name, times in in_browser(views):
+            report(name, times)
+    except LeftOut as missing:
+        print(missing)
 
 
 if __name__ == "__main__":

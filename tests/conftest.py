@@ -1,6 +1,7 @@
 """What all tests share. pytest loads this file before seqlearn, so that annotated shapes are checked in every call."""
 
 import os
+import sys
 from pathlib import Path
 
 import hypothesis
@@ -42,3 +43,15 @@ def data_folder() -> Path:
 def as_a_user(monkeypatch):
     """Switch the checks of shapes off, as for learners: for tests of the package's own messages about wrong shapes."""
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+
+
+@pytest.fixture
+def import_benchmark(monkeypatch):
+    """Benchmarks import each other by short names, which no other test shall see."""
+    benchmarks = Path(__file__).parents[1] / "benchmarks"
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(benchmarks)
+    yield __import__
+    for name in set(sys.modules) - before:
+        if Path(getattr(sys.modules[name], "__file__", None) or "").parent == benchmarks:
+            del sys.modules[name]

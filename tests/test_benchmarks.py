@@ -11,17 +11,6 @@ from torch.utils.flop_counter import FlopCounterMode
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
-@pytest.fixture
-def import_benchmark(monkeypatch):
-    """Benchmarks import each other by short names, which no other test shall see."""
-    before = set(sys.modules)
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    yield __import__
-    for name in set(sys.modules) - before:
-        if Path(getattr(sys.modules[name], "__file__", None) or "").parent == BENCHMARKS:
-            del sys.modules[name]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("source", "target"), [(5, 7), (1, 9)])
 def test_the_operations_are_those_that_torch_counts(import_benchmark, source, target):
@@ -76,6 +65,18 @@ def test_every_part_of_the_gpu_benchmark_runs(device):
         assert found and names == [
             "seqlearn", "d2l", "torch.nn", "seqlearn, compiled", "torch.nn, compiled", "seqlearn, loss of fit",
         ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_gpu_rows_of_the_table(import_benchmark):
+    """Tiny ones, on the CPU: only a machine with a GPU has the real ones."""
+    gpu = import_benchmark("gpu")
+    rows = list(gpu.rows(True, torch.device("cpu"), gpu.QUICK))
+    trained = [
+        f"gpu-training-tiny-{precision}-{peer}" for precision in ("tf32", "bf16") for peer in ("d2l", "torch-nn")
+    ]
+    searched = ["gpu-greedy-batch-2-transformers", "gpu-greedy-batch-2-d2l", "gpu-beam-2-batch-2-transformers"]
+    assert [row.key for row in rows] == trained + searched
 
 
 @pytest.mark.slow

@@ -584,6 +584,14 @@ def test_as_many_workers_as_there_are_cores_and_memory(cores, gigabytes, workers
     assert course.workers() == workers
 
 
+def test_a_program_of_its_own_gets_all_options(place, started, monkeypatch):
+    """`--quick` too, which course.py knows itself."""
+    monkeypatch.setattr(course, "is_whole", lambda: True)
+    assert course.main(["bench", "--quick", "--only", "views"]) == 0
+    ((command, _),) = started
+    assert command == [str(course.PYTHON), "benchmarks/bench.py", "--quick", "--only", "views"]
+
+
 def test_quick_leaves_out_what_is_slow(place, started, monkeypatch, capsys):
     monkeypatch.setattr(course, "is_whole", lambda: True)
     assert " -m not slow tests/nn" in " ".join(pytest_command(started, "--quick", "tests/nn"))

@@ -100,7 +100,7 @@ def test_what_is_installed_is_what_is_pinned():
     assert {name: version for name, version in installed.items() if version != PINS[name]} == {}
 
 
-def test_conda_and_binder_get_the_same():
+def test_conda_gets_the_same():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     python, pip, by_pip = environment["dependencies"]
     assert environment["channels"] == ["conda-forge"] and pip == "pip"

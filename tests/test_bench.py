@@ -1,0 +1,212 @@
+"""`course.py bench`: the table, what is named when something is missing or fails, and the figures of the README."""
+
+import ast
+import os
+import platform
+from pathlib import Path
+
+import pytest
+import torch
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "RESULTS.md"
+
+
+@pytest.fixture
+def table(import_benchmark):
+    return import_benchmark("table")
+
+
+@pytest.fixture
+def bench(import_benchmark, monkeypatch, tmp_path):
+    """The program, which may write nothing but two files in a folder of the test."""
+    module = import_benchmark("bench")
+    monkeypatch.setattr(module, "RESULTS", tmp_path / "RESULTS.md")
+    monkeypatch.setattr(module, "README", tmp_path / "README.md")
+    return module
+
+
+@pytest.fixture
+def parts(bench, table, monkeypatch):
+    """What the parts measure: a generator for each; the others have no rows."""
+    made = {}
+    monkeypatch.setattr(bench, "rows_of", lambda name, quick: made[name](quick) if name in made else iter([]))
+    made["training"] = lambda quick: iter([speed_row(table)])
+    return made
+
+
+def speed_row(table):
+    return table.Row.beside("a-b", "a task", "tokens/s", [100, 200, 300], "theirs", [50, 50, 100], "weights")
+
+
+def test_a_row_with_a_peer(table):
+    """Ratios are those of the rounds: 2, 4 and 3; not the ratio of the medians, which is 4."""
+    row = speed_row(table)
+    assert row.ratio == (3, 2.5, 3.5)
+    lines = table.markdown([row]).splitlines()
+    head, _, row = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)
+    assert head == ["what", "ours", "beside", "theirs", "ours is ... times as fast", "what was equal"]
+    assert row[:3] == ["a task", "200 tokens/s (150 to 250)", "theirs"]
+    assert row[3:] == ["50.0 tokens/s (50.0 to 75.0)", "3.0<!-- a-b --> (2.5 to 3.5)", "weights"]
+    assert len({len(line) for line in lines}) == 1 and set(lines[1]) == set("| -")
+
+
+def test_less_is_better_for_times_and_more_for_speeds(table):
+    assert table.Row.beside("k", "w", "ms", [2.0], "peer", [3.0], "e").ratio.median == 1.5
+    assert table.Row.beside("k", "w", "tokens/s", [3.0], "peer", [2.0], "e").ratio.median == 1.5
+    with pytest.raises(ValueError):
+        table.Row.beside("k", "w", "ms", [2.0, 2.0], "peer", [3.0], "e")
+
+
+def test_a_table_without_peers_has_no_empty_columns(table):
+    text = table.markdown([table.Row.alone("k", "a page", "ms", [7.04], "a file")], keys=False)
+    assert [line.split("|")[1:-1] for line in text.splitlines()] == [
+        [" what   ", " ours    ", " how it was measured "],
+        [" ------ ", " ------- ", " ------------------- "],
+        [" a page ", " 7.04 ms ", " a file              "],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("x", "digits", "text"),
+    [
+        (12345.6, 3, "12,300"), (999.9, 3, "1,000"), (98.87, 3, "98.9"), (100, 3, "100"), (9.996, 3, "10.0"),
+        (1.0, 2, "1.0"), (0.9712, 2, "0.97"), (0.996, 2, "1.0"), (0.05123, 3, "0.0512"), (14.7, 2, "15"), (0, 3, "0"),
+    ],
+)  # fmt: skip
+def test_digits_that_count(table, x, digits, text):
+    assert table.number(x, digits) == text
+
+
+def test_every_part_has_its_rows(bench):
+    for part in bench.PARTS.values():
+        tree = ast.parse((ROOT / "benchmarks" / f"{part.module}.py").read_text(encoding="utf-8"))
+        assert any(isinstance(node, ast.FunctionDef) and node.name == "rows" for node in tree.body), part.module
+
+
+def test_a_whole_run_prints_one_table_and_writes_the_page(bench, parts, capsys):
+    parts["pages"] = lambda quick: print("bytes: 7") or iter([])  # progress, which is not the table
+    assert bench.main([]) == 0
+    printed, written = capsys.readouterr().out, bench.RESULTS.read_text(encoding="utf-8")
+    assert "bytes" not in printed + written
+    assert "| a task | 200 tokens/s (150 to 250) | theirs |" in printed and "<!--" not in printed
+    assert "\n## Training\n" in written and "| 3.0<!-- a-b --> (2.5 to 3.5)" in written
+    for condition in (f"| torch | {torch.__version__} |", f"| Python | {platform.python_version()} |", "| processor |"):
+        assert condition in written
+    for private in (platform.node(), str(ROOT), str(Path.home())):
+        assert private not in written
+
+
+def test_what_is_missing_is_named_and_a_part_that_fails_is_in_the_table(bench, table, parts, capsys):
+    def training(quick):
+        yield speed_row(table)
+        yield table.LeftOut("theirs is not installed: install it.")
+        raise RuntimeError(f"out of memory in {ROOT}/benchmarks/a.py | at line 3\nand more")
+
+    def gpu(quick):
+        raise table.LeftOut("there is no GPU.")
+        yield
+
+    parts |= {"training": training, "gpu": gpu, "views": lambda quick: iter([speed_row(table)])}
+    assert bench.main([]) == 1
+    printed, written = capsys.readouterr().out, bench.RESULTS.read_text(encoding="utf-8")
+    for text in (printed, written):
+        failed = next(line for line in text.splitlines() if "the part training" in line)
+        assert "| failed " in failed and "RuntimeError: out of memory in a.py / at line 3" in failed
+        assert "more" not in failed and text.count("| 200 tokens/s ") == 2
+    assert "training, not measured: theirs is not installed: install it.\n" in printed
+    assert "- `training`: theirs is not installed: install it.\n- `gpu`: there is no GPU.\n" in written
+    assert "\n## On a GPU\n" not in written and "\n## The views under the mouse\n" in written
+
+
+def test_a_part_that_cannot_be_imported_fails_alone(bench, monkeypatch):
+    monkeypatch.setitem(bench.PARTS, "views", bench.PARTS["views"]._replace(module="no_such_benchmark"))
+    found = bench.measure("views", bench.rows_of("views", True))
+    assert found.rows[0].sentence == "ModuleNotFoundError: No module named 'no_such_benchmark'"
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+    yield
+
+
+@pytest.mark.parametrize("when", ["measuring", "writing"])
+def test_an_interrupt_leaves_the_old_results(bench, parts, capsys, monkeypatch, when):
+    bench.RESULTS.write_text("old")
+    if when == "measuring":
+        parts["quality"] = interrupted
+    else:
+        monkeypatch.setattr(bench.os, "replace", lambda *_: next(interrupted()))
+    assert bench.main([]) == 130
+    assert capsys.readouterr().err.endswith("Interrupted: no file was changed.\n")
+    assert bench.RESULTS.read_text() == "old" and os.listdir(bench.RESULTS.parent) == ["RESULTS.md"]
+
+
+def test_a_part_of_the_results_is_not_written(bench, parts, tmp_path, capsys):
+    assert bench.main(["--only", "views", "training"]) == bench.main(["--quick"]) == 0
+    assert os.listdir(tmp_path) == [] and capsys.readouterr().out.count("| a task |") == 2
+    assert bench.main(["--quick", "--out", str(tmp_path / "mine.md")]) == 0
+    assert "One round of each part" in (tmp_path / "mine.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--only", "training", "speed"], "There is no part 'speed'. The parts are training, decoding, pages, "),
+        (["--out", "no/such/folder.md"], "The results cannot be written to no/such/folder.md: "),
+        (["--out", "."], "The results cannot be written to .: "),
+        (["--only", "views", "--readme"], "--readme needs a whole run: "),
+    ],
+)
+def test_a_wrong_option_gets_a_sentence_before_any_work(bench, parts, capsys, arguments, said):
+    parts |= dict.fromkeys(bench.PARTS, interrupted)
+    assert bench.main(arguments) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(said) and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("load", "busy"), [(0.2, False), (3.0, True)])
+def test_a_busy_machine_is_told_to_the_reader(bench, parts, monkeypatch, load, busy):
+    monkeypatch.setattr(bench.os, "getloadavg", lambda: (load, 0, 0), raising=False)
+    monkeypatch.setattr(bench.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    assert ("Made on a busy machine" in bench.page({}, bench.machine())) == busy
+
+
+KNOWN = "| 2.1<!-- a-b --> (2.0 to 2.2) |\n| 98.9<!-- c --> BLEU |\n"
+
+
+def test_a_wrong_figure_is_found(table):
+    right = "twice (2.1<!-- from benchmarks/RESULTS.md: a-b -->), and 98.9<!-- from benchmarks/RESULTS.md: c --> BLEU"
+    assert table.wrong_figures(right, KNOWN) == []
+    wrong = {
+        right.replace("2.1", "2.2"): "a-b: the text says 2.2, and benchmarks/RESULTS.md says 2.1.",
+        right.replace("2.1", "12.1"): "a-b: the text says 12.1, and benchmarks/RESULTS.md says 2.1.",
+        right.replace("2.1<", "twice<"): "a-b: the text says nothing, and benchmarks/RESULTS.md says 2.1.",
+        right.replace(": c", ": d"): "d: benchmarks/RESULTS.md has no such key.",
+        right.replace("from benchmarks/RESULTS.md: c", "from RESULTS.md, c"): "<!-- from RESULTS.md, c --> is no mark: "
+        "write <!-- from benchmarks/RESULTS.md: key -->.",
+    }
+    assert {text: table.wrong_figures(text, KNOWN) for text in wrong} == {text: [said] for text, said in wrong.items()}
+
+
+def test_the_readme_can_be_brought_up_to_date(table, bench, parts):
+    old = "twice (9.9<!-- from benchmarks/RESULTS.md: a-b -->), and 5<!-- from benchmarks/RESULTS.md: gone --> of 7\n"
+    new = old.replace("9.9", "3.0")
+    assert table.with_figures(old, table.markdown([speed_row(table)])) == new
+    bench.README.write_text(old, encoding="utf-8")
+    assert bench.main(["--readme"]) == 0
+    assert bench.README.read_text(encoding="utf-8") == new
+
+
+def test_the_figures_of_the_readme_are_those_of_the_results(table):
+    """Any number of them. After a new run: `python3 course.py bench --readme`."""
+    results = RESULTS.read_text(encoding="utf-8")
+    assert table.wrong_figures((ROOT / "README.md").read_text(encoding="utf-8"), results) == []
+
+
+def test_the_stored_results_name_every_part_and_each_figure_once(bench, table):
+    results = RESULTS.read_text(encoding="utf-8")
+    keys = [key for _, key in table.FIGURE.findall(results)]
+    assert len(keys) == len(set(keys)) > 10
+    for name, part in bench.PARTS.items():
+        assert f"\n## {part.title}\n" in results or f"\n- `{name}`: " in results

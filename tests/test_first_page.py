@@ -1,0 +1,182 @@
+"""The first pages: the picture tells what the model says, links lead somewhere, commands exist, recipes fit."""
+
+import importlib.util
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import typer
+import yaml
+from PIL import Image, ImageChops
+
+import course
+from seqlearn.cli import app
+from seqlearn.translator import Translator
+from seqlearn.whatif import what_if
+
+ROOT = Path(__file__).parents[1]
+PAGES = ["README.md", "COMMANDS.md", "ANYWHERE.md", "CONTRIBUTING.md"]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+COURSE = re.compile(r"\b(?:python3?|py) course\.py (\w+)")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+def read(name):
+    return (ROOT / name).read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def story():
+    """The script that films the page."""
+    spec = importlib.util.spec_from_file_location("picture", ROOT / "assets" / "picture.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_picture_tells_what_the_model_says(story):
+    translator = Translator.pretrained("transformer", "cpu")
+    assert translator.translate(story.SENTENCE) == story.BEFORE
+    silenced = what_if(translator, (), [("silence", *story.HEAD)])
+    assert silenced.translate(story.SENTENCE) == story.AFTER
+    (text,) = re.findall(r'<img src="assets/live\.gif"[^>]* alt="([^"]+)"', read("README.md"))
+    assert story.SENTENCE in text and story.BEFORE in text and "“elle”" in text
+
+
+def test_the_picture_is_small_and_comes_to_rest(story):
+    path = ROOT / "assets" / "live.gif"
+    film, still = Image.open(path), Image.open(path.with_suffix(".png")).convert("RGB")
+    assert film.size == still.size == (story.WIDTH, story.HEIGHT) and story.WIDTH == 800
+    assert path.stat().st_size < 1.5e6
+    assert 0 < film.info["loop"] == story.TIMES - 1 < 3  # 0 would be for ever
+    seconds = 0.0
+    for frame in range(film.n_frames):
+        film.seek(frame)
+        seconds += film.info["duration"] / 1000
+    assert 8 <= seconds <= 12
+    apart = ImageChops.difference(film.convert("RGB"), still).convert("L").histogram()
+    assert sum(apart[48:]) < 0.01 * story.WIDTH * story.HEIGHT, "the still picture is the last frame"
+
+
+def anchors(text):
+    """The names by which GitHub links to the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def lost(page, text):
+    """The links of a page that lead nowhere in the course."""
+    found = []
+    for target in re.findall(r'\]\(([^)\s]+)\)|(?:src|srcset)="([^"]+)"', text):
+        name, _, anchor = "".join(target).partition("#")
+        if name.startswith("http"):
+            continue
+        path = (ROOT / page).parent / name if name else ROOT / page
+        if not path.exists() or (anchor and anchor not in anchors(path.read_text("utf-8"))):
+            found.append("".join(target))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    assert lost(page, read(page)) == []
+
+
+def test_a_lost_link_is_found():
+    text = "# A\n[a](README.md#start) [b](README.md#stop) [c](#b) [d](none.md) [e](https://d2l.ai)\n"
+    assert lost("README.md", text + '<img src="assets/none.gif">') == [
+        "README.md#stop", "#b", "none.md", "assets/none.gif",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [*PAGES, *WORKFLOWS], ids=lambda path: Path(path).name)
+def test_commands_of_the_course_exist(text):
+    named = set(COURSE.findall(read(text)))
+    assert named <= {"lab", "test", "refresh", *course.SCRIPTS}
+    assert named or text == WORKFLOWS[-1]
+
+
+def test_commands_and_options_of_the_command_line_exist():
+    program, text = typer.main.get_command(app), read("COMMANDS.md")
+    assert set(re.findall(r"\bseqlearn ([a-z]+)\b", text)) == set(program.commands)
+    context = typer.Context(program)
+    commands = [program, *(program.resolve_command(context, [name])[1] for name in program.commands)]
+    options = {name for command in commands for parameter in command.params for name in parameter.opts}
+    options |= {name for command in commands for parameter in command.params for name in parameter.secondary_opts}
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text))
+    assert len(named) > 20 and named - options == {"--help", "--nproc-per-node"}  # the second is torchrun's
+
+
+def test_the_hours_are_the_sum_of_the_minutes():
+    readme = read("README.md")
+    rows = re.findall(r"^\| \d\d .*\| (\d+)(?:, and (\d+) for the exercises)? \|$", readme, re.MULTILINE)
+    assert len(rows) == len(list((ROOT / "notebooks").glob("*.ipynb")))
+    (said,) = re.findall(r"^About (\d+) hours, and (\d+) more for the exercises", readme, re.MULTILINE)
+    for place, hours in enumerate(said):
+        assert abs(int(hours) - sum(int(row[place] or 0) for row in rows) / 60) <= 0.5
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_have_few_permissions_and_known_actions(path):
+    workflow = yaml.safe_load(path.read_text("utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    publishing = {"pages": "write", "id-token": "write"}
+    for job in workflow["jobs"].values():
+        assert job.get("permissions", publishing) == publishing
+        for step in job["steps"]:
+            assert ("uses" in step) != ("run" in step)
+            assert re.fullmatch(r"actions/[\w-]+@v\d+", step.get("uses", "actions/none@v1"))
+            assert "pull_request_target" not in str(workflow)
+
+
+def test_workflows_do_what_they_say():
+    book, nightly, test = (yaml.safe_load(path.read_text("utf-8")) for path in WORKFLOWS)
+    assert [path.stem for path in WORKFLOWS] == ["book", "nightly", "test"]
+    steps = book["jobs"]["build"]["steps"]
+    assert steps[2]["run"] == "python course.py book" and steps[3]["with"]["path"] == "site"
+    assert "/site/" in read(".gitignore").split()
+    matrix = test["jobs"]["test"]["strategy"]["matrix"]
+    assert matrix["python"] == [".".join(map(str, version)) for version in (course.OLDEST, course.NEWEST)]
+    assert {system.split("-")[0] for system in matrix["system"]} == {"ubuntu", "macos", "windows"}
+    assert test["jobs"]["test"]["steps"][2]["run"] == "python course.py test"
+    *_, install, run = (step["run"] for step in nightly["jobs"]["newest"]["steps"] if "run" in step)
+    assert shlex.split(install) == ["python", "-m", "pip", "install", "-e", ".[test]"], "and no constraints"
+    assert run == "python course.py test --here"
+
+
+def test_images_get_the_pins_of_the_course_but_pytorch_for_the_cpu():
+    image, conda = (yaml.safe_load(read(name)) for name in (".binder/environment.yml", "environment.yml"))
+    python, pip, torch = image["dependencies"]
+    assert [python, pip] == conda["dependencies"][:2] and image["channels"] == conda["channels"]
+    (declared,) = [need for need in PROJECT["dependencies"] if need.startswith("torch>")]
+    assert torch == declared.replace("torch", "pytorch-cpu")
+    script = read(".binder/postBuild")
+    assert "-e '.[test]'" in script and "grep -v '^torch==' constraints.txt" in script
+    assert len(re.findall("^torch==", read("constraints.txt"), re.MULTILINE)) == 1
+    for said in ("labextension disable @jupyterlab/apputils-extension:announcements", "at_every_start()"):
+        assert said in script and said in read("course.py")
+    if shutil.which("bash"):
+        subprocess.run(["bash", "-n", ROOT / ".binder" / "postBuild"], check=True)
+
+
+def test_the_dev_container_uses_the_same_recipe():
+    settings = json.loads(read(".devcontainer/devcontainer.json"))
+    assert (ROOT / settings["postCreateCommand"].removeprefix("bash ")).exists()
+    recipe = read(".devcontainer/" + settings["build"]["dockerfile"])
+    assert (ROOT / ".devcontainer" / settings["build"]["context"]).resolve() == ROOT
+    copied = re.findall(r"^COPY (\S+)", recipe, re.MULTILINE)
+    assert copied == [".binder/environment.yml"]
+    assert f"/envs/{yaml.safe_load(read(copied[0]))['name']}/bin" in recipe
+
+
+def test_the_citation_names_this_course():
+    citation = yaml.safe_load(read("CITATION.cff"))
+    assert {"cff-version", "message", "title", "authors"} <= set(citation) and citation["cff-version"] == "1.2.0"
+    assert citation["version"] == PROJECT["version"] and citation["keywords"] == PROJECT["keywords"]
+    assert citation["authors"] == PROJECT["authors"]
+    assert citation["license"] == PROJECT["license"].split(" AND ")[0]
