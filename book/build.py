@@ -32,11 +32,15 @@ from translations import blocks  # noqa: E402 (after the path)
 
 PAGES = {  # as far as they exist
     "assets/glossary": "Glossary",
-    "benchmarks/RESULTS": "Results",
     "classroom/TEACHERS": "For teachers",
+    "COMMANDS": "The command line",
+    "ANYWHERE": "On other machines",
+    "benchmarks/RESULTS": "Results",
+    "benchmarks/SCALE": "At scale",
 }
 FORMULAS = ["tex-mml-chtml.js", "output/chtml/fonts/woff-v2"]  # of MathJax 3.2.2; other parts are loaded on demand only
-LINK = re.compile(r"\]\(([^)#:\s]+)")
+CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
+LINK = re.compile(r"(?P<image>!?)\[(?P<words>[^]]*)\]\((?P<target>[^)#:\s]+)(?:#[^)\s]*)?\)")
 
 
 def main() -> str | None:
@@ -72,16 +76,15 @@ def write_source(source: Path, course: Sequence[Lesson]) -> None:
         copy(formulas / name, source / "static" / "mathjax" / name)
     for lesson in course:
         notebook, pictures = lesson.page()
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = linked("".join(cell["source"]), lesson.original.parent, source)
         write(source / f"{lesson.target}.ipynb", json.dumps(notebook))
         for name, content in pictures.items():
             write(source / "extra" / name, content)
-        for cell in notebook["cells"]:
-            if cell["cell_type"] == "markdown":
-                copy_linked("".join(cell["source"]), lesson.original.parent, source)
-    for path in [ROOT / f"{name}.md" for name in [*PAGES, *glossaries()]]:
-        if path.exists():
-            write(source / path.relative_to(ROOT), path.read_text("utf-8"))
-            copy_linked(path.read_text("utf-8"), path.parent, source)
+    for name in texts():
+        path = ROOT / f"{name}.md"
+        write(source / f"{name}.md", linked(path.read_text("utf-8"), path.parent, source))
     rooms = api.rooms()
     for room, modules in rooms.items():
         write(source / "api" / f"{room}.rst", api.page(modules))
@@ -107,7 +110,7 @@ def front_page(course: Sequence[Lesson]) -> str:
             rows.append(f"| [{title}]({lesson.target}.ipynb) | {more} | {minutes} | {exercises or ''} |")
     live = next((frame for lesson in course for frame in lesson.frames.values() if frame.live), None)
     lists = {NAMES[language]: contents(course, language) for language in blocks.languages()}
-    lists["Look it up"] = [f"{title} <{name}>" for name, title in PAGES.items() if (ROOT / f"{name}.md").exists()]
+    lists["Look it up"] = [f"{PAGES[name]} <{name}>" for name in texts() if name in PAGES]
     lists["Look it up"] += ["The contract <contract>", "The package <api/index>"]
     return Template((HERE / "index.md").read_text("utf-8")).substitute(
         view=framed(live, "") if live else "",
@@ -119,12 +122,12 @@ def front_page(course: Sequence[Lesson]) -> str:
 def contents(course: Sequence[Lesson], language: str) -> list[str]:
     """The lessons in a language, and its glossary if it has one of its own, as a table of contents lists them."""
     pages = [f"{lesson.heading()[0]} <{lesson.target}>" for lesson in course if lesson.language == language]
-    return pages + [name for name in glossaries() if name.split("/")[1] == language]
+    return pages + [name for name in texts() if name.startswith(f"translations/{language}/")]
 
 
-def glossaries() -> list[str]:
-    """The pages of the translated glossaries."""
-    names = [f"translations/{language}/glossary" for language in blocks.languages()]
+def texts() -> list[str]:
+    """The pages that are Markdown files of the course: those of `PAGES`, and the translated glossaries."""
+    names = [*PAGES, *(f"translations/{language}/glossary" for language in blocks.languages())]
     return [name for name in names if (ROOT / f"{name}.md").exists()]
 
 
@@ -133,12 +136,24 @@ def toctree(caption: str, pages: Sequence[str]) -> str:
     return "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""])
 
 
-def copy_linked(text: str, folder: Path, source: Path) -> None:
-    """Copy what a Markdown text in `folder` of the course links to, to the same place in the source of the book."""
-    for target in {(folder / name).resolve() for name in LINK.findall(text)}:
-        place = source / target.relative_to(ROOT)
-        if target.is_file() and not place.exists():
-            copy(target, place)
+def linked(text: str, folder: Path, source: Path) -> str:
+    """A Markdown text of `folder` with links that the book can keep.
+
+    Pictures are copied. What else the course has, and the book has not, such as a source file, loses its link.
+    """
+
+    def kept(match: re.Match[str]) -> str:
+        target = (folder / match["target"]).resolve()
+        if ROOT not in target.parents or not target.exists():
+            return match[0]  # Sphinx will complain
+        name = target.relative_to(ROOT)
+        if match["image"]:
+            copy(target, source / name)
+        is_page = name.suffix == ".ipynb" or name.with_suffix("").as_posix() in texts()
+        return match[0] if match["image"] or is_page else match["words"]
+
+    pieces = CODE.split(text)
+    return "".join(piece if index % 2 else LINK.sub(kept, piece) for index, piece in enumerate(pieces))
 
 
 def copy(path: Path, place: Path) -> None:
