@@ -11,8 +11,10 @@ from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).parents[2]
 AXE = Path(__file__).with_name("axe.min.js").read_text("utf-8")
-FIND_BARRIERS = """async (rules) => (await axe.run(document, { resultTypes: ['violations'], preload: false,
-    iframes: false, runOnly: rules })).violations.flatMap(({ id, nodes }) => nodes.map(node => `${id}: ${node.html.slice(0, 200)}`))"""
+FIND_BARRIERS = """async (rules) => {
+    const settings = { resultTypes: ['violations'], preload: false, iframes: false, runOnly: rules };
+    const { violations } = await axe.run(document, settings);
+    return violations.flatMap(({ id, nodes }) => nodes.map(node => `${id}: ${node.html.slice(0, 200)}`)) }"""
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 OVER = """() => [...document.querySelectorAll('article *')]
     .filter(node => node.getBoundingClientRect().right > innerWidth)
