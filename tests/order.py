@@ -5,8 +5,8 @@ import pytest
 # The longest first, measured on two cores: no process should begin a lesson of five minutes when the others are done.
 LONGEST = [
     "notebooks/09-", "notebooks/11-", "notebooks/05-", "notebooks/06-", "notebooks/10-", "notebooks/07-",
-    "tests/browser/test_jupyterlab.py", "tests/lessons/test_lesson11.py", "tests/browser/", "tests/test_decoding.py",
-    "notebooks/", "tests/data/", "tests/grammar/", "tests/test_",
+    "tests/browser/test_book.py", "tests/browser/test_jupyterlab.py", "tests/lessons/test_lesson11.py",
+    "tests/browser/", "tests/test_decoding.py", "notebooks/", "tests/data/", "tests/grammar/", "tests/test_",
 ]  # fmt: skip
 
 # What `course.py test --quick` leaves out, beside the tests with `@pytest.mark.slow`: names of files or tests, or how

@@ -1,0 +1,175 @@
+"""Build the book: `python3 course.py book` writes the whole course as a web site, in the folder site/.
+
+The site opens from a file, without a network and without Python. Notebooks are not run: the book has the outputs that
+they store.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib.resources import files
+from itertools import starmap
+from pathlib import Path
+from string import Template
+
+from sphinx.cmd.build import build_main
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path.insert(0, str(ROOT))
+
+import api  # noqa: E402 (after the path)
+from lessons import NAMES, Lesson, framed, lessons  # noqa: E402 (after the path)
+from mend import mend  # noqa: E402 (after the path)
+from seqlearn.views.stored import shared_files  # noqa: E402 (after the path)
+from translations import blocks  # noqa: E402 (after the path)
+
+PAGES = {  # as far as they exist
+    "assets/glossary": "Glossary",
+    "classroom/TEACHERS": "For teachers",
+    "COMMANDS": "The command line",
+    "ANYWHERE": "On other machines",
+    "benchmarks/RESULTS": "Results",
+    "benchmarks/SCALE": "At scale",
+}
+FORMULAS = ["tex-mml-chtml.js", "output/chtml/fonts/woff-v2"]  # of MathJax 3.2.2; other parts are loaded on demand only
+CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
+LINK = re.compile(r"(?P<image>!?)\[(?P<words>[^]]*)\]\((?P<target>[^)#:\s]+)(?:#[^)\s]*)?\)")
+
+
+def main() -> str | None:
+    """Build the book. Return why not, in one sentence, or None."""
+    parser = argparse.ArgumentParser(prog="course.py book", description=__doc__)
+    parser.add_argument("--out", type=Path, default=ROOT / "site", help="the folder to write (default: site)")
+    out = parser.parse_args().out.absolute()
+    if out.exists() and not (out / "searchindex.js").exists():
+        return f"{out} exists and is no book: name a new folder, or delete this one."
+    out.parent.mkdir(parents=True, exist_ok=True)
+    course = lessons()
+    with tempfile.TemporaryDirectory(prefix=".book-", dir=out.parent) as folder:
+        source, site = Path(folder, "source"), Path(folder, "site")
+        write_source(source, course)
+        if build_main(["-b", "html", "-W", "--keep-going", "-q", str(source), str(site)]):
+            return "The book was not built: see the warnings above."
+        shutil.rmtree(site / ".doctrees")
+        mend(site, blocks.languages())
+        write_views(site / "views", course)
+        if out.exists():
+            out.rename(Path(folder, "old"))
+        site.rename(out)
+    print(f"The book: {out / 'index.html'}")
+    return None
+
+
+def write_source(source: Path, course: Sequence[Lesson]) -> None:
+    """Write everything that Sphinx reads: pages with their pictures, settings, scripts, and what is copied as it is."""
+    shutil.copytree(HERE / "static", source / "static")
+    shutil.copy(HERE / "conf.py", source)
+    formulas = Path(str(files("sphinx-mathjax-offline"))) / "static" / "mathjax"
+    for name in FORMULAS:
+        copy(formulas / name, source / "static" / "mathjax" / name)
+    for lesson in course:
+        notebook, pictures = lesson.page()
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = linked("".join(cell["source"]), lesson.original.parent, source)
+        write(source / f"{lesson.target}.ipynb", json.dumps(notebook))
+        for name, content in pictures.items():
+            write(source / "extra" / name, content)
+    for name in texts():
+        path = ROOT / f"{name}.md"
+        write(source / f"{name}.md", linked(path.read_text("utf-8"), path.parent, source))
+    rooms = api.rooms()
+    for room, modules in rooms.items():
+        write(source / "api" / f"{room}.rst", api.page(modules))
+    write(source / "api" / "index.md", api.index(rooms))
+    write(source / "contract.rst", api.section("seqlearn.nn.contract", "=", "A model of your own: the contract"))
+    write(source / "index.md", front_page(course))
+
+
+def write_views(folder: Path, course: Sequence[Lesson]) -> None:
+    """Write the documents of all frames, and what they share."""
+    frames = [frame for lesson in course for frame in lesson.frames.values()]
+    for name, content in [*shared_files().items(), *((frame.name, frame.html) for frame in frames)]:
+        write(folder / name, content)
+
+
+def front_page(course: Sequence[Lesson]) -> str:
+    """The first page: the live translator, the lessons with their minutes, and how to get the course."""
+    rows = []
+    for lesson in course:
+        title, more = lesson.heading()
+        if lesson.language == "en":
+            minutes, exercises = lesson.minutes()
+            rows.append(f"| [{title}]({lesson.target}.ipynb) | {more} | {minutes} | {exercises or ''} |")
+    live = next((frame for lesson in course for frame in lesson.frames.values() if frame.live), None)
+    lists = {NAMES[language]: contents(course, language) for language in blocks.languages()}
+    lists["Look it up"] = [f"{PAGES[name]} <{name}>" for name in texts() if name in PAGES]
+    lists["Look it up"] += ["The contract <contract>", "The package <api/index>"]
+    return Template((HERE / "index.md").read_text("utf-8")).substitute(
+        view=framed(live, "") if live else "",
+        lessons="\n".join(["| lesson | what it is about | minutes | exercises |", "|---|---|--:|--:|", *rows]),
+        toctrees="\n".join(starmap(toctree, ({"Lessons": contents(course, "en")} | lists).items())),
+    )
+
+
+def contents(course: Sequence[Lesson], language: str) -> list[str]:
+    """The lessons in a language, and its glossary if it has one of its own, as a table of contents lists them."""
+    pages = [f"{lesson.heading()[0]} <{lesson.target}>" for lesson in course if lesson.language == language]
+    return pages + [name for name in texts() if name.startswith(f"translations/{language}/")]
+
+
+def texts() -> list[str]:
+    """The pages that are Markdown files of the course: those of `PAGES`, and the translated glossaries."""
+    names = [*PAGES, *(f"translations/{language}/glossary" for language in blocks.languages())]
+    return [name for name in names if (ROOT / f"{name}.md").exists()]
+
+
+def toctree(caption: str, pages: Sequence[str]) -> str:
+    """A part of the table of contents, shown beside each page."""
+    return "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""])
+
+
+def linked(text: str, folder: Path, source: Path) -> str:
+    """A Markdown text of `folder` with links that the book can keep.
+
+    Pictures are copied. What else the course has, and the book has not, such as a source file, loses its link.
+    """
+
+    def kept(match: re.Match[str]) -> str:
+        target = (folder / match["target"]).resolve()
+        if ROOT not in target.parents or not target.exists():
+            return match[0]  # Sphinx will complain
+        name = target.relative_to(ROOT)
+        if match["image"]:
+            copy(target, source / name)
+        is_page = name.suffix == ".ipynb" or name.with_suffix("").as_posix() in texts()
+        return match[0] if match["image"] or is_page else match["words"]
+
+    pieces = CODE.split(text)
+    return "".join(piece if index % 2 else LINK.sub(kept, piece) for index, piece in enumerate(pieces))
+
+
+def copy(path: Path, place: Path) -> None:
+    """Copy a file or a folder, and make the folders above it."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        shutil.copytree(path, place)
+    else:
+        shutil.copy(path, place)
+
+
+def write(path: Path, content: str | bytes) -> None:
+    """Write a file, and make the folders above it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+"""The book, opened from files: every page, its links, its frames, its folds, its search; no network, no barrier."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from bs4 import BeautifulSoup
+
+ROOT = Path(__file__).parents[2]
+AXE = Path(__file__).with_name("axe.min.js").read_text("utf-8")
+FIND_BARRIERS = """async (rules) => {
+    const settings = { resultTypes: ['violations'], preload: false, iframes: false, runOnly: rules };
+    const { violations } = await axe.run(document, settings);
+    return violations.flatMap(({ id, nodes }) => nodes.map(node => `${id}: ${node.html.slice(0, 200)}`)) }"""
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+EACH_COLOUR_ONCE = """() => { const seen = new Set(); for (const word of document.querySelectorAll('pre span[class]'))
+    if (seen.has(word.className)) word.replaceWith(...word.childNodes); else seen.add(word.className) }"""  # of code
+OVER = """() => [...document.querySelectorAll('article *')]
+    .filter(node => node.getBoundingClientRect().right > innerWidth)
+    .filter(node => !node.parentElement.closest('pre, .output, .table-wrapper, .math-wrapper, mjx-container'))
+    .map(node => node.outerHTML.slice(0, 100))"""
+OFFLINE = """import runpy, sys
+def forbid(event, arguments):
+    if event in ("socket.connect", "socket.getaddrinfo"):
+        raise PermissionError(f"the network is cut off: {arguments}")
+sys.addaudithook(forbid)
+sys.argv[1:] = ["--out", sys.argv[1]]
+sys.path.insert(0, "book")
+runpy.run_path("book/build.py", run_name="__main__")"""
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    """The folder of the book, built without a network."""
+    out = tmp_path_factory.mktemp("book") / "site"
+    done = subprocess.run([sys.executable, "-c", OFFLINE, out], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def pages(book):
+    """The pages of the book, without the documents of its frames."""
+    return [path for path in sorted(book.rglob("*.html")) if path.parent.name != "views"]
+
+
+def lesson(book, number):
+    """The page of a lesson."""
+    return next((book / "notebooks").glob(f"{number}-*.html"))
+
+
+def test_every_lesson_and_every_room_has_a_page(book, pages):
+    names = {path.relative_to(book).with_suffix("").as_posix() for path in pages}
+    assert names >= {f"notebooks/{path.stem}" for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert names >= {
+        "index",
+        "search",
+        "contract",
+        "assets/glossary",
+        "api/index",
+        "api/nn",
+        "api/translator",
+        "api/views",
+    }
+    assert sum(path.stat().st_size for path in book.rglob("*") if path.is_file()) < 40e6
+
+
+def test_links(book, pages):
+    """What a page names is there, and so is the place in the page that a link names."""
+    soups = {path: BeautifulSoup(path.read_text("utf-8"), "lxml") for path in book.rglob("*.html")}
+    ids = {path: {node["id"] for node in soup.select("[id]")} for path, soup in soups.items()}
+    wrong, outside = [], set()
+    for path, soup in soups.items():
+        for node in soup.select("[href], [src]"):
+            parts = urlsplit(node.get("href") or node.get("src"))
+            if parts.scheme or parts.netloc:
+                outside.add(parts.scheme)
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            anchor = unquote(parts.fragment)
+            if not target.is_file() or book not in target.parents or (anchor and anchor not in ids[target]):
+                wrong.append(f"{path.name}: {node}"[:200])
+    assert wrong == [] and outside <= {"https", "data"}
+
+
+def test_words_lead_to_the_glossary(book):
+    soup = BeautifulSoup(lesson(book, "04").read_text("utf-8"), "lxml")
+    links = {link["href"]: link for link in soup.select("a.term")}
+    assert len(links) > 10 and len(links) == len(soup.select("a.term"))  # each term once
+    link = links["../assets/glossary.html#term-bilinear-attention-general"]
+    assert link.text == "bilinear attention"
+    assert link["title"] == "the score is a dot product with a learned matrix between"
+    assert soup.select("h1 a.term, h2 a.term, h3 a.term, pre a.term, code a.term, .math a.term, a a.term") == []
+
+
+def test_predictions_are_folded_and_nothing_else(book):
+    cells = BeautifulSoup(lesson(book, "02").read_text("utf-8"), "lxml").select("div.cell:has(.cell_output)")
+    folded = [cell for cell in cells if cell.select_one("details.hide .cell_output")]
+    asked = [
+        cell
+        for cell in cells
+        if "Predict" in str(cell.find_previous_sibling(lambda node: node.name != "div" or "cell" not in node["class"]))
+    ]
+    assert folded == asked and 10 < len(folded) < len(cells)
+
+
+def test_signatures_have_shapes(book):
+    text = " ".join(BeautifulSoup((book / "api" / "nn.html").read_text("utf-8"), "lxml").text.split())
+    assert "sequence_mask( lengths: Int[Tensor, '*batch'], steps: int" in text
+
+
+def test_nobody_is_shut_out(book, pages, page):
+    """In both themes, which differ in nothing but their colours."""
+    wrong = []
+    for path in pages:
+        page.goto(path.as_uri())
+        page.evaluate("window.MathJax?.startup?.promise.then(() => null)")
+        page.evaluate(EACH_COLOUR_ONCE)
+        page.evaluate(AXE)
+        for theme, rules in {"light": RULES, "dark": ["color-contrast"]}.items():
+            page.evaluate("theme => document.body.dataset.theme = theme", theme)
+            wrong += [f"{path.name}, {theme}: {fault}" for fault in page.evaluate(FIND_BARRIERS, rules)]
+    assert wrong == []
+
+
+def test_a_phone(book, pages, page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    wrong = []
+    for path in pages:
+        page.goto(path.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path.name
+        wrong += [f"{path.name}: {node}" for node in page.evaluate(OVER)]
+    assert wrong == []
+
+
+def test_frames(book, pages, page):
+    """Each view draws something, and its frame fits it."""
+    drawn = 0
+    for path in pages:
+        if count := path.read_text("utf-8").count("<iframe"):
+            page.goto(path.as_uri())
+            page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+            for frame in map(page.locator("iframe").nth, range(count)):
+                frame.scroll_into_view_if_needed()
+                frame.content_frame.locator(".seqlearn").wait_for()
+                assert soon_fits(frame), frame.get_attribute("src")
+                drawn += 1
+    assert drawn > 6
+
+
+def soon_fits(frame):
+    """Whether a frame gets the height of its view; for a while it may have another one."""
+    for _ in range(100):
+        height = frame.content_frame.locator("#view").evaluate("view => view.offsetHeight")
+        if height > 100 and abs(frame.evaluate("frame => frame.clientHeight") - height) <= 1:
+            return True
+        frame.page.wait_for_timeout(50)
+    return False
+
+
+def test_the_theme_reaches_the_frames(book, page):
+    page.emulate_media(color_scheme="light")
+    page.goto((book / "index.html").as_uri())
+    view = page.frame_locator("iframe").locator(".seqlearn")
+    assert view.evaluate("view => getComputedStyle(view).backgroundColor") == "rgb(255, 255, 255)"
+    while page.evaluate("document.body.dataset.theme") != "dark":
+        page.locator(".theme-toggle:visible").first.click()
+    view.evaluate("""async (view) => { while (getComputedStyle(view).backgroundColor !== 'rgb(22, 22, 22)')
+        await new Promise(requestAnimationFrame) }""")
+
+
+def test_the_front_page_translates(book, page):
+    page.goto((book / "index.html").as_uri())
+    view = page.frame_locator("iframe")
+    view.get_by_role("textbox").fill("The cat sleeps.")
+    view.get_by_role("button", name="Translate").click()
+    view.get_by_text("dort").first.wait_for()
+
+
+def test_a_fold_opens_by_keyboard(book, page):
+    page.goto(lesson(book, "02").as_uri())
+    fold = page.locator("details.hide").first
+    assert not fold.locator(".cell_output").is_visible()
+    fold.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert fold.locator(".cell_output").is_visible()
+
+
+def test_paper_has_no_folds(book, page):
+    page.goto(lesson(book, "02").as_uri())
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details[open]").count() == 0
+
+
+def test_search(book, page):
+    page.goto((book / "index.html").as_uri())
+    page.locator(".sidebar-search").fill("bilinear")
+    page.keyboard.press("Enter")
+    page.locator("#search-results li a", has_text=re.compile("Attention scores")).first.wait_for()
+
+
+def test_another_folder_is_not_overwritten(tmp_path):
+    (tmp_path / "letter.txt").write_text("dear")
+    command = [sys.executable, ROOT / "book" / "build.py", "--out", tmp_path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.strip().endswith("name a new folder, or delete this one.")
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
