@@ -16,7 +16,8 @@ AXE = Path(__file__).with_name("axe.min.js").read_text("utf-8")
 LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 LIVE = "00-start-here-l00-11-0.html"
 PARENT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>A page of a book</title>
-<style>body { margin: 0; } iframe { display: block; width: 100%; border: 0; }</style><main><h1>A page</h1><button>before</button>
+<style>body { margin: 0; } iframe { display: block; width: 100%; border: 0; }</style>
+<main><h1>A page</h1><button>before</button>
 FRAMES<button>after</button></main><script>
 const frames = [...document.querySelectorAll("iframe")], told = frames.map(() => []);
 addEventListener("message", ({ source, data }) => {
