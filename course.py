@@ -4,14 +4,14 @@
     python3 course.py lab               open the lessons, as your own copies in my-lessons/
     python3 course.py lab --reset 04    start lesson 04 again; your copy is kept under another name
     python3 course.py lab --language zh the lessons in Chinese, in my-lessons-zh/; some are still in English
-    python3 course.py test --quick      run the quick tests, in less than 3 minutes: no lessons, no browser
+    python3 course.py test --quick      run the quick tests, in a few minutes: no lessons, no browser
     python3 course.py test              run every test and every lesson
     python3 course.py book              write the course as a web site, site/: no Python, no network needed to read it
     python3 course.py handout DIR       for teachers: lessons without solutions, in the folder DIR
     python3 course.py bench             measure this machine: our code beside other libraries
     python3 course.py refresh 04        for authors: run lesson 04 and store its outputs
 
-The first call makes .venv from constraints.txt: it needs a network and about two minutes. Later calls need neither.
+The first call makes .venv from constraints.txt: it needs a network and a few minutes. Later calls need neither.
 """
 # Only the standard library and the syntax of Python 3.8: an old Python must be able to say that it is too old.
 
@@ -38,6 +38,7 @@ PYTHON = VENV / ("Scripts/python.exe" if WINDOWS else "bin/python")
 OLDEST, NEWEST = (3, 11), (3, 14)  # as requires-python in pyproject.toml
 LONGEST = 190  # characters below .venv of its longest file: a licence inside torch
 PIP = "-m pip install --no-input --no-user --progress-bar off --disable-pip-version-check -c constraints.txt -e .[test]"
+HIDE = "-m jupyter labextension disable @jupyterlab/apputils-extension:announcements @jupyter/nbgrader"  # for teachers
 LAST = "import torch, matplotlib.font_manager, seqlearn.d2l_compat as d2l; d2l.at_every_start()"  # make it ready
 NBVAL = "--nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg".split()
 LIMITS = "--nbval-cell-timeout 3600 --nbval-kernel-startup-timeout 600".split()  # seconds: they stop only what hangs
@@ -169,7 +170,7 @@ def set_up():
     with alone(ROOT / ".venv.lock") as lock:
         if is_whole():
             return
-        print(f"Setting up {VENV}: once, about 2 minutes and 2 GB ", end="", flush=True)
+        print(f"Setting up {VENV}: once, a few minutes and 2 GB ", end="", flush=True)
         start = time.monotonic()
         if VENV.exists():
             (VENV / "stamp").unlink(missing_ok=True)  # first: a deletion cut short must not look whole
@@ -177,7 +178,7 @@ def set_up():
         VENV.mkdir()
         step(lock, getattr(sys, "_base_executable", sys.executable), "-m", "venv", VENV)
         step(lock, PYTHON, *PIP.split())
-        step(lock, PYTHON, *"-m jupyter labextension disable @jupyterlab/apputils-extension:announcements".split())
+        step(lock, PYTHON, *HIDE.split())
         step(lock, PYTHON, "-c", LAST)
         (VENV / "stamp").write_text(pins(), "utf-8")  # last
         print(f" {time.monotonic() - start:.0f} s", flush=True)
@@ -364,7 +365,7 @@ def carry_out(arguments):
     which.add_argument("--originals", action="store_true", help="lab: open notebooks/ itself, for authors")
     which.add_argument("--language", metavar="LL", help="lab: the lessons in another language, such as zh")
     part = parser.add_mutually_exclusive_group()
-    part.add_argument("--quick", action="store_true", help="test: only what is quick, in less than 3 minutes")
+    part.add_argument("--quick", action="store_true", help="test: only what is quick, in a few minutes")
     part.add_argument("--second-cpu", action="store_true", help="test: only the lessons, with other CPU instructions")
     parser.add_argument("--here", action="store_true", help="use this Python and its packages instead of .venv")
     end = arguments.index("--") if "--" in arguments else len(arguments)

@@ -201,7 +201,7 @@ def test_no_network_for_real(place, monkeypatch, capsys):
 
 def test_set_up_once_and_again_only_for_new_pins(steps, started):
     assert course.main(["lab"]) == 0 and len(steps) == 4 and "-c constraints.txt -e .[test]" in steps[1]
-    assert "disable @jupyterlab/apputils-extension:announcements" in steps[2], "JupyterLab would ask to go online"
+    assert "disable @jupyterlab/apputils-extension:announcements @jupyter/nbgrader" in steps[2], "it would go online"
     assert course.main(["lab"]) == 0 and len(steps) == 4
     (course.ROOT / "constraints.txt").write_text("torch==2.14.0\n")
     assert course.main(["lab"]) == 0 and len(steps) == 8

@@ -114,7 +114,7 @@ def test_commands_and_options_of_the_command_line_exist():
 
 def test_the_hours_are_the_sum_of_the_minutes():
     readme = read("README.md")
-    rows = re.findall(r"^\| \d\d .*\| (\d+)(?:, and (\d+) for the exercises)? \|$", readme, re.MULTILINE)
+    rows = re.findall(r"^\| \[\d\d .*\| (\d+)(?:, and (\d+) for the exercises)? \|$", readme, re.MULTILINE)
     assert len(rows) == len(list((ROOT / "notebooks").glob("*.ipynb")))
     (said,) = re.findall(r"^About (\d+) hours, and (\d+) more for the exercises", readme, re.MULTILINE)
     for place, hours in enumerate(said):

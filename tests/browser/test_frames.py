@@ -16,11 +16,12 @@ AXE = Path(__file__).with_name("axe.min.js").read_text("utf-8")
 LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 LIVE = "00-start-here-l00-11-0.html"
 PARENT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>A page of a book</title>
-<style>body { margin: 0; } iframe { display: block; width: 100%; border: 0; }</style><button>before</button>
-FRAMES<button>after</button><script>
+<style>body { margin: 0; } iframe { display: block; width: 100%; border: 0; }</style><main><h1>A page</h1><button>before</button>
+FRAMES<button>after</button></main><script>
 const frames = [...document.querySelectorAll("iframe")], told = frames.map(() => []);
 addEventListener("message", ({ source, data }) => {
   const at = frames.findIndex((frame) => frame.contentWindow === source);
+  if (!data?.seqlearn) return; // axe talks, too
   told[at].push(data.seqlearn.height);
   frames[at].style.height = `${data.seqlearn.height}px`;
 });
@@ -201,6 +202,7 @@ def test_wheel_finger_and_tab_pass_through(around, page, site):
     names = [next(name for name in site[1] if name.startswith(start)) for start in ("00", "02", "03", "08", "10", "11")]
     found = around(names, height=600)
     page.wait_for_function("() => told.every((heights, at) => heights.at(-1) === frames[at].clientHeight)")
+    page.evaluate("frames[0].style.maxHeight = `${told[0].at(-1) - 40}px`")  # even where a frame is too low
     client = page.context.new_cdp_session(page)
     client.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
     for scroll in (lambda: page.mouse.wheel(0, 100), lambda: swipe(client)):
@@ -222,15 +224,18 @@ def test_wheel_finger_and_tab_pass_through(around, page, site):
     assert list(dict.fromkeys(seen)) == [*names, "after"] and len(seen) > 3 * len(names)
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_a_frame_has_no_barriers(around, page, site, name):
-    """Nor has the page around it because of it: axe looks into both."""
-    (site[0] / "plain.html").write_text(document(SAMPLES[name](PLAIN).record()), "utf-8")
-    (frame,) = around(["plain.html"])
-    for one in (page, frame):
+def test_frames_have_no_barriers(around, page, site):
+    """Nor has the page around them because of them: axe looks into all. The landmarks of each document are its own."""
+    for name, sample in SAMPLES.items():
+        (site[0] / f"plain-{name}.html").write_text(document(sample(PLAIN).record()), "utf-8")
+    for one in (page, *around([f"plain-{name}.html" for name in SAMPLES])):
         one.evaluate(AXE)
-    found = page.evaluate("axe.run().then((found) => found.violations.map(({ id, nodes }) => [id, nodes[0].target]))")
-    assert {name for name, _ in found} <= {"landmark-one-main", "page-has-heading-one", "region"}, (
-        found
-    )  # of the parent
-    assert not any("iframe" in str(target) for _, target in found), found
+        one.evaluate("axe.configure({ allowedOrigins: ['<unsafe_all_origins>'] })")  # two files are two origins
+    found = page.evaluate(
+        """async () => { const options = { preload: false, rules: { "landmark-unique": { enabled: false } } };
+        const { violations, passes } = await axe.run(document, options);
+        const inFrames = ({ target }) => target.length > 1;
+        return [violations.flatMap(({ id, nodes }) => nodes.filter(inFrames).map(({ html }) => `${id}: ${html}`)),
+            passes.flatMap(({ nodes }) => nodes.filter(inFrames)).length] }"""
+    )
+    assert found[0] == [] and found[1] > 500

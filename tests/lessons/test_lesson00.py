@@ -37,7 +37,8 @@ def test_the_map_of_the_course_has_the_minutes_that_each_lesson_says(path):
     (listed,) = re.findall(rf"\| \*\*{path.name[:2]} .*\| ([\d +]+) \|", start)
     assert listed == minutes, f"lesson {path.name[:2]} says {minutes}, and the map in lesson 00 {listed}"
     readme = (NOTEBOOKS.parent / "README.md").read_text(encoding="utf-8")
-    (listed,) = re.findall(rf"^\| {path.name[:2]} .*\| (\d+, and \d+) for the exercises \|$", readme, re.MULTILINE)
+    row = rf"^\| \[{path.name[:2]} .*\(notebooks/{path.name}\) .*\| (\d+, and \d+) for the exercises \|$"
+    (listed,) = re.findall(row, readme, re.MULTILINE)
     assert listed.replace(", and", " +") == minutes, f"lesson {path.name[:2]} says {minutes}, and the README {listed}"
 
 
