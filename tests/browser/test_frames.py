@@ -16,7 +16,8 @@ AXE = Path(__file__).with_name("axe.min.js").read_text("utf-8")
 LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 LIVE = "00-start-here-l00-11-0.html"
 PARENT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>A page of a book</title>
-<style>body { margin: 0; } iframe { display: block; width: 100%; border: 0; }</style><main><h1>A page</h1><button>before</button>
+<style>body { margin: 0; } iframe { display: block; width: 100%; border: 0; }</style>
+<main><h1>A page</h1><button>before</button>
 FRAMES<button>after</button></main><script>
 const frames = [...document.querySelectorAll("iframe")], told = frames.map(() => []);
 addEventListener("message", ({ source, data }) => {
@@ -26,6 +27,7 @@ addEventListener("message", ({ source, data }) => {
   frames[at].style.height = `${data.seqlearn.height}px`;
 });
 const send = (message) => frames.forEach((frame) => frame.contentWindow.postMessage(message, "*"));
+send({ seqlearn: {} }); // a frame may have spoken before anybody listened
 </script></html>"""
 FITS = """() => { const page = document.documentElement;
     const fits = [page.scrollHeight <= innerHeight, page.scrollWidth <= innerWidth];
@@ -81,7 +83,7 @@ def test_every_view_of_every_lesson_is_drawn_and_fits(around, page, site, width)
         page.wait_for_function("(at) => told[at].at(-1) === frames[at].clientHeight", arg=number)
         assert frame.evaluate(FITS) == [True, True, True, page.evaluate("(at) => told[at].at(-1)", number)], frame.url
     heights = page.evaluate("told.map((heights) => heights.at(-1))")
-    assert page.evaluate("told.every((heights) => heights.length < 4)"), "no height makes another height"
+    assert page.evaluate("told.every((heights) => heights.length < 6)"), "no height makes another height"
     if width == 800:
         for (name, guess), height in zip(made.items(), heights, strict=True):
             assert guess / 2 < height < guess * 2, name

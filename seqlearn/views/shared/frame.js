@@ -1,7 +1,7 @@
 // A view in a frame of another page, such as a page of the book. The frame is a document of its own, without a heading.
-// It tells its parent { seqlearn: { height } }, at first, whenever the height changes, and as the answer to each message.
-// It listens to { seqlearn: { theme } }: "light", "dark", or "auto", which is what the reader's system says. The first
-// theme may stand in the address: view.html#dark.
+// It tells its parent { seqlearn: { height } }, at first, whenever the height changes, and as the answer to each message:
+// a parent that began to listen late asks with { seqlearn: {} }. It listens to { seqlearn: { theme } }: "light", "dark", or
+// "auto", which is what the reader's system says. The first theme may stand in the address: view.html#dark.
 
 const THEMES = { light: "not all", dark: "screen", auto: "screen and (prefers-color-scheme: dark)" }; // media of dark.css
 
