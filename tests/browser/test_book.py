@@ -22,6 +22,8 @@ OVER = """() => [...document.querySelectorAll('article *')]
     .filter(node => node.getBoundingClientRect().right > innerWidth)
     .filter(node => !node.parentElement.closest('pre, .output, .table-wrapper, .math-wrapper, mjx-container'))
     .map(node => node.outerHTML.slice(0, 100))"""
+GROUND = """async (view, colour) => { const has = () => getComputedStyle(view).backgroundColor === colour;
+    for (let frame = 0; frame < 300 && !has(); frame++) await new Promise(requestAnimationFrame); return has() }"""
 OFFLINE = """import runpy, sys
 def forbid(event, arguments):
     if event in ("socket.connect", "socket.getaddrinfo"):
@@ -165,11 +167,10 @@ def test_the_theme_reaches_the_frames(book, page):
     page.emulate_media(color_scheme="light")
     page.goto((book / "index.html").as_uri())
     view = page.frame_locator("iframe").locator(".seqlearn")
-    assert view.evaluate("view => getComputedStyle(view).backgroundColor") == "rgb(255, 255, 255)"
+    assert view.evaluate(GROUND, "rgb(255, 255, 255)")
     while page.evaluate("document.body.dataset.theme") != "dark":
         page.locator(".theme-toggle:visible").first.click()
-    view.evaluate("""async (view) => { while (getComputedStyle(view).backgroundColor !== 'rgb(22, 22, 22)')
-        await new Promise(requestAnimationFrame) }""")
+    assert view.evaluate(GROUND, "rgb(22, 22, 22)")
 
 
 def test_the_front_page_translates(book, page):
