@@ -27,7 +27,9 @@ ROOMS = [
     "translator", "whatif", "views", "exercises", "cli", "__main__",
 ]  # fmt: skip
 
-GENERATED = set(".venv .git .hypothesis my-lessons my-lessons-zh site _build build dist __pycache__ node_modules".split())
+GENERATED = set(
+    ".venv .git .hypothesis my-lessons my-lessons-zh site _build build dist __pycache__ node_modules".split()
+)
 TEXTS = {".py", ".md", ".toml", ".yml", ".txt", ".cfg", ".ipynb", ".js", ".css", ".svg", ".json", ""}
 REGISTRIES = ["pypi" + ".org", "pythonhosted" + ".org", "npmjs" + ".org", "anaconda" + ".org", "deb.debian" + ".org"]
 
