@@ -25,7 +25,8 @@ OTHERS = [need for need in DECLARED if need.name != "seqlearn"]  # without the e
 LINES = [line.partition("#")[0].strip() for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()]
 PINS = {canonicalize_name(line.split("==")[0]): line.split("==")[1] for line in LINES if line}
 ROOTS = {"": PROJECT["dependencies"], **EXTRAS}  # as declared, not as installed
-INSTALLED = {canonicalize_name(found.metadata["Name"]): found for found in importlib.metadata.distributions()}
+HERE = [path for path in sys.path if not path.endswith("_vendor")]  # setuptools brings copies of its own
+INSTALLED = {canonicalize_name(found.metadata["Name"]): found for found in importlib.metadata.distributions(path=HERE)}
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 IMPORTED_AS = {"PyYAML": "yaml", "ipython": "IPython"}
 

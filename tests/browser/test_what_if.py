@@ -262,6 +262,7 @@ def test_a_source_word_shows_who_looks_at_it(live, transformer):
 
 def test_a_page_knows_the_links_of_its_examples(live):
     live.get_by_label("example").select_option("The turtle took the banana because it was delicious.")
+    expect(live.locator(".written")).to_contain_text("tortue")  # the answer draws the checkbox anew
     live.get_by_label("true links").check()
     expect(live.locator(".says")).to_contain_text(
         "is right. The translation is that of the corpus. Alignment error rate"
