@@ -124,10 +124,8 @@ def predicted(notebook: Notebook) -> set[str]:
 
 def picture(output: Notebook, file: str) -> str:
     """The picture of an output as HTML, in the size that the notebook gives it."""
-    size: Mapping[str, int] = output["metadata"]["image/png"]
-    text = "".join(output["data"]["text/plain"])
-    alt = "The figure that this code draws" if text.startswith("<Figure") else text
-    return PICTURE.format(file=file, alt=escape(alt), **size)
+    shown: Mapping[str, Any] = {"alt": "".join(output["data"]["text/plain"])} | output["metadata"]["image/png"]
+    return PICTURE.format(file=file, **shown | {"alt": escape(shown["alt"])})
 
 
 def framed(frame: Framed, folder: str, still: str = "") -> str:

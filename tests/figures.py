@@ -2,7 +2,8 @@
 
 `faults(figure)` draws a figure and names what it finds. `install` puts a watcher into the profile of IPython with which
 the tests run a lesson: each figure that the lesson shows is checked in the kernel, as it is shown. A fault fails its
-cell under nbval; `tests/refresh.py` prints it. No learner's kernel has the watcher.
+cell under nbval; `tests/refresh.py` prints it. `in_words(figure)` is the text for somebody who does not see the figure;
+the watcher puts it beside the picture. No learner's kernel has the watcher.
 """
 
 import contextlib
@@ -56,6 +57,24 @@ def faults(figure: Figure) -> list[str]:
             title = ax.get_title("left") or ax.get_title()
             sentences.append(f"grid lines cross the image under {title!r}: ax.grid(False)")
     return [sentence for sentence in sentences if not any(part in sentence for part in ALLOWED)]
+
+
+def in_words(figure: Figure) -> str:
+    """What a figure says, for somebody who does not see it: its titles, the names of its axes, and its legends."""
+    axes = [ax for ax in figure.axes if ax.get_visible()]
+    titles = [figure.get_suptitle(), *(ax.get_title(place) for ax in axes for place in ("left", "center", "right"))]
+    labels = [figure.get_supxlabel(), *(ax.get_xlabel() for ax in axes if ax.axison)]
+    labels += [figure.get_supylabel(), *(ax.get_ylabel() for ax in axes if ax.axison)]
+    legends = filter(None, [*figure.legends, *(ax.get_legend() for ax in axes)])
+    names = [text.get_text() for legend in legends for text in legend.get_texts()]
+    parts = {"": titles, "Axes: ": labels, "Legend: ": names}
+    lists = {head: "; ".join(dict.fromkeys(filter(None, map(plain, texts)))) for head, texts in parts.items()}
+    return " ".join(f"{head}{words}." for head, words in lists.items() if words)
+
+
+def plain(text: str) -> str:
+    """A text of matplotlib in one line, without the signs of TeX and without the full stop."""
+    return " ".join(re.sub(r"\\[A-Za-z]+|[\\${}]", "", text).split()).rstrip(".")
 
 
 def drawn_texts(figure: Figure) -> list[tuple[Text, np.ndarray]]:
@@ -180,7 +199,7 @@ class FigureFault(Exception):
 
 
 def watch(report: str = "") -> None:
-    """Check every figure that becomes a picture in this kernel.
+    """Check every figure that becomes a picture in this kernel, and put its words beside the picture.
 
     Args:
         report: a file to which the faults are added; default: the cell that shows the figure fails.
@@ -204,6 +223,13 @@ def watch(report: str = "") -> None:
             error = FigureFault("; ".join(listed))
             shell.showtraceback((FigureFault, error, None))
 
+    def formatted(shown, *args, **kwargs):
+        data, metadata = form(shown, *args, **kwargs)
+        if isinstance(shown, Figure) and "image/png" in data:
+            metadata.setdefault("image/png", {})["alt"] = in_words(shown)
+        return data, metadata
+
+    form, shell.display_formatter.format = shell.display_formatter.format, formatted
     FigureCanvasBase.print_figure = print_and_check
     shell.events.register("post_run_cell", tell)
 

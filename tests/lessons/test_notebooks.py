@@ -50,6 +50,7 @@ TRUE_OR_FALSE: dict[tuple[str, str], str] = {
 }
 
 LINES = 20
+FIGURE = "<Figure"  # in the text of an output that is a figure
 MACHINE = re.compile(r"(?<![\w.])/(?:home|root|Users|tmp|var|mnt|opt|srv|work)/[\w.-]|\b[A-Z]:\\+Users\b|site-packages")
 PICTURE = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<file>[^)\s]+)[^)]*\)|<img\b(?P<tag>[^>]*)>")
 FORBIDDEN = {"nbval-skip", "raises-exception", "nbval-raises-exception", "skip"}
@@ -99,6 +100,8 @@ def code_faults(cell: nbformat.NotebookNode, count: int, name: str) -> list[str]
         text = json.dumps([shown, output.get("text", "")], ensure_ascii=False)
         if MACHINE.search(text):
             found.append(f"a path of this machine in the output: {MACHINE.search(text).group()}")
+        if FIGURE in shown.get("text/plain", "") and not output.get("metadata", {}).get("image/png", {}).get("alt"):
+            found.append("its figure has no title, and no words for somebody who does not see it")
     return found
 
 
@@ -203,6 +206,7 @@ def test_a_good_lesson_has_no_fault():
         ("first.outputs = [new_output('error', ename='ValueError', evalue='', traceback=[])]", "ValueError"),
         ("second.outputs[0].data['application/vnd.jupyter.widget-view+json'] = {}", "widget-view"),
         ("second.outputs[0].data['image/svg+xml'] = '<svg/>'", "image/svg"),
+        ("second.outputs[0].data['text/plain'] = '<Figure size 640x480 with 1 Axes>'", "no words"),
         ("book.metadata.widgets = {}", "metadata.widgets"),
         ("book.metadata.kernelspec.name = 'mine'", "kernel"),
         ("text.source = '![](../assets/map.svg)'", "alternative text"),
@@ -232,7 +236,7 @@ def test_refresh_stores_what_a_reader_without_a_kernel_can_see(tmp_path):
         new_markdown_cell("# Un été"),
         new_code_cell("import os, sys\nprint(os.environ['SEQLEARN_DEVICE'], end=' ')\nprint('é')"),
         new_code_cell("from ipywidgets import IntSlider\nIntSlider()"),
-        new_code_cell("import matplotlib.pyplot as plt\nplt.plot([1, 2]);"),
+        new_code_cell("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.title('up');"),
     ]
     path = tmp_path / "04-a-lesson.ipynb"
     path.write_text(nbformat.writes(new_notebook(cells=cells)), encoding="utf-8")
@@ -378,6 +382,30 @@ def test_pictures_are_stored_sharp_and_small(tmp_path):
         assert picture.mode == "P" and picture.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
         assert small_png(encoded) == encoded, "a small picture stays as it is"
     assert "widget" not in json.dumps([output.get("metadata", {}) for output in outputs])
+
+
+def test_a_figure_is_stored_with_its_words(tmp_path):
+    """Also one that is shown twice, and one that pyplot does not know."""
+    cells = [
+        "import matplotlib.pyplot as plt\nfrom matplotlib.figure import Figure",
+        "f, (a, b) = plt.subplots(1, 2, figsize=(9, 3))\n"
+        "a.plot([1], label='ours')\n"
+        "a.set(title='The loss\\nfalls.', xlabel=r'width $d_k$', ylabel='loss')\n"
+        "b.set(title='It stays', xlabel='epoch')\n"
+        "b.axis('off')\n"
+        "a.legend()",
+        "f = Figure()\nf.subplots()\nf.suptitle('Own')\ndisplay(f)\nf.suptitle('Other')\nf",
+        "plt.subplots(figsize=(2, 1));",
+    ]
+    path = tmp_path / "04-a-lesson.ipynb"
+    nbformat.write(new_notebook(cells=list(map(new_code_cell, cells))), path)
+    assert refresh(path).returncode == 0
+    shown = [cell.outputs for cell in nbformat.read(path, as_version=4).cells]
+    words = [
+        [output.metadata["image/png"]["alt"] for output in outputs if "image/png" in output.get("data", {})]
+        for outputs in shown
+    ]
+    assert words == [[], ["The loss falls; It stays. Axes: width d_k; loss. Legend: ours."], ["Own.", "Other."], [""]]
 
 
 def test_a_small_picture_looks_as_before():
