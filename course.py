@@ -368,9 +368,10 @@ def carry_out(arguments):
     part.add_argument("--quick", action="store_true", help="test: only what is quick, in a few minutes")
     part.add_argument("--second-cpu", action="store_true", help="test: only the lessons, with other CPU instructions")
     parser.add_argument("--here", action="store_true", help="use this Python and its packages instead of .venv")
-    end = arguments.index("--") if "--" in arguments else len(arguments)
+    handed_on = {"--", "-h", "--help"} if set(arguments[:1]) & set(SCRIPTS) and is_whole() else {"--"}
+    end = next((i for i, word in enumerate(arguments) if word in handed_on), len(arguments))
     options, extra = parser.parse_known_args(arguments[:end])
-    extra += arguments[end + 1 :]
+    extra += arguments[end + 1 :] if arguments[end : end + 1] == ["--"] else arguments[end:]
     check_python()
     translations(options.language)  # stops if there are none, before any work starts
     if options.here:

@@ -592,6 +592,20 @@ def test_a_program_of_its_own_gets_all_options(place, started, monkeypatch):
     assert command == [str(course.PYTHON), "benchmarks/bench.py", "--quick", "--only", "views"]
 
 
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_a_program_of_its_own_has_its_own_help(word, place, started, monkeypatch, capsys):
+    """But nobody waits for an environment to be set up in order to read it."""
+    monkeypatch.setattr(course, "is_whole", lambda: True)
+    assert course.main(["handout", word]) == 0 and course.main(["handout", "--", "--quick", word]) == 0
+    assert [command[2:] for command, _ in started] == [[word], ["--quick", word]]
+    for arguments, whole in ((["handout", word], False), (["lab", word], True), ([word], True)):
+        monkeypatch.setattr(course, "is_whole", lambda whole=whole: whole)
+        with pytest.raises(SystemExit):
+            course.main(arguments)
+        assert "course.py lab --reset 04" in capsys.readouterr().out
+    assert len(started) == 2
+
+
 def test_quick_leaves_out_what_is_slow(place, started, monkeypatch, capsys):
     monkeypatch.setattr(course, "is_whole", lambda: True)
     assert " -m not slow tests/nn" in " ".join(pytest_command(started, "--quick", "tests/nn"))
