@@ -131,7 +131,7 @@ def test_what_was_removed_is_hatched_and_called_removed(show):
         ({"temperature": 2}, 2, "tokens: the softmax gives 0.369 together, where temperature 1 gives 0.250."),
         ({"top_k": 3}, 2, "gives 0.250 together. Only 1 of them is left. Divided by the sum of what is left: 0.125 / "
          "0.875 ≈ 0.143."),
-        ({"top_k": 2}, 2, "gives 0.250 together. Removed."),
+        ({"top_k": 2}, 2, "gives 0.250 together. All of them are removed."),
         ({"shown": 3}, 3, "The other token: the softmax gives 0.125."),
     ],
 )  # fmt: skip

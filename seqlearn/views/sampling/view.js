@@ -171,7 +171,7 @@ function restText(now, rest, before, [temperature]) {
   const left = rest.filter((id) => !now.removed[id]);
   const first = temperature === 1 ? "" : `, where temperature 1 gives ${exactText(sumOf(before, rest))}`;
   const softmax = `${rest.length === 1 ? "The other token" : `The other ${rest.length} tokens`}: the softmax gives ${exactText(sumOf(now.shares, rest))}${rest.length === 1 ? "" : " together"}${first}.`;
-  if (!left.length) return `${softmax} Removed.`;
+  if (!left.length) return `${softmax} ${rest.length === 1 ? "It is" : "All of them are"} removed.`;
   const some = left.length < rest.length ? ` Only ${left.length} of them ${left.length === 1 ? "is" : "are"} left.` : "";
   return `${softmax}${some}${quotientText(now, sumOf(now.shares, left), sumOf(now.probs, left))}`;
 }
