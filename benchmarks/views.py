@@ -31,6 +31,7 @@ from seqlearn.views import (
     BeamView,
     KernelView,
     PositionView,
+    SamplingView,
     SoftmaxView,
     TranslatorView,
     View,
@@ -96,6 +97,7 @@ def examples(translator: Translator) -> list[View]:
         AttentionSteps(*torch.randn(3, 256, 64), torch.arange(256)),
         KernelView(x, x.sin(), x, ("gaussian", "triangular")),
         PositionView(sinusoids(128, 64)),
+        SamplingView(5 * torch.randn(50_000), range(50_000)),
         SoftmaxView(torch.randn(16)),
         BeamView(tree_search(translator, SENTENCE), translator.target.vocab.tokens, width=4, alphas=(0.0, 0.6)),
     ]
@@ -121,6 +123,7 @@ EVENTS_OF = {
         "another position of 128": "model.set('position', i + 1)",
         "another offset": "model.set('offset', i + 3)",
     },
+    "SamplingView": {"another temperature, 50,000 tokens": "model.set('temperature', (i + 2) / 10)"},
     "SoftmaxView": {"another score": "model.set('scores', model.get('scores').map((x, j) => (j ? x : x + 1)))"},
     "BeamView": {"another step": "model.set('step', (i + 1) % 8)"},
 }

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         quality_by_length,
     )
     from .position.view import PositionView
+    from .sampling.view import SamplingView
     from .shared.base import View
     from .softmax.view import SoftmaxView
     from .steps.view import AttentionSteps
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
     from .translator.view import TranslatorView
 
 __all__ = [
-    "AttentionSteps", "AttentionView", "BeamView", "KernelView", "LivePlot", "PositionView", "SoftmaxView",
-    "TranslatorView", "View", "all_heads", "bars", "grid", "heatmap", "length_histogram", "loss_curves", "measured",
-    "number_ticks", "quality_by_length", "text_table",
+    "AttentionSteps", "AttentionView", "BeamView", "KernelView", "LivePlot", "PositionView", "SamplingView",
+    "SoftmaxView", "TranslatorView", "View", "all_heads", "bars", "grid", "heatmap", "length_histogram", "loss_curves",
+    "measured", "number_ticks", "quality_by_length", "text_table",
 ]  # fmt: skip
 __getattr__, __dir__ = front_door(
     __name__,
@@ -45,6 +46,7 @@ __getattr__, __dir__ = front_door(
         ".kernel.view": "KernelView",
         ".plots": "LivePlot all_heads bars grid heatmap length_histogram loss_curves number_ticks quality_by_length",
         ".position.view": "PositionView",
+        ".sampling.view": "SamplingView",
         ".shared.base": "View",
         ".softmax.view": "SoftmaxView",
         ".steps.view": "AttentionSteps",

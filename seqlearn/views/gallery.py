@@ -7,9 +7,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from ..beams import Tree
 from ..decoding import beam_search, gnmt
+from ..forced_decoding import forced_decoding
 from ..nn.positions import sinusoids
 from ..roles import read_roles
 from ..translator import Translator
@@ -17,6 +20,7 @@ from .attention.view import AttentionView
 from .beam.view import BeamView
 from .kernel.view import KernelView
 from .position.view import PositionView
+from .sampling.view import SamplingView
 from .shared.base import View, parts_of
 from .shared.page import page_of
 from .shared.types import Style
@@ -28,7 +32,7 @@ SENTENCE, FRENCH = "The girl washes the red apple and eats it.", "La fille lave 
 LEMON = "The girl washes the red lemon and eats it."  # the lemon is masculine: le citron
 ORANGE = "The old bird ate the orange because it was sweet."  # with one head silenced, the bird was sweet
 BOXES = "What big boxes!"  # greedy search begins with the wrong word
-TITLE = "How does attention work? Seven views to touch"
+TITLE = "How does attention work? Eight views to touch"
 INTRO = (
     "Each part below asks one question, and its view answers when you point at it: with the mouse, with a finger, or "
     "with the keys Tab, the arrows and Enter. The underlined words show what to look at. A small Transformer, which "
@@ -95,7 +99,7 @@ def all_views() -> list[tuple[str, View]]:
     values = torch.tensor([[1.0, 0], [0, 1], [0.5, 0.5]])
     steps = AttentionSteps(queries, keys, values, torch.tensor([2, 3]), ["girl", "it"], ["the", "girl", "apple"])
     x = torch.linspace(0, 5, 50)
-    noisy, widths = x.sin() + 0.3 * (9 * x).sin(), [0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0]
+    noisy, widths = x.sin() + 0.3 * (9 * x).sin(), [0.1, 0.3, 0.5, 1.0, 2.0, 5.0]
     boxes, words = tree_search(translator, BOXES), translator.target.vocab.tokens
     prefix = translator.target.tokenizer.tokenize(FRENCH)[:7]
     heads = AttentionView.of(translator, ORANGE, read_roles(), kind="encoder", layer=1, head=3)
@@ -175,7 +179,29 @@ def all_views() -> list[tuple[str, View]]:
                 },
             ),
         ),
+        (
+            "How does a chatbot choose its next word?\nIt does not always take the likeliest word: it draws one at "
+            "random, and three numbers say how freely. Here the same model draws the first word of the sentence above. "
+            "Lesson 13.",
+            SamplingView(next_logits(translator, BOXES), words).tell(
+                "Two words share nearly everything. At [temperature 4] all words come closer, and the many unlikely "
+                "ones get most of it together. [Top-k = 4] removes these: what is left are four forms of one word. At "
+                "temperature 1, [top-p = 0.9] leaves two.",
+                {
+                    "temperature 4": {"temperature": 4.0, "top_k": None, "top_p": None},
+                    "Top-k = 4": {"temperature": 4.0, "top_k": 4, "top_p": None},
+                    "top-p = 0.9": {"temperature": 1.0, "top_k": None, "top_p": 0.9},
+                },
+            ),
+        ),
     ]
+
+
+def next_logits(translator: Translator, sentence: str) -> Float[Tensor, "vocab"]:
+    """The logits of the first token of a sentence's translation."""
+    ids = torch.tensor([translator.source.encode(sentence)], device=translator.device)
+    bos = torch.tensor([[translator.target.vocab.bos]], device=translator.device)
+    return forced_decoding(translator.model, ids, torch.tensor([ids.shape[1]]), bos).logits[0, -1]
 
 
 def tree_search(translator: Translator, sentence: str) -> Callable[[int, float], Tree]:

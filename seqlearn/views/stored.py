@@ -39,7 +39,7 @@ FRAME = """<!doctype html>
 HERE = "'self' file:"  # where the document is opened from a file, browsers disagree about 'self'
 HEIGHTS = {  # about, in a frame that is 800 pixels wide
     "AttentionSteps": 400, "AttentionView": 850, "BeamView": 540, "KernelView": 840, "PositionView": 860,
-    "SoftmaxView": 280, "TranslatorView": 1270,
+    "SamplingView": 700, "SoftmaxView": 280, "TranslatorView": 1270,
 }  # fmt: skip
 DARK = re.compile(r"@media screen and \(prefers-color-scheme: dark\) \{\n(.*?)^\}\n", re.DOTALL | re.MULTILINE)
 

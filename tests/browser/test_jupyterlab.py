@@ -67,6 +67,10 @@ measured({'<b>loss</b>': 0.6931}, bounds=(0.6, 0.8), claims={'it is a coin': Tru
     """one, answered = kernel.readings[0], kernel.answer.get('of') == [kernel.kernel, kernel.width, kernel.readings]
 print(one[0], 0 < one[1] < 0.2, answered)
 if one[1] and answered: kernel.readings = [[0.0, 1.0], *kernel.readings[1:]]""",
+    """from seqlearn.views import SamplingView
+sampling = SamplingView(torch.tensor([2.0, 1.0, 0.0]), ['the', 'apple', '<pad>'])
+sampling""",
+    "print(sampling.temperature, sampling.top_k, sampling.top_p); sampling.top_k = 2",
     """from seqlearn.translator import Translator
 from seqlearn.views import AttentionView
 seen = AttentionView.of(Translator.pretrained('transformer', 'cpu'), 'The cat sleeps.', kind='cross')
@@ -239,7 +243,7 @@ def test_all_views(lab, page):
     names = {0: "AttentionSteps(12 queries, 12 keys, size 12, value size 12)", 1: "KernelView(50 keys,"}
     names |= {6: "PositionView(128 positions, size 64, sinusoidal)", 8: "BeamView(width 2, alpha 0, "}
     names |= {10: "AttentionView(cross, 8 layers, 8 heads, 64 queries, 64 keys, also encoder)"}
-    names |= {14: "SoftmaxView(3 keys, 1 masked, score −∞, then softmax)"}
+    names |= {14: "SoftmaxView(3 keys, 1 masked, score −∞, then softmax)", 18: "SamplingView(3 tokens, temperature 1)"}
     for index, name in names.items():
         (output,) = notebook.run(index)
         assert set(output["data"]) == {"text/plain", "image/png", "application/vnd.jupyter.widget-view+json"}
@@ -288,6 +292,14 @@ def test_all_views(lab, page):
     softmax.get_by_label("score of apple").press("ArrowRight")
     softmax.get_by_label("<pad> may be attended").check()
     python_knows(notebook, "[2.0, 1.1, 3.0] [True, True, True] score −∞, then softmax", cell=15)
+
+    sampling = page.get_by_role("region", name="temperature, top-k and top-p")
+    sampling.get_by_label("temperature", exact=True).press("ArrowRight")
+    sampling.get_by_label("top-p", exact=True).press("ArrowLeft")
+    python_knows(notebook, "1.1 None 0.95", cell=19)
+    sampling.get_by_text("2 of 3 tokens are left").wait_for()
+    sampling.get_by_role("button", name="reset: temperature 1, nothing removed").click()
+    python_knows(notebook, "1.0 None None", cell=19)
 
     # The arrow keys are ours, not those of the notebook
     grid.focus()

@@ -14,6 +14,7 @@ from seqlearn.views import (
     BeamView,
     KernelView,
     PositionView,
+    SamplingView,
     SoftmaxView,
     TranslatorView,
 )
@@ -73,6 +74,12 @@ def softmax_view(tokens):
     return SoftmaxView(count.sin() * 3, tokens, count % 3 != 2)
 
 
+def sampling_view(tokens):
+    """Each knob is turned, some tokens are removed, and two have no bar of their own."""
+    logits = torch.cat([torch.arange(len(tokens)).sin() * 2, torch.tensor([-4.0, -5.0])])
+    return SamplingView(logits, [*tokens, "l1", "l2"], temperature=1.5, top_k=4, top_p=0.75, shown=len(tokens))
+
+
 def translator_view(tokens):
     """Untrained, with these tokens on both sides, whatever they are."""
 
@@ -102,6 +109,7 @@ SAMPLES = {
     "KernelView": kernel_view,
     "PositionView": position_view,
     "BeamView": beam_view,
+    "SamplingView": sampling_view,
     "SoftmaxView": softmax_view,
     "TranslatorView": translator_view,
 }

@@ -104,7 +104,7 @@ function unpack(node) {
   if (node === null || typeof node !== "object") return node;
   if (!("dtype" in node)) return Object.fromEntries(Object.entries(node).map(([name, part]) => [name, unpack(part)]));
   const view = node.data;
-  const types = { float32: Float32Array, uint16: Uint16Array, uint8: Uint8Array };
+  const types = { float64: Float64Array, float32: Float32Array, uint16: Uint16Array, uint8: Uint8Array };
   const bytes = view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength); // aligned
   const values = new types[node.dtype](bytes);
   return { shape: node.shape, values, at: (...at) => values[at.reduce((sum, i, axis) => sum * node.shape[axis] + i, 0)] };

@@ -13,7 +13,7 @@ LARGEST = 65535  # in a "uint16" of weights, the whole number of the largest wei
 
 
 def pack(numbers: Shaped[Tensor, "..."] | np.ndarray, dtype: str = "float32") -> Data:
-    """Numbers as bytes for the data of a view: 4 bytes each, or 2 as "uint16", or 1 as "uint8"."""
+    """Numbers as bytes for the data of a view: 4 bytes each, 8 as "float64", 2 as "uint16", or 1 as "uint8"."""
     array = numbers.detach().cpu().double().numpy() if isinstance(numbers, Tensor) else np.asarray(numbers)
     array = np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<"))
     return {"dtype": dtype, "shape": list(array.shape), "data": array.tobytes()}

@@ -1,0 +1,244 @@
+"""SamplingView in a browser: the distribution that JavaScript computes is that of Python, whatever the sliders say."""
+
+import pytest
+import torch
+from browser.test_family import CUT, FITS
+from views.test_sampling_view import LOGITS, MANY, SETTINGS, WORDS, by_definition
+
+from seqlearn.views import SamplingView
+from seqlearn.views.shared.base import SHARED
+
+ROW = "[role=option]"
+COMPUTED = """([code, logits, settings]) => {
+    const distribution = new Function(`${code}; return nextDistribution`)();
+    return settings.map((setting) => distribution(logits, ...setting).probs) }"""
+DRAW = """(dice) => { const random = Math.random; Math.random = () => dice.shift();
+    document.querySelector("[aria-label='draw 20 tokens']").click(); Math.random = random }"""
+
+
+def view(**settings):
+    return SamplingView(LOGITS, WORDS, **{"shown": 2} | settings)
+
+
+def said(page, row):
+    """What the view says of a row."""
+    page.locator(ROW).nth(row).hover()
+    return page.locator(".says").inner_text()
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_every_number_is_that_of_the_definition_and_of_python(page, name):
+    code = (SHARED / "base.js").read_text("utf-8") + SamplingView._own
+    found = page.evaluate(COMPUTED, [code, MANY[name].tolist(), SETTINGS])
+    shown = SamplingView(MANY[name], range(len(MANY[name])))
+    for setting, probs in zip(SETTINGS, found, strict=True):
+        shown.temperature, shown.top_k, shown.top_p = setting
+        assert probs == pytest.approx(by_definition(MANY[name].tolist(), *setting), abs=1e-9), setting
+        assert probs == pytest.approx(shown.probabilities().tolist(), abs=1e-9), setting
+
+
+def test_a_sum_of_exactly_p_is_enough(show):
+    page = show(SamplingView(torch.zeros(4), WORDS, top_p=0.5))
+    assert page.locator(".share").all_inner_texts() == ["0.500", "0.500", "removed", "removed"]
+
+
+@pytest.mark.parametrize("name", ["any", "float64", "ties"])
+@pytest.mark.parametrize("setting", [(1.0, None, None), (3.0, None, None), (0.2, 10, None), (1.7, 20, 0.87)], ids=str)
+def test_what_is_drawn_is_the_picture_of_python(show, name, setting):
+    """Each bar, each outline and each number; and the line above has the words of the picture's title."""
+    settings = dict(zip(("temperature", "top_k", "top_p"), setting, strict=True))
+    made = SamplingView(MANY[name], [f"t{i}" for i in range(30)], **settings, shown=12)
+    page, (ax,) = show(made), made.figure().axes
+    end = ax.get_xticks()[-1]
+    for part, bars in zip((".bar", ".outline"), ax.containers[:2], strict=True):
+        widths = page.locator(f"{ROW} {part}").evaluate_all("nodes => nodes.map(node => parseFloat(node.style.width))")
+        assert widths == pytest.approx([100 * bar.get_width() / end for bar in bars], abs=1e-3)
+    assert page.locator(".share").all_inner_texts() == [text.get_text() for text in ax.texts]
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert page.locator(f"{ROW} > :first-child").all_inner_texts() == names
+    assert page.locator(".left").inner_text() == ax.get_title("left").split("\n")[0]
+    assert page.locator(".ends span").last.inner_text() == f"{end:g}"
+
+
+def test_the_sliders(show):
+    page = show(view())
+    temperature, top_k, top_p = (page.get_by_label(name, exact=True) for name in ("temperature", "top-k", "top-p"))
+    traits = "[model.get('temperature'), model.get('top_k'), model.get('top_p')]"
+    written = page.locator(".knobs output")
+    assert written.all_inner_texts() == ["1", "all", "all"]
+    for slider, key, values, texts in [
+        (temperature, "Home", [0.2, None, None], ["0.2", "all", "all"]),
+        (temperature, "End", [4, None, None], ["4", "all", "all"]),
+        (temperature, "ArrowLeft", [3.9, None, None], ["3.9", "all", "all"]),
+        (top_k, "ArrowLeft", [3.9, 3, None], ["3.9", "3", "all"]),
+        (top_k, "Home", [3.9, 1, None], ["3.9", "1", "all"]),
+        (top_p, "ArrowLeft", [3.9, 1, 0.95], ["3.9", "1", "0.95"]),
+        (top_p, "Home", [3.9, 1, 0.05], ["3.9", "1", "0.05"]),
+        (top_k, "End", [3.9, None, 0.05], ["3.9", "all", "0.05"]),
+    ]:
+        slider.press(key)
+        assert page.evaluate(traits) == values and written.all_inner_texts() == texts
+    assert top_p.get_attribute("aria-valuetext") == "0.05"
+    page.get_by_role("button", name="reset").click()
+    assert page.evaluate(traits) == [1, None, None] and written.all_inner_texts() == ["1", "all", "all"]
+
+
+def test_the_slider_of_top_k_has_small_numbers_and_all(show):
+    page = show(SamplingView(torch.arange(649.0), range(649)))
+    slider, seen = page.get_by_label("top-k", exact=True), []
+    slider.press("Home")
+    for _ in range(11):
+        seen.append(slider.get_attribute("aria-valuetext"))
+        slider.press("ArrowRight")
+    assert seen == "1 2 3 5 10 20 50 100 200 500 all".split()
+
+
+def test_a_number_that_python_chose_between_two_stops_is_shown(show):
+    page = show(view(temperature=0.33, top_k=77, top_p=0.92))
+    assert page.locator(".knobs output").all_inner_texts() == ["0.33", "77", "0.92"]
+    page.get_by_label("temperature", exact=True).press("ArrowRight")
+    assert page.evaluate("model.get('temperature')") == 0.4
+    page.evaluate("model.set('temperature', 9)")
+    assert page.locator(".knobs output").first.inner_text() == "9" and "has 0.2" in page.locator(".left").inner_text()
+
+
+def test_what_was_removed_is_hatched_and_called_removed(show):
+    page = show(view(top_k=1))
+    assert page.locator(f"{ROW}.removed").count() == 2
+    assert page.locator(".share").all_inner_texts() == ["1.000", "removed", "removed"]
+    assert page.locator(ROW).nth(1).get_attribute("aria-label") == "le removed"
+    hatched = page.locator(".outline").evaluate_all("nodes => nodes.map(n => getComputedStyle(n).backgroundImage)")
+    assert ["repeating" in image for image in hatched] == [False, True, True]
+    page.evaluate("model.set('top_k', null)")
+    assert page.locator(".removed").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "row", "text"),
+    [
+        ({}, 0, "la: logit 1.39, and the softmax over all 4 tokens gives 0.500."),
+        ({"temperature": 0.5}, 1, "le: logit 0.69 / 0.5 ≈ 1.39, and the softmax over all 4 tokens gives 0.182."),
+        ({"top_k": 1}, 1, "gives 0.250. It is number 2, and top-k keeps 1: removed."),
+        ({"top_k": 2}, 1, "gives 0.250. Divided by the sum of what is left: 0.250 / 0.750 ≈ 0.333."),
+        ({"top_p": 0.4}, 1, "gives 0.250. The likelier token has 0.500, at least 0.4: top-p removes this one."),
+        ({"top_p": 0.4}, 0, "gives 0.500. Top-p always keeps the likeliest. Divided by the sum of what is left: "
+         "0.500 / 0.500 ≈ 1.000."),
+        ({"top_p": 0.6}, 1, "The likelier token has 0.500, less than 0.6: top-p keeps this one. Divided by the sum of "
+         "what is left: 0.250 / 0.750 ≈ 0.333."),
+        ({"top_k": 2, "top_p": 0.5}, 1, "The likelier token has 0.667 (after top-k), at least 0.5: top-p removes"),
+        ({"top_p": 0.8, "shown": 3}, 2, "The 2 likelier tokens have 0.750 together, less than 0.8: top-p keeps this"),
+        ({}, 2, "The other 2 tokens: the softmax gives 0.250 together."),
+        ({"temperature": 2}, 2, "tokens: the softmax gives 0.369 together, where temperature 1 gives 0.250."),
+        ({"top_k": 3}, 2, "gives 0.250 together. Only 1 of them is left. Divided by the sum of what is left: 0.125 / "
+         "0.875 ≈ 0.143."),
+        ({"top_k": 2}, 2, "gives 0.250 together. All of them are removed."),
+        ({"shown": 3}, 3, "The other token: the softmax gives 0.125."),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_a_row(show, settings, row, text):
+    """With the numbers that are divided; one row is grey, the one that the text is about."""
+    page = show(view(**settings))
+    assert text in said(page, row)
+    assert page.locator(".row.on").count() == 1 and page.locator("[aria-selected=true]").count() == 1
+
+
+def test_numbers_that_are_kept_are_never_written_as_p(show):
+    """0.49996 is less than 0.5, and 0.500 is not."""
+    page = show(SamplingView(torch.tensor([0.49996, 0.3, 0.20004]).log(), "abc", top_p=0.5))
+    assert "The likelier token has 0.499, less than 0.5: top-p keeps this one." in said(page, 1)
+
+
+def test_a_small_probability_is_not_written_as_0(show):
+    page = show(SamplingView(torch.tensor([9.0, 0.0, -9.0]), "abc"))
+    assert page.locator(".share").all_inner_texts() == ["1.000", "<0.001", "<0.001"]
+    assert "gives 1.2e−4." in said(page, 1) or "gives 0.00012." in said(page, 1)
+    assert "gives 1.5e−8." in said(page, 2)
+
+
+def test_the_keys_go_from_row_to_row(show):
+    """All rows are one stop of the Tab key."""
+    page = show(view())
+    page.get_by_role("button", name="reset").focus()
+    page.keyboard.press("Tab")
+    says = page.locator(".says")
+    assert says.inner_text().startswith("la: ")
+    for key, start in [
+        ("ArrowDown", "le: "),
+        ("ArrowDown", "The other 2"),
+        ("ArrowUp", "le: "),
+        ("End", "The other 2"),
+    ]:
+        page.keyboard.press(key)
+        assert says.inner_text().startswith(start), key
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.ariaLabel") == "draw 20 tokens"
+    assert says.inner_text().startswith("Point at")
+
+
+def test_tokens_are_drawn(show):
+    """A random number is a place on the bars, laid end to end; sliders change the bars under the same numbers."""
+    page = show(view(shown=4))
+    state = page.evaluate("JSON.stringify(['temperature', 'top_k', 'top_p', 'data'].map(model.get))")
+    page.evaluate(DRAW, [0, 0.49, 0.51, 0.74, 0.76, 0.9, 0.999, *[0.3] * 13])
+    drawn = page.locator(".drawn bdi")
+    assert drawn.all_inner_texts() == ["la", "la", "le", "le", "un", "<eos>", "<eos>", *["la"] * 13]
+    assert page.evaluate("JSON.stringify(['temperature', 'top_k', 'top_p', 'data'].map(model.get))") == state
+    page.evaluate("model.set('top_k', 2)")
+    assert drawn.all_inner_texts()[:7] == ["la", "la", "la", "le", "le", "le", "le"], "2 of 3 are la"
+    page.evaluate("model.set('top_k', 1)")
+    assert set(drawn.all_inner_texts()) == {"la"} and drawn.count() == 20
+
+
+def test_twenty_tokens_are_drawn_anew_each_time(show):
+    page = show(SamplingView(torch.zeros(500), range(500)))
+    button, drawn = page.get_by_role("button", name="draw 20 tokens"), page.locator(".drawn bdi")
+    seen = []
+    for _ in range(3):
+        button.click()
+        seen.append(tuple(drawn.all_inner_texts()))
+    assert len(set(seen)) == 3 and all(len(tokens) == 20 and len(set(tokens)) > 10 for tokens in seen)
+
+
+def test_a_screen_reader_hears_what_is_drawn_at_a_click_alone(show):
+    page = show(view())
+    drawn = page.locator(".drawn")
+    page.get_by_role("button", name="draw 20 tokens").click()
+    assert drawn.get_attribute("aria-live") == "polite"
+    page.get_by_label("temperature", exact=True).press("ArrowRight")
+    assert drawn.get_attribute("aria-live") == "off"
+
+
+def test_other_logits_are_drawn_anew(show):
+    page = show(view(top_k=2))
+    page.evaluate("""() => { const data = new DataView(Float32Array.of(1, 3).buffer);
+        const logits = { dtype: "float32", shape: [2], data };
+        model.set("data", { logits, tokens: ["a", "b"], shown: [1, 0] }) }""")
+    assert page.locator(f"{ROW} > :first-child").all_inner_texts() == ["b", "a"]
+    assert page.locator(".share").all_inner_texts() == ["0.881", "0.119"]
+
+
+@pytest.mark.parametrize("width", [332, 390, 800, 1440])
+def test_no_text_is_cut_off_and_nothing_moves(show, page, width):
+    """Whatever the sliders say, and whatever is pointed at."""
+    page.set_viewport_size({"width": width, "height": 900})
+    words = [f"mot{i}" for i in range(649)]
+    show(SamplingView(torch.arange(649.0) / 50, words))
+    places = """[...document.querySelectorAll('.row, .draws, .legend, .says')].flatMap(node => {
+        const { top, bottom } = node.getBoundingClientRect(); return [top, bottom] })"""
+    page.get_by_role("button", name="draw 20 tokens").click()
+    before = page.evaluate(places)
+    for setting in ({"temperature": 4}, {"top_p": 0.95, "top_k": 500}, {"temperature": 0.2}, {"top_k": 1}):
+        page.evaluate("values => Object.entries(values).forEach(([name, value]) => model.set(name, value))", setting)
+        for row in (0, 3, 15):
+            page.locator(ROW).nth(row).hover()
+            assert page.evaluate(places) == before, setting
+        assert page.evaluate(FITS) and page.evaluate(CUT) == []
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_a_tap_tells(show):
+    """A finger leaves the row at once; the text stays, also in a browser that gives no focus to what is tapped."""
+    page = show(view())
+    page.locator(ROW).nth(1).evaluate("""row => ["pointerenter", "pointerleave"].forEach((name) =>
+        row.dispatchEvent(new PointerEvent(name, { pointerType: "touch" })))""")
+    assert page.locator(".says").inner_text().startswith("le: ")
