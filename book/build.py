@@ -117,7 +117,7 @@ def front_page(course: Sequence[Lesson]) -> str:
     others = [f"[{NAMES[language]}]({firsts[language].target}.ipynb)" for language in blocks.languages()]
     lists = {NAMES[language]: contents(course, language) for language in blocks.languages()}
     lists["Look it up"] = [f"{PAGES[name]} <{name}>" for name in texts() if name in PAGES]
-    lists["Look it up"] += ["The contract <contract>", "The package <api/index>"]
+    lists["Look it up"] += ["A model of your own <contract>", "The package (API) <api/index>"]
     return Template((HERE / "index.md").read_text("utf-8")).substitute(
         view=framed(first_view(), ""),
         others=" · ".join(["", *others]),
