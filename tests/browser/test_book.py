@@ -282,9 +282,14 @@ def test_a_fold_opens_by_keyboard(book, page):
     assert fold.locator(".cell_output").is_visible()
 
 
-def test_paper_has_no_folds(book, page):
+def test_paper_has_no_folds_and_all_of_the_code(book, page):
     page.goto(lesson(book, "02").as_uri())
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    wide = "pres => pres.filter(pre => pre.scrollWidth > pre.clientWidth).length"
+    assert page.locator("article pre").evaluate_all(wide) == 0
+    page.emulate_media(media="screen")
+    assert page.locator("article pre").evaluate_all(wide) > 0
     assert page.locator("details:not([open])").count() == 0
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("details[open]").count() == 0
