@@ -13,6 +13,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import cache
 from importlib.resources import files
 from itertools import starmap
 from pathlib import Path
@@ -27,7 +28,9 @@ sys.path.insert(0, str(ROOT))
 import api  # noqa: E402 (after the path)
 from lessons import NAMES, Lesson, framed, lessons  # noqa: E402 (after the path)
 from mend import mend  # noqa: E402 (after the path)
-from seqlearn.views.stored import shared_files  # noqa: E402 (after the path)
+from seqlearn.translator import Translator  # noqa: E402 (after the path)
+from seqlearn.views import TranslatorView  # noqa: E402 (after the path)
+from seqlearn.views.stored import Framed, document, shared_files  # noqa: E402 (after the path)
 from translations import blocks  # noqa: E402 (after the path)
 
 PAGES = {  # as far as they exist
@@ -39,6 +42,7 @@ PAGES = {  # as far as they exist
     "benchmarks/SCALE": "At scale",
 }
 FORMULAS = ["tex-mml-chtml.js", "output/chtml/fonts/woff-v2"]  # of MathJax 3.2.2; other parts are loaded on demand only
+SENTENCE, STEP = "The girl washes the red apple and eats it.", 7  # of the first page: "la", for "it"
 CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
 LINK = re.compile(r"(?P<image>!?)\[(?P<words>[^]]*)\]\((?P<target>[^)#:\s]+)(?:#[^)\s]*)?\)")
 
@@ -60,6 +64,7 @@ def main() -> str | None:
         shutil.rmtree(site / ".doctrees")
         mend(site, blocks.languages())
         write_views(site / "views", course)
+        write(site / ".nojekyll", "")  # else GitHub Pages leaves out the folders that begin with an underscore
         if out.exists():
             out.rename(Path(folder, "old"))
         site.rename(out)
@@ -95,7 +100,7 @@ def write_source(source: Path, course: Sequence[Lesson]) -> None:
 
 def write_views(folder: Path, course: Sequence[Lesson]) -> None:
     """Write the documents of all frames, and what they share."""
-    frames = [frame for lesson in course for frame in lesson.frames.values()]
+    frames = [first_view(), *(frame for lesson in course for frame in lesson.frames.values())]
     for name, content in [*shared_files().items(), *((frame.name, frame.html) for frame in frames)]:
         write(folder / name, content)
 
@@ -108,15 +113,24 @@ def front_page(course: Sequence[Lesson]) -> str:
         if lesson.language == "en":
             minutes, exercises = lesson.minutes()
             rows.append(f"| [{title}]({lesson.target}.ipynb) | {more} | {minutes} | {exercises or ''} |")
-    live = next((frame for lesson in course for frame in lesson.frames.values() if frame.live), None)
+    firsts = {lesson.language: lesson for lesson in reversed(course)}
+    others = [f"[{NAMES[language]}]({firsts[language].target}.ipynb)" for language in blocks.languages()]
     lists = {NAMES[language]: contents(course, language) for language in blocks.languages()}
     lists["Look it up"] = [f"{PAGES[name]} <{name}>" for name in texts() if name in PAGES]
-    lists["Look it up"] += ["The contract <contract>", "The package <api/index>"]
+    lists["Look it up"] += ["A model of your own <contract>", "The package (API) <api/index>"]
     return Template((HERE / "index.md").read_text("utf-8")).substitute(
-        view=framed(live, "") if live else "",
-        lessons="\n".join(["| lesson | what it is about | minutes | exercises |", "|---|---|--:|--:|", *rows]),
+        view=framed(first_view(), ""),
+        others=" · ".join(["", *others]),
+        lessons="\n".join(["| lesson | about | minutes | exercises |", "|---|---|--:|--:|", *rows]),
         toctrees="\n".join(starmap(toctree, ({"Lessons": contents(course, "en")} | lists).items())),
     )
+
+
+@cache
+def first_view() -> Framed:
+    """The live translator of the first page, with a sentence that the model knows."""
+    record = TranslatorView(Translator.pretrained("transformer"), SENTENCE, step=STEP).record()
+    return Framed("first.html", record["title"], document(record), height=1220, live=True)
 
 
 def contents(course: Sequence[Lesson], language: str) -> list[str]:

@@ -3,16 +3,18 @@
 project = "seqlearn"
 author = "The seqlearn authors"
 copyright = "the seqlearn authors. Code: Apache-2.0. Texts and figures: CC BY 4.0"
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "docstrings", "terms"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+extensions += ["chinese", "docstrings", "mentions", "terms"]  # ours
 default_role = "code"
 
 myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # the outputs are those that the notebooks store
-nb_code_prompt_show = "Show what the cell shows"
-nb_code_prompt_hide = "Hide what the cell shows"
+nb_code_prompt_show = "Show the output"
+nb_code_prompt_hide = "Hide the output"
 
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 maximum_signature_line_length = 80
 napoleon_custom_sections = [("Traits", "params_style")]
 python_display_short_literal_types = True

@@ -8,6 +8,8 @@ from itertools import groupby
 
 from sphinx.application import Sphinx
 
+NAME = re.compile(r"^`[A-Za-z_]\w*(\.\w+)*`$")
+
 
 def as_rst(lines: Sequence[str]) -> Iterator[str]:
     """The lines of a docstring, with its Markdown tables and its indented code as reStructuredText has them."""
@@ -36,10 +38,14 @@ def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def escaped(line: str) -> str:
-    """A line in which `code` and *emphasis* are the only markup: no |substitution| and no **strong** text."""
+    """A line in which `code` and *emphasis* are the only markup: no |substitution| and no **strong** text.
+
+    The `name` of something that the book describes becomes a link to it.
+    """
     pieces = re.split(r"(`[^`]*`)", line)
     return "".join(
-        piece if index % 2 else piece.replace("|", r"\|").replace("**", r"\*\*") for index, piece in enumerate(pieces)
+        NAME.sub(r":py:obj:\g<0>", piece) if index % 2 else piece.replace("|", r"\|").replace("**", r"\*\*")
+        for index, piece in enumerate(pieces)
     )
 
 
@@ -47,7 +53,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Read docstrings this way, before napoleon reads their sections."""
 
     def process(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-        lines[:] = as_rst(["Traits:" if line.startswith("Traits, ") else line for line in lines])
+        renamed = {"Returns:": ":returns:"}  # else napoleon takes what stands before the first colon for a type
+        lines[:] = as_rst(["Traits:" if line.startswith("Traits, ") else renamed.get(line, line) for line in lines])
 
     app.connect("autodoc-process-docstring", process, priority=400)
     return {"parallel_read_safe": True}

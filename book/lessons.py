@@ -22,7 +22,15 @@ PREDICTION = re.compile(r"(?<!\d\. )\*\*Predict(\.\*\*|\*\*:)")  # and not "1. *
 MINUTES = re.compile(r"\*\*How long\.\*\* (?:About )?(\d+) minutes(?:.*?(\d+) more for the exercises)?")
 
 NAMES = {"en": "English", "zh": "中文"}  # of languages, in themselves
-FOLDED = {"zh": {"code_prompt_show": "显示这个单元格的结果", "code_prompt_hide": "收起结果"}}  # in English: see conf.py
+FOLDED = {"zh": {"code_prompt_show": "显示结果", "code_prompt_hide": "收起结果"}}  # in English: see conf.py
+NOTE = '<p class="note">{text} {more}</p>'
+NOTES = {
+    "en": "This is the book: all outputs are here, views react, and cells do not run. After a prediction, choose "
+    "<em>Show the output</em>. To run cells and to do the exercises, "
+    '<a href="{index}#take-the-course">take the course</a>.',
+    "zh": "这是网页版：结果都在页面里，互动图可以点，单元格不能运行。猜过之后，点“显示结果”。想运行代码、做练习，请"
+    '<a href="{index}#take-the-course">下载课程</a>（英文说明）。',
+}
 
 PICTURE = '<img class="picture" src="{file}" alt="{alt}" width="{width}" height="{height}" loading="lazy">'
 FRAME = """<figure class="view">
@@ -67,12 +75,21 @@ class Lesson:
             raise ValueError(f"{self.original.name} does not say how long it takes")
         return int(found[1]), int(found[2] or 0)
 
+    def note(self, folder: str) -> str:
+        """What a reader of the page has to know, and links to the lesson in other languages; `folder` has the book."""
+        links = [
+            f'<a href="{folder}{page}.html" lang="{language}">{NAMES[language]}</a>'
+            for language, page in self.others.items()
+        ]
+        text = NOTES[self.language].format(index=f"{folder}index.html")
+        return NOTE.format(text=text, more=" ".join(links))
+
     def page(self) -> tuple[Notebook, dict[str, bytes]]:
         """The notebook that Sphinx reads, and the pictures that it shows: the name of a file -> its content."""
         folder = "../" * self.target.count("/")
         folded, notebook = predicted(read(self.original)), copy.deepcopy(self.shown)
-        links = " · ".join(f"[{NAMES[language]}]({folder}{page}.ipynb)" for language, page in self.others.items())
-        notebook["cells"][0]["source"] = f"{''.join(notebook['cells'][0]['source'])}\n\n{links}"
+        title, _, text = "".join(notebook["cells"][0]["source"]).partition("\n")
+        notebook["cells"][0]["source"] = f"{title}\n\n{self.note(folder)}\n{text}"
         pictures = {}
         for cell in notebook["cells"][1:]:
             if cell["cell_type"] == "markdown" and "".join(cell["source"]).startswith("# "):

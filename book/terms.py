@@ -1,20 +1,25 @@
-"""Links from the words of a lesson to the glossary: the first use of each term on a page, with its meaning."""
+"""Links from the words of a lesson to the glossary of its language: the first use of each term, with its meaning."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
-GLOSSARY = "assets/glossary"
-COMMON = {"general", "width", "training", "index", "beginning"}  # half of a term, and mostly just a word
+GLOSSARY = {"notebooks": "assets/glossary", "zh": "translations/zh/glossary"}  # of the lessons in a folder
+COLUMNS = {  # of a glossary: by the head of the first column
+    "term": ["term", "symbol", "shape", "meaning", "lesson", "other"],
+    "中文": ["term", "other", "symbol", "shape", "meaning", "lesson"],
+}
+COMMON = {"general", "width", "training", "index", "beginning", "运算"}  # half of a term, and mostly just a word
 OTHER = [  # phrases in which the word is no term
     "fused kernel", "no kernel", "running kernel", "context manager", "new value", "padding a", "batch norm",
     "its block", "test BLEU",
 ]  # fmt: skip
+HAN = "\u4e00-\u9fff"  # Chinese characters: no spaces between words
 NEVER = (nodes.literal, nodes.literal_block, nodes.title, nodes.reference, nodes.math, nodes.math_block, nodes.raw)
 
 
@@ -33,7 +38,7 @@ class Term:
 
     def forms(self) -> set[str]:
         """The words and their plurals, as a text may have them."""
-        words = set(re.split(r", | and ", self.words)) - COMMON
+        words = set(re.split(r", |、| and | (?=运算)", self.words)) - COMMON
         return words | set(map(plural, words))
 
 
@@ -46,31 +51,48 @@ def plural(word: str) -> str:
 
 
 def glossary(doctree: nodes.document) -> list[Term]:
-    """The terms of the glossary; the row of each gets a name."""
+    """The terms of a glossary; each row gets a name, and each cell the class of its column."""
     terms = []
-    for row in doctree.findall(nodes.row):
-        if isinstance(row.parent, nodes.tbody):
-            words, _, _, meaning, lesson, _ = (entry.astext() for entry in row.children)
-            terms.append(Term(words, meaning, lesson))
+    for table in doctree.findall(nodes.table):
+        head, *rows = table.findall(nodes.row)
+        columns = COLUMNS[head[0].astext()]
+        table["classes"].append("glossary")
+        for row in rows:
+            cells = dict(zip(columns, row.children, strict=True))
+            for column, cell in cells.items():
+                cell["classes"].append(column)
+            terms.append(Term(*(cells[column].astext() for column in ("term", "meaning", "lesson"))))
             row["ids"].append(terms[-1].anchor)
-            row.parent.parent.parent["classes"].append("glossary")
     return terms
 
 
 def link(doctree: nodes.document, terms: list[Term], address: str) -> None:
     """Link the first use of each of these terms in a page to the glossary at `address`."""
     meant: dict[str, Term | None] = dict.fromkeys(OTHER) | {form: term for term in terms for form in term.forms()}
+
+    def reference(found: re.Match[str]) -> nodes.Node | None:
+        form = found[0] if found[0] in meant else found[0][0].lower() + found[0][1:]
+        term = meant.get(form)
+        if term is None:
+            return None
+        meant.update(dict.fromkeys(term.forms()))
+        target = {"refuri": f"{address}#{term.anchor}", "reftitle": term.meaning, "classes": ["term"]}
+        return nodes.reference("", found[0], internal=True, **target)
+
+    replace(doctree, pattern(meant), reference)
+
+
+def replace(
+    doctree: nodes.document, words: re.Pattern[str], reference: Callable[[re.Match[str]], nodes.Node | None]
+) -> None:
+    """Put links in place of words, except in titles, code, formulas and links; `reference` may return None: no link."""
     for text in list(doctree.findall(nodes.Text)):
         if any(isinstance(parent, NEVER) for parent in ancestors(text)):
             continue
         pieces, end = [], 0
-        for found in pattern(meant).finditer(text):
-            form = found[0] if found[0] in meant else found[0][0].lower() + found[0][1:]
-            if term := meant.get(form):
-                meant |= dict.fromkeys(term.forms())
-                target = {"refuri": f"{address}#{term.anchor}", "reftitle": term.meaning, "classes": ["term"]}
-                before = nodes.Text(text[end : found.start()])
-                pieces += [before, nodes.reference("", found[0], internal=True, **target)]
+        for found in words.finditer(text):
+            if node := reference(found):
+                pieces += [nodes.Text(text[end : found.start()]), node]
                 end = found.end()
         if pieces:
             text.parent.replace(text, [*pieces, nodes.Text(text[end:])])
@@ -79,8 +101,9 @@ def link(doctree: nodes.document, terms: list[Term], address: str) -> None:
 def pattern(forms: Iterable[str]) -> re.Pattern[str]:
     """Finds the longest of these forms; one that begins with a small letter may begin with a capital."""
     longest = sorted(forms, key=len, reverse=True)
-    either = [f"[{form[0]}{form[0].upper()}]{re.escape(form[1:])}" for form in longest]
-    return re.compile(rf"(?<![\w-])(?:{'|'.join(either)})(?![\w-])")
+    either = [f"[{form[0]}{form[0].upper()}]{re.escape(form[1:])}" for form in longest if len(form) > 1]
+    alone = [f"^{re.escape(form)}$" for form in longest if len(form) == 1]  # 键 is a part of other words
+    return re.compile(rf"(?<![^\W{HAN}])(?<!-)(?:{'|'.join(either + alone)})(?![^\W{HAN}]|-)")
 
 
 def ancestors(node: nodes.Node) -> list[nodes.Element]:
@@ -93,14 +116,15 @@ def ancestors(node: nodes.Node) -> list[nodes.Element]:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Name the rows of the glossary; link the lessons to the terms of their own and of earlier lessons."""
+    """Name the rows of the glossaries; link each lesson to the terms of its own and of earlier lessons."""
 
     def resolve(app: Sphinx, doctree: nodes.document, page: str) -> None:
-        if page == GLOSSARY:
+        if page in GLOSSARY.values():
             glossary(doctree)
-        elif number := re.match(r"notebooks/(\d\d)-", page):
-            terms = [term for term in glossary(app.env.get_doctree(GLOSSARY)) if term.lesson <= number[1]]
-            link(doctree, terms, app.builder.get_relative_uri(page, GLOSSARY))
+        elif lesson := re.match(r"(\w+)/(\d\d)-", page):
+            place = GLOSSARY[lesson[1]]
+            terms = [term for term in glossary(app.env.get_doctree(place)) if term.lesson <= lesson[2]]
+            link(doctree, terms, app.builder.get_relative_uri(page, place))
 
     app.connect("doctree-resolved", resolve)
     return {"parallel_read_safe": True}

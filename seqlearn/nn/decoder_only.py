@@ -223,6 +223,8 @@ class PromptedState:
 class DecoderOnly(nn.Module):
     """The one stack of blocks: it reads the prompt, then the target, and gives the logits of the target.
 
+    Arguments that are not listed are those of `DecoderOnlyBlock`. A last norm ends the stack.
+
     Args:
         vocab_size: of the target.
         num_layers: blocks.
@@ -230,7 +232,6 @@ class DecoderOnly(nn.Module):
             prompt; Raffel et al. 2020, section 3.2.1, describe both and call this one a prefix LM). The target is
             causal in both cases.
         tie: whether the output layer uses the embedding matrix as its own.
-        The others: see `DecoderOnlyBlock`. A last norm ends the stack.
 
     Raises:
         ValueError: there is no such norm or feed-forward network, or the heads do not share the features evenly.

@@ -22,6 +22,11 @@ OVER = """() => [...document.querySelectorAll('article *')]
     .filter(node => node.getBoundingClientRect().right > innerWidth)
     .filter(node => !node.parentElement.closest('pre, .output, .table-wrapper, .math-wrapper, mjx-container'))
     .map(node => node.outerHTML.slice(0, 100))"""
+CUT_TABLES = """async () => { for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+    await window.MathJax?.startup?.promise;
+    for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+    return [...document.querySelectorAll('.table-wrapper')].filter(box => box.scrollWidth > box.clientWidth)
+        .map(box => box.textContent.replace(/\\s+/g, ' ').slice(0, 100)) }"""
 GROUND = """async (view, colour) => { const has = () => getComputedStyle(view).backgroundColor === colour;
     for (let frame = 0; frame < 300 && !has(); frame++) await new Promise(requestAnimationFrame); return has() }"""
 OFFLINE = """import runpy, sys
@@ -67,6 +72,7 @@ def test_every_lesson_and_every_room_has_a_page(book, pages):
         "api/translator",
         "api/views",
     }
+    assert (book / ".nojekyll").exists(), "GitHub Pages would leave out _static"
     assert sum(path.stat().st_size for path in book.rglob("*") if path.is_file()) < 40e6
 
 
@@ -98,6 +104,40 @@ def test_words_lead_to_the_glossary(book):
     assert soup.select("h1 a.term, h2 a.term, h3 a.term, pre a.term, code a.term, .math a.term, a a.term") == []
 
 
+def test_chinese_words_lead_to_the_chinese_glossary(book):
+    soup = BeautifulSoup((book / "zh" / "04-attention-scores.html").read_text("utf-8"), "lxml")
+    links = {link["href"]: link for link in soup.select("a.term")}
+    assert len(links) > 10 and len(links) == len(soup.select("a.term"))
+    assert links["../translations/zh/glossary.html#term-双线性注意力"]["title"] == "分数是点积，中间夹一个学来的矩阵"
+    key = links["../translations/zh/glossary.html#term-键"]
+    assert key.parent.name == "strong" and key.parent.text == "键", "not a part of another word"
+
+
+def test_mentions_of_lessons_are_links(book):
+    def linked(page):
+        soup = BeautifulSoup((book / page).read_text("utf-8"), "lxml")
+        return {link.text: link["href"] for link in soup.select("a.lesson")}
+
+    assert linked("notebooks/02-masked-softmax.html")["lesson 01"] == "01-sequences-and-batches.html"
+    chinese = linked("zh/02-masked-softmax.html")
+    assert chinese["第 04 课"] == "04-attention-scores.html"
+    assert chinese["第 03 课"] == "../notebooks/03-kernel-regression.html", "not translated yet"
+    teachers = linked("classroom/TEACHERS.html")
+    assert teachers["10 Beam search"] == "../notebooks/10-beam-search.html"
+    assert not {"10", "20", "25"} & set(teachers), "minutes"
+    assert linked("translations/zh/glossary.html")["02"] == "../../zh/02-masked-softmax.html"
+
+
+def test_words_around_a_chinese_page(book):
+    """Sphinx and Furo write these; a new release may have other words."""
+    soup = BeautifulSoup((book / "zh" / "02-masked-softmax.html").read_text("utf-8"), "lxml")
+    assert soup.html["lang"] == "zh" and soup.select_one(".sidebar-search")["placeholder"] == "搜索"
+    words = ".caption-text", ".toc-title", ".context", ".back-to-top", ".skip-to-content", "details.hide summary"
+    seen = {node.text.strip() for name in words for node in soup.select(name)}
+    seen |= {node["aria-label"] for node in soup.select("button, input.sidebar-toggle, aside")}
+    assert len(seen) > 12 and [word for word in seen if re.fullmatch("[ -~]+", word)] == []
+
+
 def test_predictions_are_folded_and_nothing_else(book):
     cells = BeautifulSoup(lesson(book, "02").read_text("utf-8"), "lxml").select("div.cell:has(.cell_output)")
     folded = [cell for cell in cells if cell.select_one("details.hide .cell_output")]
@@ -112,6 +152,16 @@ def test_predictions_are_folded_and_nothing_else(book):
 def test_signatures_have_shapes(book):
     text = " ".join(BeautifulSoup((book / "api" / "nn.html").read_text("utf-8"), "lxml").text.split())
     assert "sequence_mask( lengths: Int[Tensor, '*batch'], steps: int" in text
+
+
+def test_docstrings_are_understood(book):
+    soup = BeautifulSoup((book / "api" / "decoding.html").read_text("utf-8"), "lxml")
+    text = " ".join(soup.text.split())
+    assert "length_penalty: Callable[[int], float] = no_penalty, min_length" in text
+    assert "Returns: A hypothesis for each sentence. Its log-probabilities are the model’s own: temperature 1" in text
+    assert soup.select_one("dd a[href='#seqlearn.decoding.greedy_search'] code").text == "greedy_search"
+    texts = {path.stem: path.read_text("utf-8") for path in (book / "api").glob("*.html")}
+    assert [name for name, text in texts.items() if "Return type" in text] == [], "a sentence is no type"
 
 
 def test_nobody_is_shut_out(book, pages, page):
@@ -135,7 +185,32 @@ def test_a_phone(book, pages, page):
         page.goto(path.as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path.name
         wrong += [f"{path.name}: {node}" for node in page.evaluate(OVER)]
+        wrong += [f"{path.name}: {table}" for table in page.evaluate(CUT_TABLES)]
     assert wrong == []
+
+
+def test_tables_of_the_glossaries_fit(book, page):
+    """On a laptop, too, where a long formula once left five letters a line for the meaning."""
+    page.set_viewport_size({"width": 1300, "height": 1400})
+    for name in ("assets/glossary.html", "translations/zh/glossary.html"):
+        page.goto((book / name).as_uri())
+        assert page.evaluate(CUT_TABLES) == []
+        widths = page.locator("td.meaning").evaluate_all("cells => cells.map(cell => cell.clientWidth)")
+        assert len(widths) > 70 and min(widths) > 400
+
+
+def test_what_is_wider_than_a_phone(book, page):
+    """The edge of code fades until it is scrolled to its end; a touch gives a picture its own size."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(lesson(book, "02").as_uri())
+    code = page.locator("pre.more").first.element_handle()
+    code.evaluate("code => code.scrollTo(code.scrollWidth, 0)")
+    page.wait_for_function("code => !code.classList.contains('more')", arg=code)
+    picture = page.locator("img.picture:visible").first
+    before = picture.bounding_box()["width"]
+    picture.click()
+    assert picture.bounding_box()["width"] > 1.5 * before
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_frames(book, pages, page):
@@ -174,11 +249,28 @@ def test_the_theme_reaches_the_frames(book, page):
 
 
 def test_the_front_page_translates(book, page):
+    """At once a sentence that the model knows; then, on a phone, the answer comes into sight."""
+    page.set_viewport_size({"width": 390, "height": 700})
     page.goto((book / "index.html").as_uri())
     view = page.frame_locator("iframe")
+    shown = view.locator(".written")
+    assert "".join(shown.all_inner_texts()).startswith("la fille lave la pomme rouge et la mange.")
+    assert shown.bounding_box()["y"] > 700
     view.get_by_role("textbox").fill("The cat sleeps.")
     view.get_by_role("button", name="Translate").click()
     view.get_by_text("dort").first.wait_for()
+    assert soon_in_sight(shown)
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def soon_in_sight(shown):
+    """Whether all of it is inside the window, at last."""
+    for _ in range(100):
+        box = shown.bounding_box()
+        if 0 <= box["y"] <= shown.page.viewport_size["height"] - box["height"]:
+            return True
+        shown.page.wait_for_timeout(50)
+    return False
 
 
 def test_a_fold_opens_by_keyboard(book, page):
@@ -190,19 +282,25 @@ def test_a_fold_opens_by_keyboard(book, page):
     assert fold.locator(".cell_output").is_visible()
 
 
-def test_paper_has_no_folds(book, page):
+def test_paper_has_no_folds_and_all_of_the_code(book, page):
     page.goto(lesson(book, "02").as_uri())
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    wide = "pres => pres.filter(pre => pre.scrollWidth > pre.clientWidth).length"
+    assert page.locator("article pre").evaluate_all(wide) == 0
+    page.emulate_media(media="screen")
+    assert page.locator("article pre").evaluate_all(wide) > 0
     assert page.locator("details:not([open])").count() == 0
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("details[open]").count() == 0
 
 
-def test_search(book, page):
+@pytest.mark.parametrize(("word", "title"), [("bilinear", "Attention scores"), ("遮住", "注意力分数")])
+def test_search(book, page, word, title):
     page.goto((book / "index.html").as_uri())
-    page.locator(".sidebar-search").fill("bilinear")
+    page.locator(".sidebar-search").fill(word)
     page.keyboard.press("Enter")
-    page.locator("#search-results li a", has_text=re.compile("Attention scores")).first.wait_for()
+    page.locator("#search-results li a", has_text=re.compile(title)).first.wait_for()
 
 
 def test_another_folder_is_not_overwritten(tmp_path):

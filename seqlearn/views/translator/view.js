@@ -11,7 +11,7 @@ const PAUSE = 120; // milliseconds that the pointer rests before the candidates 
 const searchName = (beam) => (beam === 1 ? "greedy" : `beam ${beam}`);
 
 function build(model, root, { beams, live, layers, vocab, examples, longest, links }) {
-  let [shown, hovered, heads, pause] = [null, null, ["all", 0, 0], 0]; // shown: what was drawn last, and from what
+  let [shown, hovered, heads, pause, submitted] = [null, null, ["all", 0, 0], 0, false]; // shown: what was drawn last, and from what
   const best = () => shown.result.best[shown.chosen];
   const last = () => best().tokens.length - 1;
   const rowOf = (target) => (target && target[0] !== "key" ? target[1] : null);
@@ -35,7 +35,9 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
   });
   const form = make("form", { class: "asking", onsubmit: (event) => {
     event.preventDefault();
+    submitted = true;
     begin();
+    redraw(); // the same sentence again
   } }, box, make("button", { type: "submit", disabled: !live }, "Translate"), live && examples.length ? example : null, live ? search.node : null);
 
   /** Go to a step; a locked target token moves with it. */
@@ -219,6 +221,8 @@ function build(model, root, { beams, live, layers, vocab, examples, longest, lin
     bar.set(made.length ? made.join("; ") : live ? "Click a candidate, a source word or a head; or lock a cell and change its weight." : "", pythonCode(question(), layers));
     redrawStep();
     pin(room);
+    if (submitted && !waits && !problem && room < 480) shown.line.node.scrollIntoView({ block: "nearest" }); // it may be below the screen
+    submitted &&= waits;
   };
   /** On a phone the translation stays in sight, above what changes it. */
   const pin = (room) => {
