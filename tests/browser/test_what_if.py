@@ -397,6 +397,23 @@ def assert_reads(page, translator, sentence, edits=(), trait="data"):
         torch.testing.assert_close(weights, expected, atol=2e-3, rtol=1e-2)
 
 
+def test_an_answer_takes_no_word_away_that_is_being_typed(show, transformer):
+    """An answer to an earlier question may be late: Python is slow, or the machine is busy."""
+    page = show(AttentionView.of(transformer, APPLE))
+    chip = page.get_by_role("button", name="girl: another word")
+    for key, text in (("Escape", APPLE), ("Enter", BOY)):
+        chip.press("Enter")
+        page.keyboard.type("bo")
+        page.evaluate("late => model.set('data', { ...model.get('data'), late })", key)
+        assert page.evaluate("document.activeElement.value") == "bo"
+        page.keyboard.type("y")
+        page.evaluate("window.before = document.querySelector('.seqlearn > *')")
+        page.keyboard.press(key)
+        assert not page.evaluate("before.isConnected"), "once the word is there, the view is drawn anew"
+        assert_reads(page, transformer, text)
+    expect(page.get_by_role("button", name="boy: another word")).to_be_focused()
+
+
 def test_a_word_is_swapped_in_an_attention_view(show, transformer, capsys):
     page = show(AttentionView.of(transformer, APPLE, kind="cross", layer=1, head=3, locked=["pair", 2, 1]))
     page.get_by_label("weight as a number").fill("0.5")

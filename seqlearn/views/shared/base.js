@@ -15,7 +15,9 @@ function life(build) {
     });
     let react = {};
     const changed = (name) => () => react[name] && react[name]();
+    let late = false; // new data came while a word was being typed: nobody takes the word away
     const rebuild = () => {
+      if ((late = Boolean(root.querySelector("input.chip")))) return;
       react = {};
       const focus = focusOf(root);
       root.style.minHeight = `${root.offsetHeight}px`; // so that the page does not scroll meanwhile
@@ -40,6 +42,7 @@ function life(build) {
       if (root.clientWidth && root.clientWidth !== width) changed("resized")();
       width = root.clientWidth;
     });
+    root.addEventListener("typed", () => late && rebuild());
     el.append(root);
     listen("data", rebuild);
     rebuild();

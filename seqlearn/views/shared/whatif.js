@@ -166,6 +166,7 @@ function chips({ source, unknown, languages }, { point, swap, vocab, id }) {
       open = false;
       input.replaceWith((all[i] = chipAt(i)));
       if (word) swap(i, word);
+      queueMicrotask(() => node.dispatchEvent(new Event("typed", { bubbles: true }))); // when the focus is where it belongs
     };
     input.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" && event.key !== "Enter") return;
