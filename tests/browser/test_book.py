@@ -149,6 +149,20 @@ def test_predictions_are_folded_and_nothing_else(book):
     assert folded == asked and 10 < len(folded) < len(cells)
 
 
+def test_figures_have_words(book):
+    """Those of the lesson where it has a figure, those of the view where it has a view."""
+    soup = BeautifulSoup(lesson(book, "13").read_text("utf-8"), "lxml")
+    words = [picture["alt"] for picture in soup.select("img.picture")]
+    assert "One causal mask holds three kinds of attention. Axes: is looked at (key); looks (query)." in words
+    assert any(text.startswith("SamplingView(") for text in words)
+    pictures = [
+        picture
+        for path in book.glob("*/*.html")
+        for picture in BeautifulSoup(path.read_text("utf-8"), "lxml").select("img.picture")
+    ]
+    assert len(pictures) > 100 and not any("<Figure" in picture["alt"] for picture in pictures)
+
+
 def test_signatures_have_shapes(book):
     text = " ".join(BeautifulSoup((book / "api" / "nn.html").read_text("utf-8"), "lxml").text.split())
     assert "sequence_mask( lengths: Int[Tensor, '*batch'], steps: int" in text
