@@ -43,7 +43,8 @@ def search(width, alpha):
     return given['trace'][0]
 beam = BeamView(search, step=1)
 beam""",
-    "print(beam.width, beam.alpha, beam.step, beam.tree.steps[0][0].tokens == tuple(beam.locked)); beam.width = 3",
+    """print(beam.width, beam.alpha, beam.step, beam.tree.steps[0][0].tokens == tuple(beam.locked))
+if beam.alpha == 1.5 and beam.step == 2: beam.width = 3""",
     """from seqlearn.attention_map import AttentionMap
 from seqlearn.views import AttentionView
 words = [f'word{i}' for i in range(64)]
@@ -70,7 +71,8 @@ if one[1] and answered: kernel.readings = [[0.0, 1.0], *kernel.readings[1:]]""",
     """from seqlearn.views import SamplingView
 sampling = SamplingView(torch.tensor([2.0, 1.0, 0.0]), ['the', 'apple', '<pad>'])
 sampling""",
-    "print(sampling.temperature, sampling.top_k, sampling.top_p); sampling.top_k = 2",
+    """print(sampling.temperature, sampling.top_k, sampling.top_p)
+if sampling.top_p: sampling.top_k = 2""",
     """from seqlearn.translator import Translator
 from seqlearn.views import AttentionView
 seen = AttentionView.of(Translator.pretrained('transformer', 'cpu'), 'The cat sleeps.', kind='cross')
