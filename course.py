@@ -10,8 +10,10 @@
     python3 course.py handout DIR       for teachers: lessons without solutions, in the folder DIR
     python3 course.py bench             measure this machine: our code beside other libraries
     python3 course.py refresh 04        for authors: run lesson 04 and store its outputs
+    python3 course.py mutate masking    for authors: break a module, and see which breaks no test notices
 
-The first call makes .venv from constraints.txt: it needs a network and a few minutes. Later calls need neither.
+The first call makes .venv from constraints.txt: it needs a network and a few minutes. Later calls need neither, but
+for the first `test`, `mutate`, `book`, `handout` or `bench`, which adds the packages that only it uses.
 """
 # Only the standard library and the syntax of Python 3.8: an old Python must be able to say that it is too old.
 
@@ -33,19 +35,27 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 NOTEBOOKS, MINE, VENV = ROOT / "notebooks", ROOT / "my-lessons", ROOT / ".venv"
+JAVASCRIPT = ROOT / "tools" / "javascript"
 WINDOWS = os.name == "nt"
 PYTHON = VENV / ("Scripts/python.exe" if WINDOWS else "bin/python")
 OLDEST, NEWEST = (3, 11), (3, 14)  # as requires-python in pyproject.toml
+SIZE = "7 GB" if sys.platform == "linux" else "1.5 GB"  # PyTorch for Linux brings CUDA
+MORE = "1 GB"  # what `test` adds
 LONGEST = 190  # characters below .venv of its longest file: a licence inside torch
-PIP = "-m pip install --no-input --no-user --progress-bar off --disable-pip-version-check -c constraints.txt -e .[test]"
-HIDE = "-m jupyter labextension disable @jupyterlab/apputils-extension:announcements @jupyter/nbgrader"  # for teachers
-LAST = "import torch, matplotlib.font_manager, seqlearn.d2l_compat as d2l; d2l.at_every_start()"  # make it ready
+PIP = "-m pip install --no-input --no-user --progress-bar off --disable-pip-version-check -c constraints.txt".split()
+HIDE = "-m jupyter labextension disable".split()
+NEWS, GRADER = "@jupyterlab/apputils-extension:announcements", "@jupyter/nbgrader"  # the first goes online
+LAST = "import torch, matplotlib.font_manager"
 NBVAL = "--nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg".split()
 LIMITS = "--nbval-cell-timeout 3600 --nbval-kernel-startup-timeout 600".split()  # seconds: they stop only what hangs
 ONE_PROCESS = (
     r"-[qvl]*[xs][qvlxs]*|--exitfirst|--pdb|--trace|--capture=no|--co|--collect-only|-n.*|--numproc.*|--dist.*"
 )
-SCRIPTS = {"book": "book/build.py", "handout": "classroom/handout.py", "bench": "benchmarks/bench.py"}
+SCRIPTS = {
+    "book": ["-m", "tools.book.build"], "handout": ["-m", "tools.handout"], "mutate": ["-m", "tools.mutate"],
+    "bench": ["benchmarks/bench.py"],
+}  # fmt: skip
+EXTRAS = {"test": "test", "mutate": "test", "book": "book", "handout": "class", "bench": "bench"}  # in pyproject.toml
 DISTRIBUTION = "--dist loadscope --no-loadscope-reorder".split()  # a lesson in one process; the order of tests/order.py
 MOST_WORKERS, MEMORY = 8, 2.5e9  # bytes for each worker of the tests, with the kernel of the lesson that it runs
 
@@ -58,7 +68,11 @@ NO_VENV = (
     "This Python has no venv module. On Debian and Ubuntu, run `sudo apt install python3-venv`; "
     "on other systems, install Python again." + AGAIN
 )
-FULL = "The disk is full: the course needs about 2 GB, and with CUDA about 8 GB. Free some space." + AGAIN
+FULL = f"The disk is full: the course needs about {SIZE}, and up to {MORE} more for its tests. Free some space." + AGAIN
+ODD = (
+    "The path of this folder has the character {0!r}, which the installer of Python packages cannot take: {1}. "
+    "Give the folder another name, or move the course." + AGAIN
+)
 LONG = "The path of this folder is too long for Windows. Move the folder, for example to C:\\seqlearn." + AGAIN
 NO_NET = (
     "The network cannot be reached, and the first call has to download the packages. "
@@ -72,14 +86,18 @@ NO_WRITE = (
     "The folder of the course cannot be written. Close every JupyterLab of the course, "
     "or move the course to a folder of your own." + AGAIN
 )
+NOT_OURS = (
+    "{} was not made by course.py, which needs this place: give your environment another name, or use it with --here."
+)
 NOT_HERE = (
     "With --here, this Python needs the packages of the course, but it says: {}. "
-    'Run `"{}" -m pip install -e "{}[test]"` first, or leave out --here.'
+    'Run `"{}" -m pip install -e "{}"` first, or leave out --here.'
 )
 REASONS = {  # what pip or the system writes: the sentence for it; the first that is found counts
     r"No space left on device|not enough space on the disk|Errno 28\b|WinError 112\b": FULL,
     r"ensurepip is not available|No module named '?(?:ensurepip|venv|pip)\b": NO_VENV,
     r"NewConnectionError|NameResolution|timed? ?out|ProxyError|ConnectionReset|Max retries|SSLError": NO_NET,
+    r"npm (?:error|ERR!) code (?:ENOTFOUND|EAI_AGAIN|ECONN\w+)": NO_NET,
     r"No matching distribution found for (\S+)": NO_BUILD,
     r"WinError 206\b|File name too long": LONG,
     r"Permission denied|Access is denied|Read-only file system|WinError (?:5|32)\b": NO_WRITE,
@@ -109,30 +127,64 @@ def check_room():
     """Stop if the set-up cannot succeed."""
     if not all(importlib.util.find_spec(module) for module in ("venv", "ensurepip")):
         raise Stop(NO_VENV)
+    odd = re.search(r"\$(?=[A-Za-z_])|[{}]", str(ROOT))  # setuptools looks for a setting of the name x
+    if odd:
+        raise Stop(ODD.format(odd[0], ROOT))
     if shutil.disk_usage(ROOT).free < 2e9:
         raise Stop(FULL)
     if WINDOWS and len(str(VENV)) + LONGEST > 259:
         raise Stop(LONG)
 
 
-def check_here(modules):
-    """Stop unless this Python can import `modules` (-P: this folder does not count)."""
+def check_here(modules, extra=None):
+    """Stop unless this Python can import `modules`, which `extra` brings (-P: this folder does not count)."""
     asked = subprocess.run([sys.executable, "-P", "-c", "import " + modules], capture_output=True, text=True)
     if asked.returncode:
-        raise Stop(NOT_HERE.format(asked.stderr.strip().splitlines()[-1], sys.executable, ROOT))
+        package = f"{ROOT}[{extra}]" if extra else ROOT
+        raise Stop(NOT_HERE.format(asked.stderr.strip().splitlines()[-1], sys.executable, package))
 
 
-def pins():
-    """What .venv depends on, as a text: the pins, this Python, and the path of the folder (a .venv cannot be moved)."""
+def project():
+    """What pyproject.toml says about the package."""
     import tomllib  # Python 3.11
 
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    return f"{project}\n{(ROOT / 'constraints.txt').read_text('utf-8')}\n{sys.version_info[:2]} {ROOT}"
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
-def is_whole():
-    """Whether .venv exists, is complete, and was made from the current pins."""
-    return PYTHON.exists() and (VENV / "stamp").exists() and (VENV / "stamp").read_text("utf-8") == pins()
+def pins(extra=None):
+    """What .venv depends on, as a text: the pins, this Python, and the path of the folder (a .venv cannot be moved)."""
+    files = [ROOT / "constraints.txt", *([JAVASCRIPT / "package-lock.json"] if extra == "test" else [])]
+    texts = [path.read_text("utf-8") for path in files if path.exists()]
+    return "\n".join([str(project()), *texts, f"{sys.version_info[:2]} {ROOT}"])
+
+
+def stamp(extra=None):
+    """The file that says that .venv, or what an extra adds to it, is complete; it holds the pins."""
+    return VENV / (f"stamp-{extra}" if extra else "stamp")
+
+
+def is_whole(extra=None):
+    """Whether .venv is complete, was made from the current pins, and has the packages of `extra`."""
+    names = [None, extra] if extra else [None]
+    return PYTHON.exists() and all(
+        stamp(name).exists() and stamp(name).read_text("utf-8") == pins(name) for name in names
+    )
+
+
+def is_ours():
+    """Whether course.py made .venv, or began to: the log of the set-up comes first and goes last."""
+    return VENV.is_dir() and ((VENV / "install.log").exists() or not os.listdir(str(VENV)))
+
+
+def remove():
+    """Remove .venv. What is left of a deletion cut short neither looks whole nor looks like somebody else's."""
+    stamp().unlink(missing_ok=True)
+    for path in VENV.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name != "install.log":
+            path.unlink()
+    shutil.rmtree(VENV)
 
 
 @contextlib.contextmanager
@@ -164,24 +216,61 @@ def locked(lock):
     return True
 
 
-def set_up():
-    """Make a new .venv, unless another call has just made one."""
+def set_up(extra=None):
+    """Make a new .venv, and add the packages of `extra` to it, unless another call has just done so."""
     check_room()
     with alone(ROOT / ".venv.lock") as lock:
-        if is_whole():
-            return
-        print(f"Setting up {VENV}: once, a few minutes and 2 GB ", end="", flush=True)
-        start = time.monotonic()
+        if not is_whole():
+            make(lock)
+        if not is_whole(extra):
+            add(lock, extra)
+
+
+def make(lock):
+    """Make a new .venv with what a learner uses: the package and what it requires."""
+    if VENV.is_symlink() or (VENV.exists() and not is_ours()):
+        raise Stop(NOT_OURS.format(VENV))
+    with told(f"Setting up {VENV}: once, a few minutes and {SIZE} of disk"):
         if VENV.exists():
-            (VENV / "stamp").unlink(missing_ok=True)  # first: a deletion cut short must not look whole
-            shutil.rmtree(VENV)
+            remove()
         VENV.mkdir()
         step(lock, getattr(sys, "_base_executable", sys.executable), "-m", "venv", VENV)
-        step(lock, PYTHON, *PIP.split())
-        step(lock, PYTHON, *HIDE.split())
+        step(lock, PYTHON, *PIP, "-e", ".")
+        step(lock, PYTHON, *HIDE, NEWS)
         step(lock, PYTHON, "-c", LAST)
-        (VENV / "stamp").write_text(pins(), "utf-8")  # last
-        print(f" {time.monotonic() - start:.0f} s", flush=True)
+        stamp().write_text(pins(), "utf-8")  # last
+
+
+def add(lock, extra):
+    """Add the packages of an extra, and of the extras that it contains, to .venv.
+
+    What a learner uses is not touched, so that an interrupt, or a missing network, leaves the lessons as they are.
+    """
+    optional = project()["optional-dependencies"]
+    contained = re.search(r"\bseqlearn\[(.*?)\]", " ".join(optional[extra]))
+    names = [extra, *(contained[1].split(",") if contained else [])]
+    with told(f"Adding packages to {VENV}: once, a minute and up to {MORE} of disk"):
+        for half in {*VENV.glob("lib/python*/site-packages/*.dist-info"), *VENV.glob("Lib/site-packages/*.dist-info")}:
+            if not (half / "RECORD").exists():  # pip writes it last: an interrupt left this package incomplete
+                shutil.rmtree(half)
+        step(
+            lock, PYTHON, *PIP, *(need for name in names for need in optional[name] if not need.startswith("seqlearn["))
+        )
+        if "class" in names:
+            step(lock, PYTHON, *HIDE, GRADER)  # its menus are for teachers
+        if "test" in names and (JAVASCRIPT / "install.py").exists():
+            step(lock, PYTHON, JAVASCRIPT / "install.py")
+        for name in names:
+            stamp(name).write_text(pins(name), "utf-8")  # last
+
+
+@contextlib.contextmanager
+def told(what):
+    """Say what begins, and at its end how long it took; between them, each step writes its dots."""
+    print(what, end=" ", flush=True)
+    start = time.monotonic()
+    yield
+    print(f" {time.monotonic() - start:.0f} s", flush=True)
 
 
 def step(lock, *command):
@@ -239,7 +328,7 @@ def translations(language):
     """For each translated lesson, as 04: a function from its English notebook to the notebook in this language."""
     if not language:
         return {}
-    from translations import blocks  # here: course.py alone must be able to say that a Python is too old
+    from tools import blocks  # here: course.py alone must be able to say that a Python is too old
 
     there = blocks.languages(ROOT / "translations")
     if language not in there:
@@ -368,7 +457,8 @@ def carry_out(arguments):
     part.add_argument("--quick", action="store_true", help="test: only what is quick, in a few minutes")
     part.add_argument("--second-cpu", action="store_true", help="test: only the lessons, with other CPU instructions")
     parser.add_argument("--here", action="store_true", help="use this Python and its packages instead of .venv")
-    handed_on = {"--", "-h", "--help"} if set(arguments[:1]) & set(SCRIPTS) and is_whole() else {"--"}
+    first = "".join(arguments[:1])
+    handed_on = {"--", "-h", "--help"} if first in SCRIPTS and is_whole(EXTRAS[first]) else {"--"}
     end = next((i for i, word in enumerate(arguments) if word in handed_on), len(arguments))
     options, extra = parser.parse_known_args(arguments[:end])
     extra += arguments[end + 1 :] if arguments[end : end + 1] == ["--"] else arguments[end:]
@@ -377,16 +467,17 @@ def carry_out(arguments):
     if options.here:
         needed = {"lab": "seqlearn, jupyterlab", "test": "seqlearn, nbval, xdist", "refresh": "nbclient"}
         needed |= {"book": "seqlearn, myst_nb, furo", "handout": "nbformat", "bench": "seqlearn"}
-        check_here(needed[options.command])
-    elif not is_whole():
-        set_up()
+        needed |= {"mutate": "seqlearn, mutmut"}
+        check_here(needed[options.command], EXTRAS.get(options.command))
+    elif not is_whole(EXTRAS.get(options.command)):
+        set_up(EXTRAS.get(options.command))
     python = sys.executable if options.here else PYTHON
     if options.command == "lab":
         return lab(python, options, extra)
     if options.command in SCRIPTS:
-        return run(python, SCRIPTS[options.command], *["--quick"] * options.quick, *extra)
+        return run(python, *SCRIPTS[options.command], *["--quick"] * options.quick, *extra)
     if options.command == "refresh":
-        return run(python, "tests/refresh.py", *lessons(*extra))
+        return run(python, "-m", "tools.refresh", *lessons(*extra))
     second_cpu = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
     return run(python, *pytest(options, extra), **(second_cpu if options.second_cpu else {}))
 

@@ -1,6 +1,6 @@
 """Measures what this machine can: our code beside other libraries, the pages, and the quality of the stored models.
 
-    python3 course.py bench                    every part: about ten minutes on two cores; writes benchmarks/RESULTS.md
+    python3 course.py bench                    every part: about ten minutes on two cores; writes docs/RESULTS.md
     python3 course.py bench --only pages views only these parts: prints the table and writes nothing
     python3 course.py bench --quick            one round of every part, in less than 3 minutes; writes nothing
     python3 course.py bench --readme           then also brings the marked figures of README.md up to date
@@ -31,7 +31,7 @@ from typing import NamedTuple
 from table import Failure, LeftOut, Row, markdown, with_figures
 
 ROOT = Path(__file__).parents[1]
-RESULTS, README = ROOT / "benchmarks" / "RESULTS.md", ROOT / "README.md"
+RESULTS, README = ROOT / "docs" / "RESULTS.md", ROOT / "README.md"
 PACKAGES = ("torch", "d2l", "transformers", "ctranslate2", "sacrebleu", "playwright")
 BUSY = 0.3  # tasks that compute or wait for a core, for each core, before the first measurement
 

@@ -1,8 +1,7 @@
 """What the attention decoder saves: python benchmarks/decoder.py
 
-Three ways to the same logits and gradients, timed in turn in one run: the textbook decoder (it projects the keys and
-calls nn.GRU at each step), the same with keys projected once, and the package's decoder (it also computes the token's
-half of the input gates in one product for all steps). Machines differ: read the ratios.
+Two ways to the same logits and gradients, timed in turn in one run: the textbook decoder, which projects the keys at
+each step, and the package's decoder, which projects them once. Machines differ: read the ratios.
 """
 
 from __future__ import annotations
@@ -14,23 +13,19 @@ import torch
 from torch import Tensor
 
 from seqlearn.nn.contract import EncoderDecoder
-from seqlearn.nn.seq2seq import RNNMemory, bahdanau
+from seqlearn.nn.seq2seq import BahdanauConfig, RNNMemory, bahdanau
 
 BATCH, SOURCE, STEPS, VOCAB, ROUNDS = 64, 12, 13, 650, 30
 
 
-def textbook(model: EncoderDecoder, memory: RNNMemory, tokens: Tensor, project_once: bool = False) -> Tensor:
+def textbook(model: EncoderDecoder, memory: RNNMemory, tokens: Tensor) -> Tensor:
     """The decoder step by step, with the attention layer and nn.GRU as they are."""
     decoder = model.decoder
     hidden = torch.tanh(decoder.bridge(memory.hidden))
-    keys = decoder.attention.project_keys(memory.outputs)
     outputs = []
     for embedded in decoder.embedding(tokens).unbind(1):
         query = hidden[-1].unsqueeze(1)
-        if project_once:
-            context = decoder.attention.attend(query, keys, memory.outputs, memory.mask)
-        else:
-            context = decoder.attention(query, memory.outputs, memory.outputs, memory.mask)
+        context = decoder.attention(query, memory.outputs, memory.outputs, memory.mask)
         output, hidden = decoder.rnn(torch.cat([embedded.unsqueeze(1), context], -1).transpose(0, 1), hidden)
         outputs.append(output[0])
     return decoder.dense(torch.stack(outputs, 1))
@@ -40,14 +35,13 @@ def main() -> None:
     """Check that all ways agree, then time them."""
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    model = bahdanau(VOCAB, VOCAB, dropout=0.0)
+    model = bahdanau(VOCAB, VOCAB, BahdanauConfig(dropout=0.0))
     source = torch.randint(4, VOCAB, (BATCH, SOURCE))
     with torch.no_grad():
         memory = model.encoder(source, torch.full((BATCH,), SOURCE))
     tokens = torch.randint(4, VOCAB, (BATCH, STEPS))
     ways = {
         "textbook": lambda: textbook(model, memory, tokens),
-        "keys once": lambda: textbook(model, memory, tokens, project_once=True),
         "package": lambda: model.decoder(tokens, model.decoder.init_state(memory))[0],
     }
     expected = ways["textbook"]()

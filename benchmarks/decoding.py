@@ -19,6 +19,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -26,9 +27,11 @@ from table import LeftOut, Row, slug
 from torch import Tensor, nn
 
 from seqlearn.data.batches import pad
-from seqlearn.decoding import average, beam_search, greedy_search
 from seqlearn.nn.contract import EncoderDecoder
 from seqlearn.nn.transformer import SIZES, transformer
+from seqlearn.search.beam import beam_search
+from seqlearn.search.lengths import length_average
+from seqlearn.search.sampling import greedy_search
 
 VOCAB, SENTENCES, STEPS = 6000, 200, 20
 PAD, BOS, EOS = 0, 1, 2
@@ -39,7 +42,7 @@ Search = Callable[[Tensor, Tensor], Sequence[Sequence[int]]]  # sources, lengths
 def random_model(ends: bool) -> EncoderDecoder:
     """Post-norm with biases and one embedding, as Marian is. With `ends`, translations end early and late."""
     torch.manual_seed(0)
-    model = transformer(VOCAB, VOCAB, **SIZES["small"], dropout=0.0, norm_first=False, bias=True)
+    model = transformer(VOCAB, VOCAB, replace(SIZES["small"], dropout=0.0, norm_first=False, bias=True))
     model.encoder.embedding.weight = model.decoder.embedding.weight
     with torch.no_grad():
         model.decoder.dense.bias[EOS] = END_BIAS if ends else -1e4
@@ -49,9 +52,9 @@ def random_model(ends: bool) -> EncoderDecoder:
 END_BIAS = 0.95
 NAMES = [  # in Marian, and here
     ("final_logits_bias", "decoder.dense.bias"), ("lm_head", "decoder.dense"), ("shared", "encoder.embedding"),
-    ("model.", ""), ("embed_tokens", "embedding"), ("layers.", "blks.block"), ("self_attn_layer_norm", "addnorm1.ln"),
-    ("encoder_attn_layer_norm", "addnorm2.ln"), ("encoder_attn", "attention2"), ("fc", "ffn.dense"),
-    ("q_proj", "W_q"), ("k_proj", "W_k"), ("v_proj", "W_v"), ("out_proj", "W_o"),
+    ("model.", ""), ("embed_tokens", "embedding"), ("layers.", "blocks."), ("self_attn_layer_norm", "norm1"),
+    ("encoder_attn_layer_norm", "norm2"), ("encoder_attn", "cross_attention"), ("self_attn", "self_attention"),
+    ("fc", "ffn.dense"), ("q_proj", "W_q"), ("k_proj", "W_k"), ("v_proj", "W_v"), ("out_proj", "W_o"),
 ]  # fmt: skip
 
 
@@ -60,9 +63,9 @@ def as_marian(model: EncoderDecoder):
     from transformers import MarianConfig, MarianMTModel
 
     size = SIZES["small"]
-    layers, heads, ffn = size["num_layers"], size["num_heads"], size["ffn_num_hiddens"]
+    layers, heads, ffn = size.num_layers, size.num_heads, size.ffn_num_hiddens
     config = MarianConfig(
-        vocab_size=VOCAB, d_model=size["num_hiddens"], encoder_layers=layers, decoder_layers=layers,
+        vocab_size=VOCAB, d_model=size.num_hiddens, encoder_layers=layers, decoder_layers=layers,
         encoder_attention_heads=heads, decoder_attention_heads=heads, encoder_ffn_dim=ffn, decoder_ffn_dim=ffn,
         activation_function="relu", scale_embedding=True, max_position_embeddings=512, pad_token_id=PAD,
         bos_token_id=BOS, decoder_start_token_id=BOS, eos_token_id=EOS, forced_eos_token_id=None,
@@ -71,9 +74,8 @@ def as_marian(model: EncoderDecoder):
     marian = MarianMTModel(config).eval().requires_grad_(False)
     ours = model.state_dict()
     for name, weight in marian.state_dict().items():
-        attention, norm = ("attention", "addnorm2") if "encoder.l" in name else ("attention1", "addnorm3")
         here = functools.reduce(lambda text, pair: text.replace(*pair), NAMES, name)
-        here = here.replace("self_attn", attention).replace("final_layer_norm", f"{norm}.ln")
+        here = here.replace("final_layer_norm", "norm2" if "encoder.l" in name else "norm3")
         if "embed_positions" in name:
             weight.copy_(model.encoder.pos_encoding.rows(0, len(weight))[0])
         else:
@@ -86,7 +88,7 @@ def searched_by_us(model: EncoderDecoder, width: int, least: int, most: int) -> 
     options = {**IDS, "min_length": least, "max_length": most}
     if width == 1:
         return lambda source, lengths: [found.tokens for found in greedy_search(model, source, lengths, **options)]
-    options |= {"width": width, "length_penalty": average, "refill": True}
+    options |= {"width": width, "length_penalty": length_average, "refill": True}
     return lambda source, lengths: [best.tokens for (best,) in beam_search(model, source, lengths, **options)]
 
 
@@ -182,10 +184,10 @@ def searched_by_d2l(steps: int, device: str = "cpu") -> tuple[Search, EncoderDec
     """`predict_seq2seq` with d2l's Transformer on this device; and our model on the CPU, with the same weights."""
     from textbook import TextbookTransformer, our_transformer
 
-    from seqlearn.d2l_compat import d2l
+    from seqlearn.runtime.d2l_compat import d2l
 
     size = SIZES["small"]
-    shape = (VOCAB, VOCAB), size["num_hiddens"], size["ffn_num_hiddens"], size["num_layers"], 0.0
+    shape = (VOCAB, VOCAB), size.num_hiddens, size.ffn_num_hiddens, size.num_layers, 0.0
     torch.manual_seed(0)
     ours = our_transformer(*shape).requires_grad_(False).eval()
     ours.decoder.dense.bias[EOS] = -1e4

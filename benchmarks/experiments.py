@@ -25,18 +25,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from seqlearn.analysis.measures import link_errors
+from seqlearn.analysis.metrics import bleu
 from seqlearn.data import corpus
 from seqlearn.data.batches import Batches
+from seqlearn.data.pairs import Pair
 from seqlearn.data.text import WordTokenizer, normalize
-from seqlearn.metrics import bleu
 from seqlearn.nn.attention import MultiHeadAttention
 from seqlearn.nn.contract import eval_mode
 from seqlearn.nn.masking import masked_softmax
-from seqlearn.nn.transformer import POSITIONS, SIZES, make_positions
-from seqlearn.pairs import Pair
-from seqlearn.reading import link_errors
+from seqlearn.nn.positions import POSITIONS, make_positions
 from seqlearn.training import Curriculum, History, Schedule, Stage, constant, fit, mean_loss, warmup
-from seqlearn.translator import Translator
+from seqlearn.translator.translator import Translator
 
 FOLDER = Path(__file__).parents[1] / "assets" / "experiments"
 BINS = [(3, 6), (7, 9), (10, 12), (13, 15), (16, 18), (19, 24)]  # tokens of the source, both ends included
@@ -55,7 +55,7 @@ def by_length(translator: Translator, pairs: list[Pair]) -> dict:
     words = WordTokenizer("en")
     ordered = sorted(pairs, key=lambda pair: len(words.tokenize(pair.source)))
     lengths = [len(words.tokenize(pair.source)) for pair in ordered]
-    hypotheses = translator.translate([pair.source for pair in ordered])
+    hypotheses = translator.translate_all([pair.source for pair in ordered])
     references = [normalize(pair.target, "fr") for pair in ordered]
 
     def score(places: list[int]) -> dict:
@@ -110,6 +110,7 @@ class Reader(nn.Module):
         self.dense = nn.Linear(num_hiddens, vocab_size)
 
     def forward(self, ids: Tensor, start: int = 0, mask: Tensor | None = None) -> Tensor:
+        """The logits at every position."""
         x = self.positions(self.embedding(ids), start)
         return self.dense(self.attention(x, x, x, mask))
 
@@ -146,6 +147,7 @@ class BiasedReader(Reader):
         return self.biases[:, 16 + distances.sign() * short]
 
     def forward(self, ids: Tensor, start: int = 0, mask: Tensor | None = None) -> Tensor:
+        """The logits at every position, with a bias for each distance."""
         x, layer = self.positions(self.embedding(ids), start), self.attention
         queries, keys, values = (
             project(x).unflatten(-1, (layer.num_heads, -1)).transpose(1, 2)
@@ -251,7 +253,7 @@ def curriculum(seeds: list[int]) -> None:
             path = FOLDER / "curriculum" / f"{label.replace(',', '').replace(' ', '-')}-{seed}.json"
             if path.exists():
                 continue
-            translator = Translator.untrained("transformer", split, ("en", "fr"), seed=seed, **SIZES["tiny"])
+            translator = Translator.untrained("transformer", split, ("en", "fr"), seed=seed)
             valid, curve = Batches(split.valid, translator.source, translator.target), []
 
             def watch(model: nn.Module, history: History, translator=translator, curve=curve) -> None:
@@ -262,8 +264,8 @@ def curriculum(seeds: list[int]) -> None:
             options = {"epochs": train.epochs, "lr": lr, "schedule": schedule, "progress": False}
             history = fit(translator.model, train, valid, after_epoch=[watch], **options)
             result = {
-                "label": label, "sizes": SIZES["tiny"], "epochs": train.epochs, "lr": lr, "warmup": WARM_UP,
-                "seed": seed, "stages": [stage.longest for stage in train.stages],
+                "label": label, "sizes": translator.config["sizes"], "epochs": train.epochs, "lr": lr,
+                "warmup": WARM_UP, "seed": seed, "stages": [stage.longest for stage in train.stages],
                 "rates": RATES_BY_STAGE if by_stage else "falls in a line to 0",
                 "updates": len(history.batch_losses), "tokens": sum(history.tokens), "valid bleu": curve,
                 "valid losses": [round(loss, 4) for loss in history.valid_losses],
@@ -322,7 +324,7 @@ def memorise(seeds: list[int]) -> None:
             print(f"{label}, seed {seed}: right {result['trained right']} and {result['new right']}", flush=True)
 
 
-SCHEDULE = {"epochs": 4, "lr": 2e-3}  # that of the encoder-decoder Transformer in assets/make.py, with its warm-up
+SCHEDULE = {"epochs": 4, "lr": 2e-3}  # that of the encoder-decoder Transformer in tools/pretrain.py, with its warm-up
 DECODERS = {  # the settings that differ from the plain model
     "decoder-only": {},
     "RMSNorm": {"norm": "rms"},
@@ -392,7 +394,7 @@ def answers(translator: Translator, chosen: Sequence[Pair], pairs: Iterable[Pair
 def by_heart(translator: Translator, chosen: Sequence[Pair], pairs: Iterable[Pair]) -> dict:
     """How many sources there are, and how many of them get one of their translations (<unk> for unknown words)."""
     right, eos = answers(translator, chosen, pairs), translator.target.vocab.eos
-    given = [tuple(token for token in found.tokens if token != eos) for found in translator.search(right)]
+    given = [tuple(token for token in found.tokens if token != eos) for (found,) in translator.search(right)]
     hits = sum((*ids, eos) in targets for ids, targets in zip(given, right.values(), strict=True))
     return {"sources": len(right), "right": hits}
 

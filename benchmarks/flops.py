@@ -22,9 +22,10 @@ def forward_flops(model: EncoderDecoder, source: int, target: int) -> int:
             as a whole, also where a kernel skips the masked half.
     """
     encoder, decoder = model.encoder, model.decoder
-    across = sum(W.weight.numel() for block in decoder.blocks() for W in (block.attention2.W_k, block.attention2.W_v))
-    width, attention = decoder.dense.in_features, len(encoder.blks) * source**2 + len(decoder.blks) * target**2
-    attention += len(decoder.blks) * target * source
+    looks = [block.cross_attention for block in decoder.blocks]
+    across = sum(W.weight.numel() for look in looks for W in (look.W_k, look.W_v))
+    width, attention = decoder.dense.in_features, len(encoder.blocks) * source**2 + len(decoder.blocks) * target**2
+    attention += len(decoder.blocks) * target * source
     weights = (linear_weights(encoder) + across) * source + (linear_weights(decoder) - across) * target
     return 2 * weights + 4 * width * attention  # queries with keys, weights with values: 2 for each
 

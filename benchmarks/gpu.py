@@ -30,6 +30,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from typing import NamedTuple
 
 import decoding
@@ -42,13 +43,12 @@ from training import EQUAL, PEERS, check_same, our_update, with_our_update
 
 from seqlearn.data import corpus
 from seqlearn.data.batches import Batch, Batches
-from seqlearn.devices import best_device
 from seqlearn.nn.contract import EncoderDecoder
 from seqlearn.nn.transformer import SIZES
-from seqlearn.training import warmup
-from seqlearn.training.loop import Recipe, update
-from seqlearn.training.processes import ALONE
-from seqlearn.translator import Translator
+from seqlearn.runtime.devices import best_device
+from seqlearn.training import constant, warmup
+from seqlearn.training.loop import Recipe, Training
+from seqlearn.translator.translator import Translator
 
 PAD = 0
 PRECISIONS = ("float32", "tf32", "bf16")
@@ -151,12 +151,12 @@ def random_batch(scale: Scale, seed: int = 0) -> Batch:
 def models(size: str, vocab: int, dropout: float = 0.1) -> dict[str, nn.Module]:
     """Three models of one size, on the CPU, with the same weights: they are shown to give the same logits."""
     sizes, vocabs = SIZES[size], (vocab, vocab)
-    shape = vocabs, sizes["num_hiddens"], sizes["ffn_num_hiddens"], sizes["num_layers"], dropout
+    shape = vocabs, sizes.num_hiddens, sizes.ffn_num_hiddens, sizes.num_layers, dropout
     torch.manual_seed(0)
-    ours = our_transformer(*shape, sizes["num_heads"])
+    ours = our_transformer(*shape, sizes.num_heads)
     found = {"seqlearn": ours}
     for name, kind in (("d2l", TextbookTransformer), ("torch.nn", TorchTransformer)):
-        found[name] = kind(*shape, ours.state_dict(), sizes["num_heads"])
+        found[name] = kind(*shape, ours.state_dict(), sizes.num_heads)
         check_same(ours, found[name], vocabs)
     return found
 
@@ -271,18 +271,17 @@ def loop(device: torch.device, scale: Scale) -> None:
     """What a GPU waits for: an update of `fit`, with batches that are made, copied and updated one after the other."""
     pairs = corpus.builtin(max(300, scale.batches * scale.pairs * 6 // 5))
     split = pairs.split()
-    recipe = Recipe(1e-4, lambda progress: 1.0, 1.0, lambda progress: 1.0, 0.0, 1, "bf16")
+    recipe = Recipe(epochs=1, lr=1e-4, schedule=constant, precision="bf16")
     for size in scale.sizes:
-        translator = Translator.untrained("transformer", split, pairs.languages, **SIZES[size])
-        model = translator.model.to(device).train()
-        optimizer = torch.optim.Adam(model.parameters(), fused=True)
+        translator = Translator.untrained("transformer", split, pairs.languages, **asdict(SIZES[size]))
         batches = Batches(split.train, translator.source, translator.target, scale.pairs)
+        training = Training(translator.model.train(), batches, batches, recipe)
         there = [batch.to(device) for batch in itertools.islice(batches.epoch(0), scale.batches)]
         there = [Batch(*batch[:3], batch.target_lens.cpu()) for batch in there]  # `Batch.tokens` reads the lengths
 
-        def run(stream: Iterator[Batch], model=model, optimizer=optimizer, pad=batches.pad) -> None:
+        def run(stream: Iterator[Batch], training=training) -> None:
             for batch in stream:
-                update(model, optimizer, [batch], pad, recipe, ALONE, 0.5)
+                training.update([batch])
 
         ways = {
             "batches on the device": lambda there=there, run=run: run(iter(there)),
@@ -390,7 +389,7 @@ def real(device: torch.device, scale: Scale, fastest: Mapping[str, float], optio
     """Train on fra-eng with `fit`, score the test part once, greedy and with a beam, and print a JSON object."""
     pairs = corpus.builtin(300) if options.quick else corpus.fra_eng(options.data)
     split, size = pairs.split(), scale.sizes[-1]
-    translator = Translator.untrained("transformer", split, pairs.languages, min_freq=2, **SIZES[size])
+    translator = Translator.untrained("transformer", split, pairs.languages, min_freq=2, **asdict(SIZES[size]))
     batches = Batches(split.train, translator.source, translator.target, options.batch_size)
     memory = Memory(device)
     history = translator.fit(
@@ -401,7 +400,7 @@ def real(device: torch.device, scale: Scale, fastest: Mapping[str, float], optio
     rate = epoch_operations(translator.model, batches) * history.epochs / sum(history.seconds)
     scores = {}
     for name, beam in (("greedy", 1), ("beam 4", 4)):
-        found = translator.translate([pair.source for pair in split.test], 256, beam=beam)
+        found = translator.translate_all([pair.source for pair in split.test], batch_size=256, beam=beam)
         scores[name] = translator.evaluate(split.test, 256, translations=found)
     result = {
         "device": name_of(device), "torch": torch.__version__, "corpus": pairs.name, "size": size,

@@ -18,20 +18,22 @@ from typing import TYPE_CHECKING, Any
 from browser import chromium
 from table import LeftOut, Row
 
-from seqlearn.translator import Translator
+from seqlearn.translator.translator import Translator
 from seqlearn.views.gallery import FRENCH, SENTENCE
-from seqlearn.views.live.weights import live_javascript, live_model
-from seqlearn.views.shared.page import page_of, safe_json
+from seqlearn.views.live.weights import LIVE, live_engine, live_model
+from seqlearn.views.shared.bundle import bundle
+from seqlearn.views.shared.page import page_of, safe_json, script_part
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 LOADS, ROUNDS = 10, 30
 GOALS = {"ready": 500, "greedy, 11": 60, "beam 4": 150}  # milliseconds, in a worker
-SCRIPT = """
+SCRIPT = """import { liveModel } from "./engine.js";
+%s
 window.load = async (worker) => {
     const text = document.getElementById("model").textContent;
-    window.live = liveModel(JSON.parse(text), { worker });
+    window.live = liveModel(liveEngine, JSON.parse(text), { worker });
     await live.ready;
     return performance.now();
 };
@@ -65,9 +67,10 @@ def page_text() -> str:
     model = live_model(Translator.pretrained("transformer", "cpu"))
     assert model is not None
     state = f'<script type="application/json" id="model">{safe_json(model)}</script>'
-    text = page_of("live", "", f'{state}\n<script type="module">{live_javascript()}{SCRIPT}</script>')
+    script = bundle(SCRIPT % live_engine(), LIVE)
+    text = page_of("live", "", f"{state}\n{script_part(script)}")
     languages = safe_json({side: model[side] for side in ("source", "target")})
-    parts = {"weights": model["weights"], "languages": languages, "script": live_javascript(), "all": text}
+    parts = {"weights": model["weights"], "languages": languages, "script": script, "all": text}
     print("bytes:", ", ".join(f"{name} {len(part.encode()):,}" for name, part in parts.items()))
     return text
 

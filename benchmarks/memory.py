@@ -79,7 +79,7 @@ def measure(folder: str, way: str) -> None:
 
 def first(files: tuple[Path, Path], count: int) -> list:
     """The first pairs of the two files."""
-    from seqlearn.pairs import Pair
+    from seqlearn.data.pairs import Pair
 
     with files[0].open(encoding="utf-8") as en, files[1].open(encoding="utf-8") as fr:
         return [Pair(next(en).strip(), next(fr).strip()) for _ in range(count)]

@@ -26,10 +26,10 @@ from torch.nn.parallel import DistributedDataParallel
 from seqlearn.data.batches import Batch, Batches
 from seqlearn.data.corpus import builtin
 from seqlearn.data.text import Language
-from seqlearn.models import spec_of
 from seqlearn.training import batch_loss, constant
-from seqlearn.training.loop import Recipe, update
+from seqlearn.training.loop import Recipe, Training
 from seqlearn.training.processes import Processes, join
+from seqlearn.translator.models import spec_of
 
 MODELS = {
     "bahdanau, the defaults": ("bahdanau", {}),
@@ -39,7 +39,7 @@ MODELS = {
 }  # fmt: skip
 SHAPES = [(1, 128), (1, 256), (2, 64)]  # of an update: how many batches, and pairs in each
 UPDATES, WARM_UP = 20, 4
-RECIPE = Recipe(1e-3, constant, 1.0, constant, 0.0, 1, None)
+RECIPE = Recipe(epochs=1, lr=1e-3, schedule=constant)
 
 
 class Loss(nn.Module):
@@ -50,6 +50,7 @@ class Loss(nn.Module):
         self.model, self.pad = model, pad
 
     def forward(self, batch: Batch) -> Tensor:
+        """The loss of a batch."""
         return batch_loss(self.model, batch, self.pad)
 
 
@@ -64,27 +65,24 @@ def work(name: str, engine: str, accumulate: int, batch_size: int) -> None:
     kind, settings = MODELS[name]
     spec = spec_of(kind)
     model = spec.build(len(source.vocab), len(target.vocab), **spec.complete(settings))
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
-    train = _ddp(model, optimizer, batches.pad, processes) if engine == "DDP" else None
+    training = Training(model, batches, batches, RECIPE)
+    train = _ddp(model, training.optimizer, batches.pad, processes) if engine == "DDP" else training.update
     tokens, start = 0, 0.0
     order = batches.epoch(0)
     for number, group in enumerate(zip(*[order] * accumulate, strict=False)):
         if number == WARM_UP:
-            processes.wait()
+            processes.barrier()
             start = time.perf_counter()
-        if train is None:
-            update(model, optimizer, group, batches.pad, RECIPE, processes, 0.0)
-        else:
-            train(group)
+        train(group)
         tokens += sum(batch.tokens for batch in group) * (number >= WARM_UP)
-    processes.wait()
+    processes.barrier()
     if processes.first:
         print(json.dumps(tokens / (time.perf_counter() - start)))
 
 
 def _ddp(
     model: nn.Module, optimizer: torch.optim.Optimizer, pad: int, processes: Processes
-) -> Callable[[Sequence[Batch]], None]:
+) -> Callable[[Sequence[Batch]], object]:
     """An update as users of DDP write it."""
     loss = DistributedDataParallel(Loss(model, pad))
 
@@ -92,7 +90,7 @@ def _ddp(
         optimizer.zero_grad()
         (share,) = processes.share(batches)
         tokens = sum(batch.tokens for batch in batches)
-        (loss(share) * processes.count / tokens).backward()  # DDP divides by the number of processes
+        (loss(share) * processes.world_size / tokens).backward()  # DDP divides by the number of processes
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
 
@@ -121,6 +119,7 @@ def speed(name: str, shape: tuple[int, int], count: int, engine: str) -> float:
 
 
 def main() -> None:
+    """Measure, or do the work of one process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--count", type=int, default=2)

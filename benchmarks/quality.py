@@ -14,7 +14,7 @@ from pathlib import Path
 from table import LeftOut, Row
 
 from seqlearn.data import corpus
-from seqlearn.translator import Translator
+from seqlearn.translator.translator import Translator
 
 STORED = Path(__file__).parents[1] / "assets" / "experiments" / "decoder"
 MODELS = {"transformer": "Transformer, encoder and decoder", "bahdanau": "Bahdanau"}

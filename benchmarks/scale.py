@@ -1,4 +1,4 @@
-"""The numbers of SCALE.md: python benchmarks/scale.py [plan|speed|allreduce|disk|write|memory ...]
+"""The numbers of docs/SCALE.md: python benchmarks/scale.py [plan|speed|allreduce|disk|write|memory ...]
 
     plan       a run on 8 GPUs and 100 million pairs: arithmetic with the assumptions below; nothing is measured
     speed      updates of small and base on one core, to check the count of operations
@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -34,7 +35,7 @@ from seqlearn.nn.transformer import SIZES, transformer
 from seqlearn.training.storage import weights_of, write_file
 
 VOCAB = 32_000  # pieces, for both languages
-# Assumptions of the plan, see SCALE.md. The peak and the bandwidth are NVIDIA's, for an H100 SXM.
+# Assumptions of the plan, see docs/SCALE.md. The peak and the bandwidth are NVIDIA's, for an H100 SXM.
 GPUS, PAIRS, EPOCHS, STEPS = 8, 100e6, 10, 25  # tokens of a sentence, on both sides
 PEAK, SHARE = 989e12, 0.35  # bf16 operations a second, and the share of them that training reaches
 NETWORKS = {"NVLink": 300e9, "PCIe 4.0 x16": 20e9, "Ethernet, 25 Gbit/s": 2.5e9}  # bytes a second that a ring reaches
@@ -44,7 +45,7 @@ TOKENS_A_GPU, PRICE = 25_000, 3.0  # target tokens of an update; dollars an hour
 def model_of(size: str, vocab: int = VOCAB) -> EncoderDecoder:
     """With random weights, and one matrix for the target's embeddings and the output layer."""
     torch.manual_seed(0)
-    return transformer(vocab, vocab, **SIZES[size], tie=True)
+    return transformer(vocab, vocab, replace(SIZES[size], tie=True))
 
 
 def parameters(model: EncoderDecoder) -> int:
@@ -58,7 +59,7 @@ def ring_bytes(count: int, processes: int) -> float:
 
 
 def plan() -> None:
-    """The arithmetic of SCALE.md."""
+    """The arithmetic of docs/SCALE.md."""
     for size in ("small", "base"):
         model = model_of(size)
         count = f"{parameters(model):,} parameters, {linear_weights(model):,} in products of matrices"

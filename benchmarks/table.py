@@ -3,7 +3,7 @@
 A figure that comes from RESULTS.md stands right before a comment with its key. In RESULTS.md itself the comment is the
 key alone, `<!-- training-transformer-d2l -->`; in the README, for example:
 
-    twice (2.1<!-- from benchmarks/RESULTS.md: training-transformer-d2l --> times) as fast as d2l's
+    twice (2.1<!-- from docs/RESULTS.md: training-transformer-d2l --> times) as fast as d2l's
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HEAD = ("what", "ours", "beside", "theirs", "ours is ... times as fast")
 RATES = ("tokens/s",)  # units of which more is better
 KEY = r"[a-z0-9-]+"
 FIGURE = re.compile(rf"(\d[\d,.]*)<!-- ({KEY}) -->")  # in RESULTS.md
-TAKEN = re.compile(rf"(\d[\d,.]*)?<!-- from benchmarks/RESULTS\.md: ({KEY}) -->")  # in the README
+TAKEN = re.compile(rf"(\d[\d,.]*)?<!-- from docs/RESULTS\.md: ({KEY}) -->")  # in the README
 LIKE_TAKEN = re.compile(r"<!--[^>]*RESULTS[^>]*-->")
 
 
@@ -149,11 +149,11 @@ def wrong_figures(text: str, results: str) -> list[str]:
     known, wrong = figures(results), []
     for figure, key in TAKEN.findall(text):
         if key not in known:
-            wrong.append(f"{key}: benchmarks/RESULTS.md has no such key.")
+            wrong.append(f"{key}: docs/RESULTS.md has no such key.")
         elif figure != known[key]:
-            wrong.append(f"{key}: the text says {figure or 'nothing'}, and benchmarks/RESULTS.md says {known[key]}.")
+            wrong.append(f"{key}: the text says {figure or 'nothing'}, and docs/RESULTS.md says {known[key]}.")
     strange = (comment for comment in LIKE_TAKEN.findall(text) if not TAKEN.fullmatch(comment))
-    return wrong + [f"{each} is no mark: write <!-- from benchmarks/RESULTS.md: key -->." for each in strange]
+    return wrong + [f"{each} is no mark: write <!-- from docs/RESULTS.md: key -->." for each in strange]
 
 
 def with_figures(text: str, results: str) -> str:

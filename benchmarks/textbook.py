@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 
 import torch
 from torch import Tensor, nn
 
-from seqlearn.d2l_compat import d2l
 from seqlearn.nn.contract import EncoderDecoder
 from seqlearn.nn.positions import PositionalEncoding
 from seqlearn.nn.seq2seq import Seq2SeqAttentionDecoder, Seq2SeqEncoder
-from seqlearn.nn.transformer import TransformerDecoder, TransformerEncoder
+from seqlearn.nn.transformer import TransformerConfig, transformer
+from seqlearn.runtime.d2l_compat import d2l
 
 Weights = dict[str, Tensor]
 
@@ -56,8 +57,15 @@ def our_transformer(
     vocabs: tuple[int, int], width: int, ffn: int, layers: int, dropout: float, heads: int = 4
 ) -> EncoderDecoder:
     """Post-norm, as d2l's and as `torch.nn.Transformer` is by default."""
-    sizes = width, ffn, heads, layers, dropout, False
-    return EncoderDecoder(TransformerEncoder(vocabs[0], *sizes), TransformerDecoder(vocabs[1], *sizes))
+    return transformer(*vocabs, TransformerConfig(width, ffn, heads, layers, dropout, norm_first=False))
+
+
+def in_the_book(name: str) -> str:
+    """The name of one of our weights in d2l."""
+    name = re.sub(r"blocks\.(\d+)\.norm(\d)", r"blocks.\1.addnorm\2.ln", name)
+    own = "attention1" if name.startswith("decoder") else "attention"
+    name = name.replace("self_attention", own).replace("cross_attention", "attention2")
+    return name.replace("blocks.", "blks.block")
 
 
 class TextbookTransformer(nn.Module):
@@ -80,7 +88,7 @@ class TextbookTransformer(nn.Module):
         for module in self.modules():
             if isinstance(module, d2l.DotProductAttention):
                 module.dropout.p = 0.0  # equal dropout for all: none on the weights
-        self.load_state_dict(ours)
+        self.load_state_dict({in_the_book(name): weight for name, weight in ours.items()})
 
     def forward(self, source: Tensor, source_lens: Tensor, tokens: Tensor) -> Tensor:
         """The logits after each token."""
@@ -137,10 +145,10 @@ class TorchTransformer(nn.Module):
         self.source.weight.data.copy_(ours["encoder.embedding.weight"])
         self.target.weight.data.copy_(ours["decoder.embedding.weight"])
         self.dense.load_state_dict({name: ours[f"decoder.dense.{name}"] for name in ("weight", "bias")})
-        names = {"attention": "self_attn", "attention1": "self_attn", "attention2": "multihead_attn"}
+        names = {"self_attention": "self_attn", "cross_attention": "multihead_attn"}
         for side, stack in (("encoder", self.stacks.encoder), ("decoder", self.stacks.decoder)):
             for i, layer in enumerate(stack.layers):
-                mine = {name: ours[f"{side}.blks.block{i}.{name}"] for name in relative(ours, f"{side}.blks.block{i}.")}
+                mine = {name: ours[f"{side}.blocks.{i}.{name}"] for name in relative(ours, f"{side}.blocks.{i}.")}
                 for name, theirs in names.items():
                     if f"{name}.W_q.weight" in mine:
                         attention, W = getattr(layer, theirs), [mine[f"{name}.W_{part}.weight"] for part in "qkvo"]

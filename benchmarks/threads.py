@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 
 MODELS = {
     "bahdanau": ("bahdanau", {}),
@@ -41,9 +42,9 @@ def work(model: str, what: str, vocab: int) -> None:
     from seqlearn.data.corpus import builtin
     from seqlearn.data.text import Language, Vocab
     from seqlearn.nn.transformer import SIZES
-    from seqlearn.training.loop import Recipe, update
+    from seqlearn.training.loop import Recipe, Training
     from seqlearn.training.schedules import constant
-    from seqlearn.translator import Translator
+    from seqlearn.translator.translator import Translator
 
     torch.manual_seed(0)
     pairs = builtin(3000).pairs
@@ -53,21 +54,21 @@ def work(model: str, what: str, vocab: int) -> None:
         tokens = [*language.vocab.tokens[4:], *(f"w{number}" for number in range(vocab))][: vocab or None]
         languages.append(Language(language.tokenizer, Vocab.of(tokens)))
     name, settings = MODELS[model]
-    translator = Translator.new(name, *languages, **(SIZES[settings] if isinstance(settings, str) else settings))
-    recipe = Recipe(1e-4, constant, 1.0, constant, 0.0, 1, None)
-    optimizer = torch.optim.Adam(translator.model.parameters(), lr=1e-4, fused=True)
+    settings = asdict(SIZES[settings]) if isinstance(settings, str) else settings
+    translator = Translator.new(name, *languages, **settings)
     batches = Batches(pairs, *languages, 64)
-    epoch = batches.epoch(0)
+    recipe = Recipe(epochs=1, lr=1e-4, schedule=constant)
+    training, epoch = Training(translator.model, batches, batches, recipe), batches.epoch(0)
     texts = [pair.source for pair in pairs[:64]]
 
     def train() -> int:
         batch = next(epoch)
-        update(translator.model, optimizer, [batch], batches.pad, recipe, 0.5)
+        training.update([batch])
         return batch.tokens
 
     def search(beam: int) -> Callable[[], int]:
         return lambda: sum(
-            len(each.tokens) for each in translator.search(texts, beam=beam, max_length=12, progress=False)
+            len(each.tokens) for (each,) in translator.search(texts, beam=beam, max_length=12, progress=False)
         )
 
     step = {"train": train, "greedy": search(1), "beam": search(4)}[what]

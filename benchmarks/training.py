@@ -29,11 +29,11 @@ from table import LeftOut, Row, slug
 from textbook import TextbookBahdanau, TextbookTransformer, TorchTransformer, our_bahdanau, our_transformer
 from torch import nn
 
-from seqlearn.d2l_compat import d2l
 from seqlearn.data import corpus
 from seqlearn.data.batches import Batch, Batches
+from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language, Vocab
-from seqlearn.pairs import Pair
+from seqlearn.runtime.d2l_compat import d2l
 from seqlearn.training import batch_loss, token_loss
 
 Update = Callable[[Batch], None]

@@ -22,9 +22,9 @@ import torch
 from browser import chromium
 from table import LeftOut, Row
 
-from seqlearn.attention_map import AttentionMap
+from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.nn.positions import sinusoids
-from seqlearn.translator import Translator
+from seqlearn.translator.translator import Translator
 from seqlearn.views import (
     AttentionSteps,
     AttentionView,
@@ -37,7 +37,7 @@ from seqlearn.views import (
     View,
 )
 from seqlearn.views.gallery import SENTENCE, tree_search
-from seqlearn.views.translator.data import translated
+from seqlearn.views.translator.translator_data import translated
 
 ROUNDS = 10
 LONG = "the girl " * 50

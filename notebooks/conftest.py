@@ -5,10 +5,11 @@ import tempfile
 from pathlib import Path
 from unittest import mock
 
+import pytest
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbFile
 
-import figures
+from tools import figures
 
 start = IPyNbFile.setup
 receive = IPyNbFile.get_kernel_message
@@ -16,6 +17,13 @@ own = tempfile.TemporaryDirectory(prefix="ipython-", ignore_cleanup_errors=True)
 figures.install(Path(own.name))
 WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
 THREADS = str(max(1, (os.cpu_count() or 1) // WORKERS))  # each kernel has its share of the cores
+
+
+def pytest_collection_modifyitems(items):
+    """Every lesson is slow."""
+    for item in items:
+        if item.path.suffix == ".ipynb":
+            item.add_marker(pytest.mark.slow)
 
 
 def start_on_cpu(file):

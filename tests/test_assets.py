@@ -7,10 +7,12 @@ import pytest
 import safetensors
 
 from seqlearn.data.corpus import builtin
-from seqlearn.translator import Translator
+from seqlearn.translator.translator import Translator
 
-ASSETS = Path(__file__).parents[1] / "assets"
-MODELS = sorted(path.parent.name for path in ASSETS.glob("*/config.json"))
+pytestmark = pytest.mark.slow
+
+PRETRAINED = Path(__file__).parents[1] / "seqlearn" / "pretrained"
+MODELS = sorted(path.parent.name for path in PRETRAINED.glob("*/config.json"))
 
 
 def test_there_is_a_model():
@@ -22,7 +24,7 @@ def test_its_scores_are_those_on_held_out_pairs(name, monkeypatch):
     import jaxtyping
 
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # checking each call of the grammar takes minutes
-    stored = json.loads((ASSETS / name / "scores.json").read_text(encoding="utf-8"))
+    stored = json.loads((PRETRAINED / name / "scores.json").read_text(encoding="utf-8"))
     translator = Translator.pretrained(name, "cpu")
     test = builtin().split().test
     scores = translator.evaluate(test, batch_size=256)
@@ -36,8 +38,8 @@ def test_its_scores_are_those_on_held_out_pairs(name, monkeypatch):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_its_file_holds_the_weights_once_and_no_more(name):
-    stored = json.loads((ASSETS / name / "scores.json").read_text(encoding="utf-8"))
-    with safetensors.safe_open(ASSETS / name / "model.safetensors", "pt") as file:
+    stored = json.loads((PRETRAINED / name / "scores.json").read_text(encoding="utf-8"))
+    with safetensors.safe_open(PRETRAINED / name / "model.safetensors", "pt") as file:
         assert sum(file.get_tensor(key).numel() for key in file.keys()) == stored["parameters"]  # noqa: SIM118
 
 

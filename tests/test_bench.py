@@ -9,7 +9,7 @@ import pytest
 import torch
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "benchmarks" / "RESULTS.md"
+RESULTS = ROOT / "docs" / "RESULTS.md"
 
 
 @pytest.fixture
@@ -176,21 +176,21 @@ KNOWN = "| 2.1<!-- a-b --> (2.0 to 2.2) |\n| 98.9<!-- c --> BLEU |\n"
 
 
 def test_a_wrong_figure_is_found(table):
-    right = "twice (2.1<!-- from benchmarks/RESULTS.md: a-b -->), and 98.9<!-- from benchmarks/RESULTS.md: c --> BLEU"
+    right = "twice (2.1<!-- from docs/RESULTS.md: a-b -->), and 98.9<!-- from docs/RESULTS.md: c --> BLEU"
     assert table.wrong_figures(right, KNOWN) == []
     wrong = {
-        right.replace("2.1", "2.2"): "a-b: the text says 2.2, and benchmarks/RESULTS.md says 2.1.",
-        right.replace("2.1", "12.1"): "a-b: the text says 12.1, and benchmarks/RESULTS.md says 2.1.",
-        right.replace("2.1<", "twice<"): "a-b: the text says nothing, and benchmarks/RESULTS.md says 2.1.",
-        right.replace(": c", ": d"): "d: benchmarks/RESULTS.md has no such key.",
-        right.replace("from benchmarks/RESULTS.md: c", "from RESULTS.md, c"): "<!-- from RESULTS.md, c --> is no mark: "
-        "write <!-- from benchmarks/RESULTS.md: key -->.",
+        right.replace("2.1", "2.2"): "a-b: the text says 2.2, and docs/RESULTS.md says 2.1.",
+        right.replace("2.1", "12.1"): "a-b: the text says 12.1, and docs/RESULTS.md says 2.1.",
+        right.replace("2.1<", "twice<"): "a-b: the text says nothing, and docs/RESULTS.md says 2.1.",
+        right.replace(": c", ": d"): "d: docs/RESULTS.md has no such key.",
+        right.replace("from docs/RESULTS.md: c", "from RESULTS.md, c"): "<!-- from RESULTS.md, c --> is no mark: "
+        "write <!-- from docs/RESULTS.md: key -->.",
     }
     assert {text: table.wrong_figures(text, KNOWN) for text in wrong} == {text: [said] for text, said in wrong.items()}
 
 
 def test_the_readme_can_be_brought_up_to_date(table, bench, parts):
-    old = "twice (9.9<!-- from benchmarks/RESULTS.md: a-b -->), and 5<!-- from benchmarks/RESULTS.md: gone --> of 7\n"
+    old = "twice (9.9<!-- from docs/RESULTS.md: a-b -->), and 5<!-- from docs/RESULTS.md: gone --> of 7\n"
     new = old.replace("9.9", "3.0")
     assert table.with_figures(old, table.markdown([speed_row(table)])) == new
     bench.README.write_text(old, encoding="utf-8")

@@ -11,8 +11,8 @@ import pytest
 from nbgrader.api import Gradebook
 from nbgrader.nbgraderformat import MetadataValidator
 
-from classroom import handout
 from seqlearn.exercises import checking, lesson02
+from tools import handout
 
 ROOT = Path(__file__).parents[1]
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -46,6 +46,7 @@ def students(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_no_solution_is_left_anywhere(students):
     files = [path for path in students.rglob("*") if path.is_file()]
     text = "".join(squeezed(text_of(nbformat.read(path, 4))) for path in files if path.suffix == ".ipynb")
@@ -85,6 +86,12 @@ def test_a_folder_with_files_is_not_touched(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+def test_only_the_folder_must_be_named(capsys):
+    with pytest.raises(SystemExit):
+        handout.main([])
+    assert capsys.readouterr().err.endswith("error: the following arguments are required: DIR\n")
+
+
 def test_an_unknown_lesson_is_named_before_anything_is_written(tmp_path):
     with pytest.raises(SystemExit, match=r"There is no lesson 77\. The lessons are: 00, 01,"):
         handout.main([str(tmp_path / "new"), "02", "77"])
@@ -108,7 +115,7 @@ def test_a_failure_leaves_nothing_half_written(tmp_path, monkeypatch):
 # ---- the page for teachers ----
 
 
-PAGE = (ROOT / "classroom" / "TEACHERS.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "TEACHERS.md").read_text("utf-8")
 ROWS = [[entry.strip() for entry in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("| ")]
 
 
@@ -184,6 +191,7 @@ def test_the_checks_say_what_the_page_quotes(lesson):
 # ---- nbgrader ----
 
 
+@pytest.mark.slow
 @EACH_LESSON
 def test_every_exercise_has_an_answer_cell_and_a_graded_cell(lesson):
     original, notebook = nbformat.read(lesson, 4), handout.assignment(lesson)

@@ -12,7 +12,7 @@ import pytest
 from seqlearn.data.corpus import builtin
 from seqlearn.data.text import WordTokenizer
 from seqlearn.training import warmup
-from seqlearn.translator import Translator
+from seqlearn.translator.translator import Translator
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,7 @@ def test_the_four_ways_are_all_pairings_and_their_names_say_which(experiments):
         assert label.endswith("by stage" if by_stage else "in a line"), label
 
 
+@pytest.mark.slow
 def test_only_the_sentences_differ_and_no_stage_loses_an_update(experiments, split, translator):
     short, everything = (experiments.lessons(split, translator, first, 0) for first in (True, False))
     assert len(short) == len(everything) and short.epochs == everything.epochs == len(experiments.LENGTHS_BY_STAGE)
@@ -58,6 +59,7 @@ def test_only_the_sentences_differ_and_no_stage_loses_an_update(experiments, spl
         assert max(batch.source.shape[1] for batch in everything.epoch(number)) - 1 > 16, number
 
 
+@pytest.mark.slow
 def test_both_rates_warm_up_alike_and_then_fall(experiments, split, translator):
     in_a_line = warmup(experiments.WARM_UP)
     by_stage = experiments.falls_by_stage(experiments.lessons(split, translator, True, 0))
@@ -67,13 +69,14 @@ def test_both_rates_warm_up_alike_and_then_fall(experiments, split, translator):
     assert list(experiments.RATES_BY_STAGE) == sorted(experiments.RATES_BY_STAGE, reverse=True)
 
 
+@pytest.mark.slow
 def test_the_decoders_have_about_as_many_weights_and_smaller_caches(experiments, split):
     models = {
         label: Translator.untrained("decoder", split, ("en", "fr"), **sizes)
         for label, sizes in experiments.DECODERS.items()
     }
     counts = {
-        label: sum(weight.numel() for weight in translator.model.decoder.blks.parameters())
+        label: sum(weight.numel() for weight in translator.model.decoder.blocks.parameters())
         for label, translator in models.items()
     }
     plain = counts["decoder-only"]
@@ -87,6 +90,7 @@ def test_the_decoders_have_about_as_many_weights_and_smaller_caches(experiments,
         ), label
 
 
+@pytest.mark.slow
 def test_a_short_run_of_the_decoders(experiments, split, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(experiments, "FOLDER", tmp_path)
     monkeypatch.setattr(experiments, "SCHEDULE", {"epochs": 1, "lr": 2e-3})

@@ -4,6 +4,9 @@ import ast
 import functools
 import importlib.metadata
 import itertools
+import os
+import shutil
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -28,7 +31,7 @@ ROOTS = {"": PROJECT["dependencies"], **EXTRAS}  # as declared, not as installed
 HERE = [path for path in sys.path if not path.endswith("_vendor")]  # setuptools brings copies of its own
 INSTALLED = {canonicalize_name(found.metadata["Name"]): found for found in importlib.metadata.distributions(path=HERE)}
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
-IMPORTED_AS = {"PyYAML": "yaml", "ipython": "IPython"}
+IMPORTED_AS = {"lazy-loader": "lazy_loader", "PyYAML": "yaml", "ipython": "IPython"}
 
 PLATFORMS = {
     "Linux": {"os_name": "posix", "sys_platform": "linux", "platform_machine": "x86_64"},
@@ -107,10 +110,11 @@ def test_conda_gets_the_same():
     assert environment["channels"] == ["conda-forge"] and pip == "pip"
     assert python.removeprefix("python=") in PYTHONS
     # The package itself, so its own requirements, and the same pins: there is no second list that could differ.
-    assert by_pip == {"pip": ["-c constraints.txt", "-e .[test]"]}
+    assert by_pip == {"pip": ["-c constraints.txt", "-e ."]}
     assert canonicalize_name(PROJECT["name"]) == "seqlearn" and (ROOT / "seqlearn" / "__init__.py").exists()
 
 
+@pytest.mark.slow
 def test_what_the_package_imports_is_declared():
     declared = {IMPORTED_AS.get(need.name, need.name) for need in DECLARED[: len(PROJECT["dependencies"])]}
     brought = {"IPython", "matplotlib_inline", "traitlets", "urllib3"}  # by jupyterlab, ipywidgets, anywidget, requests
@@ -145,6 +149,35 @@ def test_every_pin_admits_the_first_release_of_every_python(python):
 def test_the_package_is_typed_and_says_so():
     data = TOOLS["setuptools"]["package-data"]["seqlearn"]
     assert "py.typed" in data and (ROOT / "seqlearn" / "py.typed").read_text() == ""
+
+
+INSTALLED_USE = """
+from seqlearn import Translator
+from seqlearn.analysis.roles import read_roles
+from seqlearn.views.translator.translator_data import STORED
+print(Translator.pretrained("transformer", "cpu").translate("The cat sleeps."), len(read_roles()) > 0, STORED.is_file())
+print(Translator.pretrained("bahdanau", "cpu").translate("The cat sleeps."), Translator.__module__)
+"""
+
+
+@pytest.mark.slow
+def test_a_wheel_brings_the_trained_models(tmp_path):
+    """Built from what `git` knows, installed without its requirements, used from another folder."""
+    copy, site = tmp_path / "copy", tmp_path / "site"
+    shutil.copytree(ROOT / "seqlearn", copy / "seqlearn", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE", "LICENSE-CC-BY-4.0"):
+        shutil.copy(ROOT / name, copy)
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--no-index", "--no-deps"]
+    subprocess.run([*pip, "--no-build-isolation", "--target", site, copy], check=True)
+    environment = os.environ | {"PYTHONPATH": str(site)}
+    command = [sys.executable, "-P", "-c", INSTALLED_USE]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8")
+    assert done.stdout.splitlines()[0] == "le chat dort. True True", done.stderr
+    assert done.stdout.splitlines()[1].startswith("le chat dort.")
+    wanted = {path.relative_to(copy) for path in (copy / "seqlearn").rglob("*") if path.is_file()}
+    assert wanted == {
+        path.relative_to(site) for path in (site / "seqlearn").rglob("*") if path.suffix != ".pyc" and path.is_file()
+    }
 
 
 def test_no_number_of_lessons_that_could_go_stale():

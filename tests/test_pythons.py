@@ -124,6 +124,7 @@ def test_a_python_of_today_is_accepted(python, place):
 def test_lessons_in_another_language(python, place):
     """Without any package: -S leaves out site-packages."""
     shutil.copytree(ROOT / "translations", place / "translations")
+    shutil.copytree(ROOT / "tools", place / "tools")
     shutil.copytree(ROOT / "notebooks", place / "notebooks", dirs_exist_ok=True)
     done = run(python, "-S", "-W", "error", "-c", TRANSLATED, place)
     assert done.returncode == 0 and done.stderr == "", done.stderr
@@ -150,7 +151,7 @@ def test_lessons_are_copied_and_set_aside(python, place):
 @pytest.mark.parametrize("python", NEW, indirect=True)
 def test_every_module_compiles_without_a_warning(python):
     paths = [*(ROOT / "seqlearn").rglob("*.py"), *(ROOT / "tests").rglob("*.py"), ROOT / "course.py"]
-    paths += (ROOT / "translations").glob("*.py")
+    paths += (ROOT / "tools").rglob("*.py")
     done = run(python, "-c", COMPILE, *paths)
     assert len(paths) > 50 and done.returncode == 0, done.stderr
 

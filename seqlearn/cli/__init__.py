@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
@@ -42,9 +44,19 @@ def _set_debug(debug: bool) -> bool:
     return debug
 
 
+def _say_version(wanted: bool) -> bool:
+    if wanted:
+        typer.echo(
+            f"seqlearn {version('seqlearn')} with PyTorch {version('torch')}, Python {platform.python_version()}"
+        )
+        raise typer.Exit
+    return wanted
+
+
 _DEBUG = typer.Option(
     "--debug", envvar="SEQLEARN_DEBUG", callback=_set_debug, help="Show the traceback of an error, too."
 )
+_VERSION = typer.Option("--version", callback=_say_version, is_eager=True, help="Show the versions and end.")
 
 app = typer.Typer(cls=Commands, help=ABOUT, no_args_is_help=True, add_completion=False)
 app.command("train", help=TRAIN)(lambda: None)  # `Commands` puts the real one in its place
@@ -53,5 +65,5 @@ for _command in (translate, evaluate, view, gallery):
 
 
 @app.callback(help=ABOUT)
-def _options(debug: Annotated[bool, _DEBUG] = False) -> None:
+def _options(debug: Annotated[bool, _DEBUG] = False, version: Annotated[bool, _VERSION] = False) -> None:
     """The options of all commands."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +10,11 @@ from typing import Literal, NotRequired, TypedDict
 
 from ..data import corpus as corpora
 from ..data.corpus import Corpus, Split
-from ..pairs import Pair
+from ..data.large.files import naming
+from ..data.pairs import Pair
+from .options import DataOptions
+
+FEW = 50  # pairs in a held-out part, below which a warning comes
 
 
 class Description(TypedDict):
@@ -34,63 +36,24 @@ class Description(TypedDict):
     sha256: NotRequired[dict[str, str]]  # the checksum of each file of the user, by its path
 
 
-def describe(
-    *,
-    corpus: str,
-    source: str,
-    target: str,
-    data: str,
-    languages: str,
-    skip_malformed: bool,
-    reverse: bool,
-    pairs: int,
-    limit: int | None,
-    held_out: float,
-    seed: int,
-    valid: Sequence[str] = ("", "", ""),
-    test: Sequence[str] = ("", "", ""),
-) -> Description:
-    """Describe the corpus that these options of `seqlearn train` name.
-
-    Args:
-        valid, test: --valid, --valid-source and --valid-target; and those of the test part.
-
-    Raises:
-        ValueError: the options contradict each other.
-    """
-    if bool(source) != bool(target):
-        raise ValueError("--source and --target go together")
-    if not re.fullmatch("[A-Za-z]{2,8}-[A-Za-z]{2,8}", languages):
-        raise ValueError(f"--languages is two codes with a hyphen, such as en-fr, not {languages!r}")
-    if not corpus:
-        raise ValueError("--corpus is empty: builtin, fra-eng, or a file")
+def describe(data: DataOptions, seed: int = 0) -> Description:
+    """Describe the corpus that these options of `seqlearn train` name."""
+    data = data.anywhere()
     return {
-        "corpus": corpus if corpus in ("builtin", "fra-eng") else _absolute(corpus),
-        "source": _absolute(source),
-        "target": _absolute(target),
-        "data": _absolute(data),
-        "languages": languages.split("-"),
-        "skip_malformed": skip_malformed,
-        "reverse": reverse,
-        "pairs": pairs,
-        "limit": limit,
-        "held_out": held_out,
+        "corpus": data.corpus,
+        "source": data.source,
+        "target": data.target,
+        "data": data.data,
+        "languages": data.languages.split("-"),
+        "skip_malformed": data.skip_malformed,
+        "reverse": data.reverse,
+        "pairs": data.pairs,
+        "limit": data.limit,
+        "held_out": data.held_out,
         "seed": seed,
-        "valid": _own_files("valid", *valid),
-        "test": _own_files("test", *test),
+        "valid": [path for path in (data.valid, data.valid_source, data.valid_target) if path],
+        "test": [path for path in (data.test, data.test_source, data.test_target) if path],
     }
-
-
-def _own_files(part: str, tsv: str, source: str, target: str) -> list[str]:
-    if tsv and (source or target):
-        raise ValueError(f"--{part} holds both sides: leave out --{part}-source and --{part}-target")
-    if bool(source) != bool(target):
-        raise ValueError(f"--{part}-source and --{part}-target go together")
-    return [_absolute(path) for path in (tsv, source, target) if path]
-
-
-def _absolute(path: str) -> str:
-    return path and os.path.abspath(path)  # links stay: `resolve` gives a pipe (/dev/fd/63) a name that nobody can open
 
 
 def with_checksums(description: Description) -> Description:
@@ -132,12 +95,32 @@ def corpus_and_split(description: Description) -> tuple[Corpus, Split]:
     return corpus, split
 
 
+def warn_of_few(split: Split) -> None:
+    """Warn if a held-out part is so small that its loss or its scores say little."""
+    for part, count, so in (
+        ("valid", len(split.valid), "chance has a say in which epoch is the best"),
+        ("test", len(split.test), "the scores of `seqlearn evaluate` will say little"),
+    ):
+        if count < FEW:
+            warnings.warn(
+                f"the {part} part has {count} pair{'s' * (count != 1)}, fewer than {FEW}, so {so}: give more pairs, a "
+                f"larger --held-out, or a file of your own with --{part}",
+                stacklevel=2,
+            )
+
+
 def pairs_to_score(description: Description) -> tuple[str, Sequence[Pair]]:
     """The name and the pairs of the test part. Of a test part in files of its own, the corpus is not read.
 
     Raises:
-        ValueError: a file has changed since it was described.
+        ValueError: a file has changed since it was described, or is none: a pipe can be read only once.
     """
+    named = [description["corpus"], description["source"], description["target"]]
+    for path in [*named, *description.get("valid", []), *description.get("test", [])]:
+        if path not in ("", "builtin", "fra-eng") and Path(path).exists() and not Path(path).is_file():
+            raise ValueError(
+                f"{path}, which the translator was trained with, is no file: there is no test part to read"
+            )
     own = _own_part(description, "test")
     if own is not None:
         return own.name, own.pairs
@@ -150,6 +133,8 @@ def _own_part(description: Description, part: Literal["valid", "test"]) -> Corpu
     files = description.get(part, [])
     if not files:
         return None
+    if len(files) > 2:
+        raise ValueError(f"a {part} part is in one file or in two, not in {len(files)}: {', '.join(files)}")
     _check_unchanged(description, files, f"so it is not the {part} part that was kept out of training")
     source_language, target_language = description["languages"]
     options = (source_language, target_language), description["skip_malformed"]
@@ -194,7 +179,9 @@ def _corpus(description: Description) -> Corpus:
 
 
 def _sha256(path: str) -> str:
+    if Path(path).exists() and not Path(path).is_file():
+        raise ValueError(f"{path} is no plain file: what is held out is read more than once, so save it in a file")
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no file {path}")
-    with open(path, "rb") as file:
+    with naming(path), open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -18,15 +18,15 @@ Threads = Annotated[
 def use(device: str, threads: int | None = None) -> None:
     """Use this device and this many threads from now on.
 
-    An empty name leaves the choice to `seqlearn.devices.best_device`, None leaves it to `seqlearn.threads.threads_for`.
+    An empty name leaves the choice to `runtime.devices.best_device`, None leaves it to `runtime.threads.threads_for`.
 
     Raises:
         ValueError: this machine has no such device.
     """
-    from ..devices import best_device
+    from ..runtime.devices import best_device
 
     if threads is not None:
         os.environ["SEQLEARN_THREADS"] = str(threads)
     if device:
         os.environ["SEQLEARN_DEVICE"] = device
-    best_device()  # an unknown name raises here, before any work
+    best_device("--device " if device else "SEQLEARN_DEVICE=")  # an unknown name raises here, before any work

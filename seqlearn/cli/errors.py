@@ -51,6 +51,8 @@ def sentence(error: Exception) -> str:
 
 
 def _said(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:  # without its number
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, ValueError | OSError):
         return str(error)
     if isinstance(error, MemoryError):

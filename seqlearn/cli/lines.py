@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
+import stat
 import sys
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import typer
 
-from ..data.files import LONGEST, open_bytes
+from ..data.large.files import LONGEST, naming, open_bytes
+from ..runtime.ownership import replacing
 from .errors import printable
 from .search import SearchOptions, check_characters, check_tokens
 
 if TYPE_CHECKING:
-    from ..beams import Hypothesis
-    from ..pairs import Link
-    from ..translator import Translator
+    from ..data.pairs import Link
+    from ..search.hypotheses import Hypothesis
+    from ..translator.translator import Translator
 
 MOST_WORDS = 10  # how many unknown words are named at most
 BATCHES = 64  # in a chunk: a batch holds sentences of similar length, so a chunk is far larger than a batch
@@ -96,9 +100,12 @@ def lines_of(path: Path | None) -> Iterator[Line]:
     """The lines of a UTF-8 file, plain or gzip, or of standard input. The file is opened at once.
 
     Raises:
-        ValueError: the path is a folder. Later, while lines are read: a line is not UTF-8, or longer than 16 MB.
+        ValueError: the path is a folder, or standard input is closed. Later, while lines are read: a line is not
+            UTF-8, or longer than 16 MB.
         FileNotFoundError: there is no such file.
     """
+    if path is None and sys.stdin is None:
+        raise ValueError("standard input is closed: give a sentence, or --file")
     if path is None:
         return _read(sys.stdin.buffer.readline, "standard input")
     return _read_and_close(open_bytes(path), str(path))
@@ -125,7 +132,8 @@ def _read(readline: Callable[[int], bytes], name: str) -> Iterator[Line]:
 
 def _next_line(readline: Callable[[int], bytes], name: str) -> bytes:
     try:
-        return readline(LONGEST + 1)
+        with naming(name):
+            return readline(LONGEST + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{name}: not a whole gzip file ({error})") from None
 
@@ -164,6 +172,7 @@ def chunks(sentences: Iterable[Sentence], size: int) -> Iterator[list[Sentence]]
 def translate_lines(
     translator: Translator,
     lines: Iterable[Line],
+    output: IO[str],
     options: SearchOptions,
     columns: Columns,
     *,
@@ -171,7 +180,7 @@ def translate_lines(
     max_source: int,
     chunk: int,
 ) -> None:
-    """Write the translation of each line to standard output, in order, chunk by chunk; then warn of unknown words.
+    """Write the translation of each line, in order, chunk by chunk; then warn of unknown words.
 
     Args:
         options: of the search.
@@ -181,7 +190,6 @@ def translate_lines(
         ValueError: a line cannot be read or has too many tokens. The lines before it have been written.
     """
     unknown, read = UnknownWords(), 0
-    output = _utf8_output()
     try:
         for sentences in chunks(sentences_of(lines, translator, max_source), chunk):
             read += len(sentences)
@@ -191,6 +199,35 @@ def translate_lines(
             output.flush()
     finally:
         unknown.say(read)
+
+
+@contextmanager
+def output_to(path: Path | None, check: Callable[[], None] | None = None) -> Iterator[IO[str]]:
+    """What translations are written to: standard output, or a file that is there when the block has ended well."""
+    if path is None:
+        yield _utf8_output()
+        return
+    with replacing(path, check) as new, new.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
+        yield file
+
+
+def check_streams(file: Path | None, out: Path | None) -> None:
+    """Refuse to read the file that is written to: `translate --file a.txt >> a.txt` would never end.
+
+    Args:
+        file: that is read; None: standard input is.
+        out: that is written to; None: standard output is.
+
+    Raises:
+        ValueError: both are the same file.
+    """
+    ends = (file, sys.stdin), (out, sys.stdout)
+    try:
+        read, written = (os.stat(path) if path else os.fstat(stream.fileno()) for path, stream in ends)
+    except (OSError, ValueError, AttributeError):  # one of them does not exist, or is no file
+        return
+    if stat.S_ISREG(read.st_mode) and os.path.samestat(read, written):
+        raise ValueError(f"{file or 'standard input'} is read and written to at once: write to another file")
 
 
 def _utf8_output() -> IO[str]:
@@ -205,7 +242,8 @@ def rows(
 ) -> Iterator[str]:
     """The lines to write for these sentences: one for each, or `columns.n_best`. Columns are joined by tabs."""
     full = [sentence.text for sentence in sentences if sentence.tokens]
-    found = _search(translator, full, options, columns.n_best, batch_size)
+    progress = None if sys.stderr.isatty() else False
+    found = translator.search(full, batch_size, n_best=columns.n_best or 1, progress=progress, **options)
     pairs = [(text, each) for text, several in zip(full, found, strict=True) for each in several]
     links = iter(translator.links(pairs, batch_size) if columns.alignments else [])
     hypotheses = iter(found)
@@ -213,15 +251,6 @@ def rows(
         for hypothesis in next(hypotheses) if sentence.tokens else [None]:
             linked = next(links, ()) if hypothesis else ()
             yield "\t".join(_cells(translator, sentence, hypothesis, linked, columns))
-
-
-def _search(
-    translator: Translator, texts: list[str], options: SearchOptions, n_best: int | None, batch_size: int
-) -> list[list[Hypothesis]]:
-    progress = None if sys.stderr.isatty() else False
-    if n_best is None:
-        return [[best] for best in translator.search(texts, batch_size, **options, progress=progress)]
-    return translator.search(texts, batch_size, **options, n_best=n_best, progress=progress)
 
 
 def _cells(

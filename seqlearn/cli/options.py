@@ -1,39 +1,265 @@
-"""Behind the options of `seqlearn train`: their headings, the options of the models, and what is refused."""
+"""The options of `seqlearn train`. Each stands here once: its type, its default, its help, its heading and its checks.
+
+The options of the models stand in `model_options`, because they come from the specs of the models.
+"""
 
 from __future__ import annotations
 
-import copy
 import inspect
 import json
-import shutil
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
-from ..models import MODELS, ModelSpec, Setting, Value, spec_of
-from ..saving import MODEL
+from ..data.large.cache import LARGE
+from ..data.text import TOKENS
+from ..nn.config import Value
+from ..runtime.ownership import TRANSLATOR, kind_of
 from ..training.checkpoints import Checkpoints
+from ..training.schedules import SCHEDULES, Schedule, make_schedule
+from ..translator.models import MODELS, spec_of
+from ..translator.saving import MODEL
+from .devices import Device, Threads
+from .model_options import MODEL_OPTIONS, chosen_settings, flag, model_options, rates, words_of
 from .output import CHECKPOINTS
 
-MODEL_OPTIONS = "Options of the models"  # the heading in the help
-PANELS = {  # the other headings, and the options under each
-    "Output": "out resume checkpoint_minutes checkpoint_updates",
-    "Data": "corpus source target languages data skip_malformed reverse pairs limit cache",
-    "Held-out data": "held_out valid valid_source valid_target test test_source test_target",
-    MODEL_OPTIONS: "model",
-    "Tokens": "tokens vocab_size shared_vocab max_length min_freq",
-    "Training": "epochs patience average lr schedule warmup label_smoothing batch_size accumulate precision seed",
-}
-# These may change when training goes on.
-FREE = {"out", "resume", "device", "threads", "cache", "checkpoint_minutes", "checkpoint_updates"}
+Values = dict[str, Any]  # of all options, by name: as many types as options
+Group = TypeVar("Group")
+OWN_FILES = "source target data cache valid valid_source valid_target test test_source test_target".split()
+
+_output, _data, _held_out, _model, _tokens, _training = (
+    partial(typer.Option, rich_help_panel=heading)
+    for heading in ("Output", "Data", "Held-out data", MODEL_OPTIONS, "Tokens", "Training")
+)
 
 
-Options = dict[str, Any]  # of a call of `train`, by name: as many types as options
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Where a training runs and writes. These options may change when training goes on."""
+
+    out: Annotated[Path | None, _output(help="The folder to write the translator to: a new or an empty one.")] = None
+    resume: Annotated[Path | None, _output(help="Go on with the training in this folder, after it was stopped.")] = None
+    overwrite: Annotated[
+        bool,
+        _output(
+            "--overwrite",
+            help="Replace the translator that is in the folder. It stays until the first epoch of the new one is over.",
+        ),
+    ] = False
+    checkpoint_minutes: Annotated[float, _output(help="Minutes between two checkpoints.")] = 10.0
+    checkpoint_updates: Annotated[
+        int | None, _output(min=1, help="Updates between two checkpoints.", show_default="by time alone")
+    ] = None
+    config: Annotated[
+        Path | None,
+        typer.Option(help="Take options from this file, such as run.toml of another training; those given here win."),
+    ] = None
+    device: Device = ""
+    threads: Threads = None
 
 
-def stored_options(given: set[str], options: Options) -> Options:
+@dataclass(frozen=True, kw_only=True)
+class DataOptions:
+    """The corpus, and its held-out parts.
+
+    Raises:
+        ValueError: options contradict each other.
+    """
+
+    corpus: Annotated[str, _data(help="builtin, fra-eng, or a file of source<TAB>target lines.")] = "builtin"
+    source: Annotated[str, _data(help="A file with one source sentence a line (with --target).")] = ""
+    target: Annotated[str, _data(help="A file with one target sentence a line (with --source).")] = ""
+    languages: Annotated[str, _data(help="The languages of your files: they decide how words are split.")] = "en-fr"
+    data: Annotated[str, _data(help="The folder that holds fra-eng.", show_default="$SEQLEARN_DATA")] = ""
+    skip_malformed: Annotated[
+        bool, _data("--skip-malformed", help="Leave malformed lines of your files out, and count them.")
+    ] = False
+    reverse: Annotated[bool, _data("--reverse", help="Translate in the other direction.")] = False
+    pairs: Annotated[int, _data(help="How many pairs the built-in corpus writes.")] = 30_000
+    limit: Annotated[
+        int | None, _data(min=1, help="Use this many pairs of the corpus, drawn at random.", show_default="all")
+    ] = None
+    cache: Annotated[
+        str,
+        _data(
+            help="A folder for the ids of a large corpus, which is not held in memory.",
+            show_default=f"from {LARGE:,} pairs on, $SEQLEARN_CACHE or the system's cache folder",
+        ),
+    ] = ""
+    held_out: Annotated[
+        float,
+        _held_out(
+            help="The share of the corpus's source sentences for each of valid and test, if it has no file of its own.",
+            show_default="1/30",
+        ),
+    ] = 1 / 30
+    valid: Annotated[
+        str,
+        _held_out(
+            help="A file of source<TAB>target lines to choose the best epoch by. Pairs of the corpus that share a "
+            "source sentence with your held-out files are left out, and counted."
+        ),
+    ] = ""
+    valid_source: Annotated[
+        str, _held_out(help="Instead of --valid: a file with one source sentence a line (with --valid-target).")
+    ] = ""
+    valid_target: Annotated[str, _held_out(help="A file with one target sentence a line (with --valid-source).")] = ""
+    test: Annotated[str, _held_out(help="A file of source<TAB>target lines that `seqlearn evaluate` scores.")] = ""
+    test_source: Annotated[
+        str, _held_out(help="Instead of --test: a file with one source sentence a line (with --test-target).")
+    ] = ""
+    test_target: Annotated[str, _held_out(help="A file with one target sentence a line (with --test-source).")] = ""
+
+    def __post_init__(self):
+        if not self.corpus:
+            raise ValueError("--corpus is empty: builtin, fra-eng, or a file")
+        if not re.fullmatch("[A-Za-z]{2,8}-[A-Za-z]{2,8}", self.languages):
+            raise ValueError(f"--languages is two codes with a hyphen, such as en-fr, not {self.languages!r}")
+        for part in ("", "valid-", "test-"):
+            tsv = part and getattr(self, part[:-1])
+            source, target = (getattr(self, f"{part}{side}".replace("-", "_")) for side in ("source", "target"))
+            if tsv and (source or target):
+                raise ValueError(f"--{part[:-1]} holds both sides: leave out --{part}source and --{part}target")
+            if bool(source) != bool(target):
+                raise ValueError(f"--{part}source and --{part}target go together")
+
+    def anywhere(self) -> DataOptions:
+        """The same, with paths that hold in any folder. Links stay: nobody could open the target of a pipe's link."""
+        paths = {name: os.path.abspath(path) for name in OWN_FILES if (path := getattr(self, name))}
+        own = self.corpus not in ("builtin", "fra-eng")
+        return replace(self, corpus=os.path.abspath(self.corpus) if own else self.corpus, **paths)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """The model and its vocabularies.
+
+    Raises:
+        ValueError: there is no such kind of token.
+    """
+
+    model: Annotated[str, _model(help="; ".join(f"{name}: {spec.help}" for name, spec in MODELS.items()) + ".")] = (
+        "bahdanau"
+    )
+    tokens: Annotated[str, _tokens(help="word, or bpe: pieces of words, for any script.")] = "word"
+    vocab_size: Annotated[int, _tokens(min=10, help="The most tokens of each side, with --tokens bpe.")] = 8000
+    shared_vocab: Annotated[
+        bool,
+        _tokens(
+            "--shared-vocab",
+            help="With --tokens bpe: one vocabulary for both sides. Then --tie also ties the encoder's embeddings.",
+        ),
+    ] = False
+    max_length: Annotated[int, _tokens(min=1, help="Leave out pairs with more tokens on a side.")] = 256
+    min_freq: Annotated[
+        int | None,
+        _tokens(min=1, help="Words that occur less often become <unk>.", show_default="builtin 1, else 2"),
+    ] = None
+
+    def __post_init__(self):
+        if self.tokens not in TOKENS:
+            raise ValueError(f"--tokens is one of {', '.join(TOKENS)}, not {self.tokens!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions:
+    """How the model is trained.
+
+    Raises:
+        ValueError: there is no such precision or schedule.
+    """
+
+    epochs: Annotated[int, _training(min=1, help="How many times training goes through its data.")] = 4
+    patience: Annotated[
+        int | None,
+        _training(
+            min=1,
+            help="End after this many epochs without a better validation loss. The schedule still counts all --epochs.",
+            show_default="never",
+        ),
+    ] = None
+    average: Annotated[
+        int,
+        _training(
+            min=1,
+            help="Validate and keep the mean of the weights at the ends of this many last epochs. "
+            "Training goes on with its own weights.",
+        ),
+    ] = 1
+    lr: Annotated[
+        float | None,
+        _training("--lr", "--learning-rate", min=0, help="Peak learning rate.", show_default=rates("lr")),
+    ] = None
+    schedule: Annotated[str, _training(help=f"How the learning rate changes: {', '.join(SCHEDULES)}.")] = "linear"
+    warmup: Annotated[
+        float | None,
+        _training(help="Share of training in which the learning rate rises.", show_default=rates("warmup")),
+    ] = None
+    label_smoothing: Annotated[
+        float, _training(min=0, max=0.99, help="Share of the probability that goes from the right token to all.")
+    ] = 0.0
+    batch_size: Annotated[int, _training(min=1, help="Pairs in a batch.")] = 64
+    accumulate: Annotated[int, _training(min=1, help="Batches for each update.")] = 1
+    precision: Annotated[str | None, _training(help="bf16, where the device has it.", show_default="float32")] = None
+    seed: Annotated[int, _training(min=0, max=2**63 - 1, help="The seed of split, weights and order of batches.")] = 0
+
+    def __post_init__(self):
+        if self.precision not in (None, "bf16"):
+            raise ValueError(f"--precision is bf16, or left out for float32, not {self.precision!r}")
+        self.factor()
+
+    def factor(self) -> Schedule:
+        """The schedule of the learning rate, as a function."""
+        return make_schedule(self.schedule, self.warmup or 0.0)
+
+
+class Options(NamedTuple):
+    """All options of a training: in groups, the settings for the factory of the model, and by name."""
+
+    run: RunOptions
+    data: DataOptions
+    model: ModelOptions
+    training: TrainOptions
+    settings: dict[str, Value]
+    values: Values
+
+
+def parameters() -> list[inspect.Parameter]:
+    """An option of typer for each field of each group, and for each setting of each model."""
+    groups = (RunOptions, DataOptions, ModelOptions, TrainOptions)
+    return [
+        *(each for group in groups for each in inspect.signature(group, eval_str=True).parameters.values()),
+        *model_options(),
+    ]
+
+
+def checked(values: Values) -> Options:
+    """The options in groups, with what was left open: defaults that depend on the model and on the corpus.
+
+    Raises:
+        ValueError: options contradict each other, or a value is not one of the choices.
+    """
+    spec = spec_of(values["model"])
+    settings = chosen_settings(spec, values)
+    is_builtin = values["corpus"] == "builtin" and not values["source"]
+    left_open = {"lr": spec.lr, "warmup": spec.warmup, "min_freq": 1 if is_builtin else 2}
+    left_open |= words_of(spec, settings, values["size"])
+    values = values | {name: value for name, value in left_open.items() if values[name] is None}
+    run, data, model = _group(RunOptions, values), _group(DataOptions, values), _group(ModelOptions, values)
+    return Options(run, data, model, _group(TrainOptions, values), settings, values)
+
+
+def _group(kind: Callable[..., Group], values: Values) -> Group:
+    return kind(**{name: values[name] for name in inspect.signature(kind).parameters})
+
+
+def resumed(given: set[str], values: Values) -> Values:
     """The options with which a training was started, for going on with it.
 
     Args:
@@ -42,146 +268,50 @@ def stored_options(given: set[str], options: Options) -> Options:
     Raises:
         ValueError: there is nothing to go on with, or an option is given with another value.
     """
-    folder: Path = options["resume"]
+    folder: Path = values["resume"]
     texts = Checkpoints(folder / CHECKPOINTS).stored_texts()
     if texts is None:
-        finished = (folder / MODEL).is_file()
-        if finished:  # a kill may have left the folder of the checkpoints, with nothing whole in it
-            shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+        finished = kind_of(folder / MODEL) == TRANSLATOR
         raise ValueError(
             f"{folder} holds {'a finished translator' if finished else 'no checkpoint'}: nothing to resume"
         )
-    stored: Options = json.loads(texts["options"])
-    for name in sorted(given - FREE):
-        value = str(options[name]) if isinstance(options[name], Path) else options[name]
-        if value != stored.get(name):
-            raise ValueError(f"{_flag(name)} was {stored.get(name)!r} when the training in {folder} was started")
-    free = {name: options[name] for name in FREE & given}
-    return {**options, **stored, **free, "out": folder, "resume": folder}
+    stored: Values = json.loads(texts["options"])
+    free = {each.name for each in fields(RunOptions)} | {"cache"}
+    for name in sorted(given - free):
+        if values[name] != stored[name]:
+            raise ValueError(f"{flag(name)} was {stored[name]!r} when the training in {folder} was started")
+    return values | stored | {name: values[name] for name in free & given} | {"out": folder, "resume": folder}
 
 
-def in_panel(parameter: inspect.Parameter) -> inspect.Parameter:
-    """The parameter, with its option under its heading in the help."""
-    type_, option = get_args(parameter.annotation)
-    option = copy.copy(option)  # other commands may have it, too
-    option.rich_help_panel = next((name for name, options in PANELS.items() if parameter.name in options.split()), None)
-    return parameter.replace(annotation=Annotated[type_, option])
-
-
-def without_effect(given: set[str], options: Options) -> str:
-    """A sentence about an option on the command line that would change nothing; empty if there is none."""
-    own_files = options["source"] or options["corpus"] not in ("builtin", "fra-eng")
-    builtin = options["corpus"] == "builtin" and not options["source"]
-    fra_eng = options["corpus"] == "fra-eng" and not options["source"]
-    own_valid, own_test = (options[part] or options[f"{part}_source"] for part in ("valid", "test"))
+def without_effect(values: Values) -> dict[str, str]:
+    """The options that would change nothing beside the others, each with the reason."""
+    own_files = values["source"] or values["corpus"] not in ("builtin", "fra-eng")
+    own_valid, own_test = (values[part] or values[f"{part}_source"] for part in ("valid", "test"))
     needs = {
-        "corpus": (not options["source"], "cannot stand beside --source and --target"),
-        "pairs": (builtin, "is for the built-in corpus"),
-        "data": (fra_eng, "is for --corpus fra-eng"),
+        "corpus": (not values["source"], "cannot stand beside --source and --target"),
+        "pairs": (values["corpus"] == "builtin" and not values["source"], "is for the built-in corpus"),
+        "data": (values["corpus"] == "fra-eng" and not values["source"], "is for --corpus fra-eng"),
         "languages": (own_files, "is for files of yours"),
         "skip_malformed": (own_files or own_valid or own_test, "is for files of yours"),
         "held_out": (not (own_valid and own_test), "draws no part where valid and test have files of their own"),
-        "vocab_size": (options["tokens"] == "bpe", "is for --tokens bpe"),
-        "shared_vocab": (options["tokens"] == "bpe", "is for --tokens bpe"),
-        "min_freq": (options["tokens"] != "bpe", "is for --tokens word"),
+        "vocab_size": (values["tokens"] == "bpe", "is for --tokens bpe"),
+        "shared_vocab": (values["tokens"] == "bpe", "is for --tokens bpe"),
+        "min_freq": (values["tokens"] != "bpe", "is for --tokens word"),
         "patience": (
-            options["epochs"] - 2 >= (options["patience"] or 0),
+            values["epochs"] - 2 >= (values["patience"] or 0),
             "ends training early only if --epochs is larger by 2 or more",
         ),
-        "average": (options["average"] == 1 or options["epochs"] > 1, "has only one epoch to average"),
+        "average": (values["average"] == 1 or values["epochs"] > 1, "has only one epoch to average"),
     }
-    useless = [f"{_flag(name)} {why}" for name, (useful, why) in needs.items() if name in given and not useful]
-    return f"{useless[0]}: leave it out" if useless else ""
+    return {name: why for name, (useful, why) in needs.items() if not useful}
 
 
-def model_options() -> list[inspect.Parameter]:
-    """An option for each setting. Models may share an option: the help then names them, with the default of each."""
-    users: dict[str, dict[str, Setting]] = {}  # the name of the option: the models that have it
-    for model, spec in MODELS.items():
-        for setting in spec.settings:
-            users.setdefault(setting.name, {})[model] = setting
-    options = [_option("size", ["--size"], str, "named sets of settings", _sizes_help())]
-    for name, settings in users.items():
-        setting = next(iter(settings.values()))
-        type_ = str if setting.choices else type(_default(*next(iter(settings.items()))))
-        flags = [f"{setting.flag}/--no-{setting.flag[2:]}"] if type_ is bool else [setting.flag]
-        help_ = setting.help + (f": {', '.join(setting.choices)}" if setting.choices else "")
-        defaults = "; ".join(f"{model}: {_shown(model, each)}" for model, each in settings.items())
-        options.append(_option(name, flags, type_, help_, defaults, setting.least, setting.most))
-    return options
-
-
-def _option(
-    name: str, flags: list[str], type_: type, help_: str, default: str, least: float | None = None,
-    most: float | None = None,
-) -> inspect.Parameter:  # fmt: skip
-    info = typer.Option(
-        *flags, min=least, max=most, help=f"{help_[0].upper()}{help_[1:]}.", show_default=default,
-        rich_help_panel=MODEL_OPTIONS,
-    )  # fmt: skip
-    annotation = Annotated[type_ | None, info]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-
-
-def _sizes_help() -> str:
-    return "; ".join(f"{model}: {', '.join(spec.sizes)}" for model, spec in MODELS.items() if spec.sizes)
-
-
-def rates(what: str) -> str:
-    """The default learning rate ("lr") or warm-up of each model."""
-    return "; ".join(f"{name}: {getattr(spec, what):g}" for name, spec in MODELS.items())
-
-
-def _default(model: str, setting: Setting) -> Value:
-    return spec_of(model).defaults[setting.argument]
-
-
-def _shown(model: str, setting: Setting) -> str:
-    """The default of a setting, as it is written on the command line."""
-    default, sizes = _default(model, setting), spec_of(model).sizes
-    if any(setting.argument in size for size in sizes.values()):
-        return "by --size"
-    if setting.choices:
-        return next(word for word, value in setting.choices.items() if value == default)
-    return {True: "yes", False: "no"}[default] if isinstance(default, bool) else f"{default:g}"
-
-
-def chosen_settings(
-    spec: ModelSpec, given: Mapping[str, Value | str | None], shared_vocab: bool = False
-) -> dict[str, Value]:
-    """The settings with which the factory of a model is called.
-
-    Args:
-        given: the value of each option, by its name; None if the user did not give the option.
-        shared_vocab: whether both sides have one vocabulary. Then --tie ties the embeddings of the encoder, too.
+def refuse_without_effect(names: Iterable[str], values: Values) -> None:
+    """Refuse options that would change nothing.
 
     Raises:
-        ValueError: an option belongs to another model or to another vocabulary, or its value is not one of the choices.
+        ValueError: one of these names is one.
     """
-    if shared_vocab and "tie_source" in spec.defaults and given.get("tie_source") is None:
-        given = {**given, "tie_source": given.get("tie")}
-    if given.get("tie_source") and not shared_vocab:
-        raise ValueError("--tie-source needs one vocabulary for both sides: add --tokens bpe --shared-vocab")
-    own = {setting.name: setting for setting in spec.settings}
-    given = {name: value for name, value in given.items() if value is not None}
-    settings: dict[str, Value] = {}
-    if spec.sizes:
-        size = given.pop("size", next(iter(spec.sizes)))
-        settings |= spec.sizes[_choice("--size", size, spec.sizes)]
-    if foreign := [_flag(name) for name in given if name not in own]:
-        flags = ", ".join([setting.flag for setting in spec.settings] + ["--size"] * bool(spec.sizes))
-        raise ValueError(f"{spec.name} has no {', '.join(foreign)}; it has {flags}")
-    for name, value in given.items():
-        choices = own[name].choices
-        settings[own[name].argument] = choices[_choice(own[name].flag, value, choices)] if choices else value
-    return spec.complete(settings)
-
-
-def _choice(flag: str, word: object, words: Mapping[str, object]) -> str:
-    if not isinstance(word, str) or word not in words:
-        raise ValueError(f"{flag} is one of {', '.join(words)}, not {word!r}")
-    return word
-
-
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
+    useless = without_effect(values)
+    for name in useless.keys() & set(names):
+        raise ValueError(f"{flag(name)} {useless[name]}: leave it out")

@@ -2,49 +2,110 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-from safetensors import SafetensorError, safe_open
+from filelock import Timeout
 
-from ..saving import MODEL
+from ..runtime.ownership import (
+    CHECKPOINT,
+    DRAWING,
+    LOG,
+    OPTIONS,
+    foreign_in,
+    kind_of,
+    lock_at,
+    remove_halves,
+    remove_if_empty,
+    remove_lock,
+)
+from ..training.checkpoints import Checkpoints
+from ..translator.saving import MODEL, MODEL_FILES
 
-CHECKPOINTS, LOCK, LOG, CURVE = "checkpoints", ".lock", "log.jsonl", "loss.svg"
-OURS = {MODEL, CHECKPOINTS, LOCK, LOG, CURVE, "config.json", "source.json", "target.json"}
+CHECKPOINTS, LOCK, RUN, RECORDS, CURVE = "checkpoints", ".lock", "run.toml", "log.jsonl", "loss.svg"
+FILES = {**MODEL_FILES, RUN: OPTIONS, RECORDS: LOG, CURVE: DRAWING}  # that a training writes, and their kinds
 
 
 @contextmanager
-def claimed(folder: Path) -> Iterator[None]:
-    """Make the folder and hold its lock. A new folder that stays empty is removed at the end, with its new parents.
+def claimed(folder: Path, resume: bool = False, overwrite: bool = False) -> Iterator[None]:
+    """Make the folder and hold its lock, or refuse the folder before any work.
+
+    A new folder that stays empty is removed at the end, with its new parents.
+
+    Args:
+        resume: whether a training goes on in the folder. What is none of its files may then be there.
+        overwrite: whether a finished translator may be replaced.
 
     Raises:
-        ValueError: the folder is a file, holds something that is not ours, or another process writes to it.
+        ValueError: the folder is a file, holds something that is not ours, an unfinished training or a translator; or
+            another process writes to it.
         OSError: the folder cannot be written.
     """
-    if folder.is_file():
-        raise ValueError(f"{folder} is a file, not a folder")
-    if (foreign := _foreign(folder)) is not None:
-        raise ValueError(f"{folder} holds something else than a translator ({foreign}): choose another folder")
+    _check(folder, resume, overwrite)
     made = [each for each in (folder, *folder.parents) if not each.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / LOCK, timeout=0)
+    held = True
     try:
-        with lock:
-            for half in folder.glob(f"{MODEL}.*.new"):  # left by a process that was killed
-                half.unlink(missing_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        with lock_at(folder / LOCK, timeout=0):
+            _check(folder, resume, overwrite)  # again: another process may have finished in it meanwhile
+            for name in FILES:
+                remove_halves(folder / name, age=0)
             yield
     except Timeout:
+        held = False
         raise ValueError(f"another process is writing to {folder}") from None
     finally:
-        if made and {path.name for path in folder.iterdir()} <= {LOCK}:
-            (folder / LOCK).unlink(missing_ok=True)
-            for each in made:
-                each.rmdir()
+        if held:
+            _tidy(folder, made)
+
+
+def _tidy(folder: Path, made: list[Path]) -> None:
+    """Remove folders that have stayed empty."""
+    remove_if_empty(folder / CHECKPOINTS)
+    if made and folder.is_dir() and {path.name for path in folder.iterdir()} <= {LOCK}:
+        remove_lock(folder / LOCK)
+    for each in made:
+        remove_if_empty(each)
+
+
+def _check(folder: Path, resume: bool, overwrite: bool) -> None:
+    """Refuse a folder in which something would be lost."""
+    if folder.is_symlink() and not folder.exists():
+        raise ValueError(f"{folder} is a link that leads nowhere")
+    if folder.is_file():
+        raise ValueError(f"{folder} is a file, not a folder")
+    checkpoints = Checkpoints(folder / CHECKPOINTS)
+    foreign = foreign_in(folder, {LOCK: None, CHECKPOINTS: None, **FILES})
+    foreign += [checkpoints.folder] if checkpoints.folder.is_file() else []
+    if resume:
+        foreign = [path for path in foreign if path.name in FILES or path == checkpoints.folder]
+    else:
+        foreign += foreign_in(checkpoints.folder, {path.name: CHECKPOINT for path in checkpoints.files})
+    if foreign:
+        advice = "move it away" if resume else "choose another folder"
+        name = foreign[0].relative_to(folder)
+        raise ValueError(f"{folder} holds something else than a translator ({name}): {advice}")
+    if resume:
+        return
+    if checkpoints.files:
+        raise ValueError(
+            f"{folder} holds an unfinished training: go on with --resume {folder}, or remove {checkpoints.folder}"
+        )
+    if (folder / MODEL).exists() and not overwrite:
+        raise ValueError(f"{folder} holds a finished translator: choose another folder, or add --overwrite")
+
+
+def check_record(path: Path) -> None:
+    """Refuse to replace a file that somebody has put into the folder while training ran.
+
+    Raises:
+        ValueError: it is not of this kind.
+    """
+    if path.exists() and kind_of(path) != FILES[path.name]:
+        raise ValueError(f"{path} is not of this training: move it away, and go on with --resume {path.parent}")
 
 
 @contextmanager
@@ -53,25 +114,3 @@ def silence() -> Iterator[None]:
     with warnings.catch_warnings(), open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
         warnings.simplefilter("ignore")
         yield
-
-
-def _foreign(folder: Path) -> str | None:
-    """The name of something in the folder that no `seqlearn train` wrote; None if there is no such thing."""
-    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    if foreign := next((name for name in names if name not in OURS and not name.startswith(f"{MODEL}.")), None):
-        return foreign
-    return MODEL if MODEL in names and not _is_ours(folder) else None
-
-
-def _is_ours(folder: Path) -> bool:
-    """Whether the model in the folder is a translator of ours, of this format or of the first."""
-    try:
-        with safe_open(folder / MODEL, "pt") as file:
-            if "config" in (file.metadata() or {}):
-                return True
-    except (SafetensorError, OSError):
-        return False
-    try:
-        return "format" in json.loads((folder / "config.json").read_bytes())
-    except (ValueError, OSError, RecursionError):
-        return False

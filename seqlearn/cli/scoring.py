@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..pairs import Pair
+from ..data.download import fra_eng_file
+from ..data.pairs import Pair
+from ..runtime.ownership import write
 from .corpora import Description, describe, pairs_to_score
 from .lines import on_one_line
+from .options import DataOptions
 from .search import DEFAULT_PENALTY, check_characters, check_tokens
 
 if TYPE_CHECKING:
-    from ..translator import Scores, Translator
+    from ..translator.scores import Scores
+    from ..translator.translator import Translator
 
 ADVICE = "give --source and --target, or --tsv"
 
@@ -28,33 +32,26 @@ class ToScore:
         pairs: with references as targets.
         what: "pairs" or "held-out pairs".
         where: the beginning of "file, line n", for errors.
+        files: of the user, that were read.
     """
 
     name: str
     pairs: Sequence[Pair]
     what: str
     where: str
+    files: Sequence[Path] = ()
 
 
-def check_files(source: Path | None, target: Path | None, tsv: Path | None, hypotheses: Path | None) -> None:
+def check_files(source: Path | None, target: Path | None, tsv: Path | None) -> None:
     """Refuse options that contradict each other, before any work.
 
     Raises:
-        ValueError: --source without --target, --tsv beside them, or --hypotheses names a file that it would overwrite.
-        OSError: the file of --hypotheses cannot be written.
+        ValueError: --source without --target, or --tsv beside them.
     """
     if (source is None) != (target is None):
         raise ValueError("--source and --target go together")
     if source and tsv:
         raise ValueError("--tsv holds both sides: leave out --source and --target")
-    if hypotheses is None:
-        return
-    if hypotheses.is_dir():
-        raise IsADirectoryError(f"--hypotheses {hypotheses} is a folder, not a file")
-    if not hypotheses.parent.is_dir():
-        raise FileNotFoundError(f"--hypotheses {hypotheses}: there is no folder {hypotheses.parent}")
-    if hypotheses.resolve() in [file.resolve() for file in (source, target, tsv) if file]:
-        raise ValueError(f"--hypotheses would overwrite {hypotheses}, which is to be scored")
 
 
 def to_score(
@@ -80,10 +77,14 @@ def to_score(
 
 def _held_out(config: dict, folder: Path) -> ToScore:
     try:
-        name, pairs = pairs_to_score(_description(config, folder))
+        description = _description(config, folder)
+        corpus, pairs = pairs_to_score(description)
+        files = [Path(name) for name in description.get("sha256", {})]
+        if description["corpus"] == "fra-eng" and not description["source"]:
+            files.append(fra_eng_file(description["data"] or None))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"the configuration in {folder} does not describe a corpus ({error!r}): {ADVICE}") from None
-    return ToScore(name, pairs, "held-out pairs", f"the test part of {name}, pair")
+    return ToScore(corpus, pairs, "held-out pairs", f"the test part of {corpus}, pair", files)
 
 
 def _description(config: dict, folder: Path) -> Description:
@@ -94,10 +95,7 @@ def _description(config: dict, folder: Path) -> Description:
         return config["data"]
     if config.get("corpus") != "builtin":
         raise ValueError(f"{folder} does not say what it was trained on: {ADVICE}")
-    return describe(
-        corpus="builtin", source="", target="", data="", languages="en-fr", skip_malformed=False, reverse=False,
-        pairs=30_000, limit=None, held_out=1 / 30, seed=0,
-    )  # fmt: skip
+    return describe(DataOptions())
 
 
 def check_lengths(translator: Translator, chosen: ToScore, max_source: int) -> None:
@@ -112,10 +110,9 @@ def check_lengths(translator: Translator, chosen: ToScore, max_source: int) -> N
         check_tokens(len(translator.source.tokenizer.tokenize(pair.source)), where, max_source)
 
 
-def write_lines(path: Path, texts: Iterable[str]) -> None:
-    """Write texts to a UTF-8 file, one a line."""
-    with path.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
-        file.writelines(on_one_line(text) + "\n" for text in texts)
+def write_lines(path: Path, texts: Iterable[str], check: Callable[[], None]) -> None:
+    """Write texts to a UTF-8 file, one a line. `check`: see `seqlearn.runtime.ownership.replacing`."""
+    write(path, "".join(on_one_line(text) + "\n" for text in texts), check)
 
 
 def as_json(scores: Scores, chosen: ToScore, beam: int, length_penalty: str | None) -> str:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 import typer
 
 if TYPE_CHECKING:
-    from ..beams import LengthPenalty
+    from ..search.hypotheses import LengthPenalty
 
 SEARCH = "Search"  # the heading in the help
-DEFAULT_PENALTY, MOST_ALPHA = "0.6", 10.0  # the default is that of `seqlearn.decoding.gnmt`
+DEFAULT_PENALTY, MOST_ALPHA = "0.6", 10.0  # the default is that of `seqlearn.search.lengths.gnmt`
 MAX_SOURCE = 1000
 MOST_CHARACTERS = 100  # for each token that --max-source allows: longer texts are not even tokenized
 
@@ -68,9 +68,9 @@ def _penalty(word: str | None) -> LengthPenalty | None:
         alpha = math.inf
     if word != "average" and not 0 <= alpha <= MOST_ALPHA:
         raise ValueError(f"--length-penalty is a number from 0 to {MOST_ALPHA:g}, or average, not {word!r}")
-    from ..decoding import average, gnmt
+    from ..search.lengths import gnmt, length_average
 
-    return average if word == "average" else gnmt(alpha)
+    return length_average if word == "average" else gnmt(alpha)
 
 
 def check_characters(text: str, where: str, max_source: int) -> None:

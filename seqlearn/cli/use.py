@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..runtime.ownership import DRAWING, MARK, check_output, write
 from .devices import Device, Threads, use
 from .errors import printable, sentence_for_errors
 from .search import MAX_SOURCE, BatchSize, Beam, MaxLength, MaxSource, Penalty, search_options
 
 if TYPE_CHECKING:
-    from ..roles import Head
-    from ..translator import Translator
+    from ..analysis.roles import Head
+    from ..translator.translator import Translator
 
 INPUT, DATA, SCORING, OUTPUT = "Input", "Data", "Scoring", "Output"  # headings in the help
 STANDARD_INPUT = "-"
+AUTHOR = {".png": "Software", ".svg": "Creator", ".pdf": "Creator"}  # endings of pictures; how each names its maker
 OWN = ("transformer", "bahdanau")  # the translators that come with the course
 
 Folder = Annotated[
@@ -28,6 +32,10 @@ Folder = Annotated[
 ]
 Text = Annotated[str, typer.Argument(help="The sentence.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="The file to write.", rich_help_panel=OUTPUT)]
+Overwrite = Annotated[
+    bool,
+    typer.Option("--overwrite", help="Replace the file if it is there already.", rich_help_panel=OUTPUT),
+]
 
 
 @sentence_for_errors
@@ -45,6 +53,17 @@ def translate(
     max_length: MaxLength = None,
     max_source: MaxSource = MAX_SOURCE,
     batch_size: BatchSize = 64,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write to this file, when all lines are translated.",
+            show_default="standard output, at once",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
     n_best: Annotated[
         int | None,
         typer.Option(
@@ -86,7 +105,7 @@ def translate(
     The output has one line for each line of the input, in the same order.
     An empty line stays empty. Columns are joined by tabs.
     """
-    from ..threads import where_it_runs
+    from ..runtime.threads import where_it_runs
     from . import lines
 
     if text is not None and file:
@@ -94,7 +113,11 @@ def translate(
     if n_best and n_best > beam:
         raise ValueError(f"--n-best {n_best} needs a beam at least as wide: add --beam {n_best}")
     options = search_options(beam, length_penalty, max_length)
+    check = partial(check_output, out, [file], overwrite=overwrite) if out else None
+    if check:
+        check()
     if text is None or text == STANDARD_INPUT:
+        lines.check_streams(file, out)
         source, typed = lines.lines_of(file), file is None and sys.stdin.isatty()
     else:
         source, typed = lines.one_line(text), False
@@ -107,9 +130,10 @@ def translate(
         typer.secho(f"on {where_it_runs(translator.model)}", err=True)
     if typed:
         typer.secho("Type a sentence on each line; an end of file (Ctrl-D) ends.", err=True)
-    lines.translate_lines(
-        translator, source, options, columns, batch_size=batch_size, max_source=max_source, chunk=chunk
-    )
+    with lines.output_to(out, check) as output:
+        lines.translate_lines(
+            translator, source, output, options, columns, batch_size=batch_size, max_source=max_source, chunk=chunk
+        )
 
 
 @sentence_for_errors
@@ -142,6 +166,7 @@ def evaluate(
         Path | None,
         typer.Option(help="Write the translations to this file, one a line.", rich_help_panel=OUTPUT),
     ] = None,
+    overwrite: Overwrite = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print the scores as one JSON object.", rich_help_panel=OUTPUT)
     ] = False,
@@ -154,48 +179,68 @@ def evaluate(
     plain quotes and spaces) before translations are compared with them.
     sacreBLEU's signature says how the scores were counted.
     """
-    from ..threads import where_it_runs
+    from ..runtime.threads import where_it_runs
     from . import scoring
 
-    scoring.check_files(source, target, tsv, hypotheses)
+    scoring.check_files(source, target, tsv)
+    if hypotheses:
+        check_output(hypotheses, [source, target, tsv], overwrite=overwrite)
     options = search_options(beam, length_penalty, max_length)
     translator = _load(folder, device, threads)
     chosen = scoring.to_score(translator, folder, source, target, tsv)
+    check = partial(check_output, inputs=[source, target, tsv, *chosen.files], overwrite=overwrite)
+    if hypotheses:
+        check(hypotheses)
     scoring.check_lengths(translator, chosen, max_source)
     said = f"{printable(chosen.name)}: {len(chosen.pairs):,} {chosen.what}" + (f"; beam {beam}" if beam > 1 else "")
     typer.echo(f"{said}; on {where_it_runs(translator.model)}", err=json)
-    translations = translator.translate([pair.source for pair in chosen.pairs], batch_size, **options)
+    translations = translator.translate_all([pair.source for pair in chosen.pairs], batch_size=batch_size, **options)
     if hypotheses:
-        scoring.write_lines(hypotheses, translations)
+        scoring.write_lines(hypotheses, translations, partial(check, hypotheses))
     scores = translator.evaluate(chosen.pairs, batch_size, translations=translations, lowercase=lowercase)
     typer.echo(scoring.as_json(scores, chosen, beam, length_penalty) if json else scores)
 
 
 @sentence_for_errors
-def view(folder: Folder, text: Text, out: Out, device: Device = "") -> None:
-    """Draw where the model looks while it translates a sentence: an interactive page (.html), or a picture."""
+def view(folder: Folder, text: Text, out: Out, overwrite: Overwrite = False, device: Device = "") -> None:
+    """Draw where the model looks while it translates a sentence: an interactive page (.html), or a picture.
+
+    A Transformer of up to 4 million parameters with --tokens word translates other sentences in its page.
+    The page of any other model shows this one sentence.
+    """
     import matplotlib
 
-    if not out.suffix:
-        raise ValueError(f"{out} has no ending: .html gives a page; .png, .svg or .pdf a picture")
+    ending = out.suffix.lower()
+    if ending != ".html" and ending not in AUTHOR:
+        raise ValueError(f"{out}: the ending .html gives a page; .png, .svg or .pdf a picture")
+    check = partial(check_output, out, kind=DRAWING, overwrite=overwrite)
+    check()
     matplotlib.use("agg")  # no window
     translator = _load(folder, device)
     text = text.encode("utf-8", "replace").decode()  # a shell may pass half a character
-    if out.suffix.lower() == ".html":
-        from ..roles import read_roles
+    if ending == ".html":
+        from ..analysis.roles import read_roles
 
         ours = folder == Path("transformer") and not folder.exists()
-        _write_page(translator, text, out, read_roles() if ours else None)
+        content = _page(translator, text, read_roles() if ours else None)
     else:
-        from ..views import heatmap
-
-        translation = translator.translate(text)
-        kind = next(iter(translator.attention_kinds), "cross")
-        heatmap(translator.attend(text, translation, kind), title=f"{text}\n{translation}").savefig(out, dpi=200)
+        content = _picture(translator, text, ending)
+    write(out, content, check)
     typer.echo(printable(f"written to {out}"))
 
 
-def _write_page(translator: Translator, text: str, out: Path, roles: dict[Head, str] | None) -> None:
+def _picture(translator: Translator, text: str, ending: str) -> bytes:
+    """The heat maps of all heads of the first kind of attention that the model has."""
+    from ..views import heatmap
+
+    translation = translator.translate(text)
+    kind = next(iter(translator.attention_kinds), "cross")
+    figure, picture = heatmap(translator.attend(text, translation, kind), title=f"{text}\n{translation}"), io.BytesIO()
+    figure.savefig(picture, format=ending[1:], dpi=200, metadata={AUTHOR[ending]: MARK})
+    return picture.getvalue()
+
+
+def _page(translator: Translator, text: str, roles: dict[Head, str] | None) -> str:
     """The translation, and all heads where there are several. A Transformer answers other sentences in the page."""
     from ..views import AttentionView, TranslatorView, View
     from ..views.gallery import gallery
@@ -211,25 +256,40 @@ def _write_page(translator: Translator, text: str, out: Path, roles: dict[Head, 
         )
         views.append((about, AttentionView.of(translator, text, roles)))
     known = f"{sum(weight.numel() for weight in translator.model.parameters()):,} parameters"
-    intro = f"A {translator.config.get('model', 'model')} model with {known} translates the sentence in the box."
+    intro = f"A {translator.name} model with {known} translates the sentence in the box."
     if first.page_model() is not None:
-        intro += " The model is inside this page: type another sentence, change a word, silence a head."
-    gallery(views, out, f"“{text}” → “{first.translation}”", intro, "Inside a translation", together=True)
+        intro += " The model is inside this page: type another sentence, change a word, ablate a head."
+    title = f"“{text}” → “{first.translation}”"
+    return gallery(views, title=title, intro=intro, heading="Inside a translation", together=True)
 
 
 @sentence_for_errors
-def gallery(out: Out = Path("gallery.html")) -> None:
+def gallery(out: Out = Path("gallery.html"), overwrite: Overwrite = False) -> None:
     """Write a page with all views of the course, on the Transformer that comes with it."""
+    check = partial(check_output, out, kind=DRAWING, overwrite=overwrite)
+    check()
     from ..views import gallery
 
-    gallery.gallery(gallery.all_views(), out)
+    write(out, gallery.gallery(gallery.all_views()), check)
     typer.echo(printable(f"written to {out}"))
 
 
 def _load(folder: Path, device: str, threads: int | None = None) -> Translator:
-    from ..translator import Translator
+    from ..training.checkpoints import Checkpoints
+    from ..translator.saving import MODEL
+    from ..translator.translator import Translator
+    from .output import CHECKPOINTS
 
     use(device, threads)
     if not folder.exists() and str(folder) in OWN:
         return Translator.pretrained(str(folder))
+    if not folder.exists():
+        raise FileNotFoundError(
+            f"there is no folder {folder}: give one that `seqlearn train` wrote, or {' or '.join(OWN)}"
+        )
+    if not (folder / MODEL).exists() and Checkpoints(folder / CHECKPOINTS).files:
+        raise ValueError(
+            f"{folder} holds a training that was stopped in its first epoch, and no translator yet: go on with "
+            f"`seqlearn train --resume {folder}` first"
+        )
     return Translator.load(folder)

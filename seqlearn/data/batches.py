@@ -14,9 +14,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ..pairs import Pair
-from .cache import cached
-from .sentences import Sentences, encode
+from ..runtime.arguments import whole
+from .large.cache import cached
+from .large.sentences import Sentences, encode
+from .pairs import Pair
 from .text import Language
 
 
@@ -76,10 +77,11 @@ class Batches:
         max_length: leave out pairs that have more tokens on a side (not counting <bos> and <eos>). `left_out` says how
             many were left out.
         cache: a folder. The ids are written to files there, unless an earlier call has done so, and are read from the
-            files when they are needed (see `seqlearn.data.cache`). Default: memory holds the ids. The batches are the
-            same.
+            files when they are needed (see `seqlearn.data.large.cache`). Default: memory holds the ids. The batches are
+            the same.
 
     Raises:
+        TypeError: the batch size is no whole number.
         ValueError: an option is out of range, or there are no pairs.
         OSError: the cache cannot be written.
     """
@@ -105,7 +107,7 @@ class Batches:
             raise ValueError(f"batching is one of {', '.join(BATCHINGS)}, not {batching!r}")
         if (steps is not None) and (batching != "fixed" or steps < 1):
             raise ValueError(f'steps is a width of at least 1, for batching "fixed"; got {steps} for {batching!r}')
-        self.batch_size = batch_size
+        self.batch_size = whole("batch_size", batch_size)
         self.seed = seed
         self.batching = batching
         self.pad = target.vocab.pad

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from ..grammar import write_pairs
-from ..pairs import Pair
 from .download import fra_eng_file, local_fra_eng_file
-from .files import ChosenPairs, Lines, ParallelPairs, ReversedPairs, TSVPairs, checked
+from .grammar import write_pairs
+from .large.files import ChosenPairs, Lines, ParallelPairs, ReversedPairs, TSVPairs, checked
+from .pairs import Pair
 from .text import WordTokenizer
 
 
@@ -24,6 +24,9 @@ class Split(NamedTuple):
     train: Sequence[Pair]
     valid: Sequence[Pair]
     test: Sequence[Pair]
+
+    def __repr__(self) -> str:
+        return f"Split({', '.join(f'{len(part):,} {name}' for name, part in zip(self._fields, self, strict=True))})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +114,10 @@ def _draw(salt: str, text: str) -> float:
 
 
 def builtin(count: int = 30_000, seed: int = 0, ambiguous: bool = False) -> Corpus:
-    """The corpus that `seqlearn.grammar` writes, with gold alignments. It needs no network.
+    """The corpus that `seqlearn.data.grammar` writes, with gold alignments. It needs no network.
 
     Args:
-        count, seed, ambiguous: see `seqlearn.grammar.write_pairs`.
+        count, seed, ambiguous: see `seqlearn.data.grammar.write_pairs`.
     """
     return Corpus("builtin", ("en", "fr"), write_pairs(count, seed, ambiguous))
 

@@ -1,7 +1,6 @@
 """Finds the fra-eng corpus on this machine, or downloads it into a cache.
 
-A refused download leaves nothing behind, and what a killed download left is removed by the next one. The file in the
-cache is compared with its checksum whenever it is used.
+A refused download leaves nothing behind. The file in the cache is compared with its checksum whenever it is used.
 """
 
 from __future__ import annotations
@@ -15,9 +14,10 @@ import warnings
 import zipfile
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
+from ..runtime.ownership import lock_at, replacing
+
 MEMBER = "fra-eng/fra.txt"
 SHA256 = "0bb85dbaa1c896844649094d7eaf2e34bee34e84fe362b26ce7e8f2e12aae104"  # of this member
-SCRATCH = "download-"  # how the name of a folder begins that a download works in
 LARGEST, LONGEST = 50_000_000, 1800.0  # bytes and seconds of a download; the archive has 6.7 million bytes
 
 
@@ -69,31 +69,29 @@ def cache_folder() -> Path:
 
 def hub_entry() -> tuple[str, str]:
     """The address at which d2l keeps the archive, and the archive's sha1."""
-    from ..d2l_compat import d2l
+    from ..runtime.d2l_compat import d2l
 
     return d2l.DATA_HUB["fra-eng"]
 
 
 def _download(cache: Path) -> Path:
     """Fetch d2l's archive, check it, unpack its one file, and move the file into the cache in a single step."""
-    from filelock import FileLock
-
     url, sha1 = hub_entry()
     cache.mkdir(parents=True, exist_ok=True)
-    with FileLock(cache / ".lock"), tempfile.TemporaryDirectory(prefix=SCRATCH, dir=cache) as scratch:
+    with lock_at(cache / ".lock"), tempfile.TemporaryDirectory() as scratch:
         if found := _checked(cache):  # by a download that this one has waited for
             return found
-        for remains in cache.glob(f"{SCRATCH}*"):
-            if remains != Path(scratch):
-                shutil.rmtree(remains, ignore_errors=True)
+        target = cache / MEMBER
+        if target.exists():
+            raise ValueError(f"{target} is damaged, or is another file: move it away, and it is downloaded")
         archive, unpacked = Path(scratch) / "fra-eng.zip", Path(scratch) / "fra.txt"
         digest = _fetch(url, archive)
         if digest != sha1:
             raise ConnectionError(f"{url} sent a file with sha1 {digest}, not {sha1}: not used; try again")
         _unpack(archive, unpacked, url)
-        target = cache / MEMBER
         target.parent.mkdir(exist_ok=True)
-        os.replace(unpacked, target)
+        with replacing(target) as new:
+            shutil.copyfile(unpacked, new)
     return target
 
 

@@ -10,28 +10,28 @@ import regex
 
 # Control characters, soft hyphens, zero-width characters and byte-order marks. Nobody sees them, and they give one word
 # two spellings. The two zero-width joiners shape words in some scripts (Persian, Hindi) and emoji, which keep them.
-_INVISIBLE = regex.compile(
+INVISIBLE = regex.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
 )
 # The Unicode blocks of these scripts and of emoji, without the spaces in the blocks.
 _JOINED = "[\u0590-\u167f\u1681-\u1cff\u2190-\u2fff\u3001-\U0010ffff]"
-_JOINER = regex.compile(rf"(?<!{_JOINED})[\u200c\u200d]|[\u200c\u200d](?!{_JOINED})")
+JOINER = regex.compile(rf"(?<!{_JOINED})[\u200c\u200d]|[\u200c\u200d](?!{_JOINED})")
 _MANY_MARKS = regex.compile(r"\p{M}{32,}")
-_SPELLINGS = str.maketrans(
+SPELLINGS = str.maketrans(
     dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc", "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f«»‹›", '"')
     | {"\u2581": "_"}  # BPETokenizer writes "▁" for a space
     | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # a lone surrogate is half a character; no UTF-8 file can hold it
 )
 # All characters that leave no ink: every kind of space, and the invisible characters.
-BLANK = "".join(chr(i) for i in range(0x3001) if chr(i).isspace() or _INVISIBLE.match(chr(i))) + "\u200c\u200d\ufeff"
+BLANK = "".join(chr(i) for i in range(0x3001) if chr(i).isspace() or INVISIBLE.match(chr(i))) + "\u200c\u200d\ufeff"
 
 ELISION = r"\b(?:jusqu|lorsqu|puisqu|quoiqu|qu|[cdjlmnst])'"
 CLOSE_UP = {"fr": ".,)…", "": ".,;:!?)…%"}  # marks with no space before them
 STAND_OFF = {"fr": "?!;:"}  # marks with a space before them, but not between two of them
 OPENING = {"en": "($£€"}  # marks with no space after them
 
-_QUOTED = regex.compile(r'"\s*([^"]*?)\s*"')
+QUOTED = regex.compile(r'"\s*([^"]*?)\s*"')
 _END = r"""(?=[\s"'.,;:!?…)]|$)"""  # not a mark inside a word or a number (3.5, 14:30, a.b): such marks stay
 
 
@@ -60,7 +60,7 @@ def _spacing(language: str) -> list[_Rule]:
     return [_Rule(triggers, regex.compile(pattern), replacement) for triggers, pattern, replacement in rules]
 
 
-_SPACING = {language: _spacing(language) for language in ("", "fr")}
+SPACING = {language: _spacing(language) for language in ("", "fr")}
 
 
 def normalize(text: str, language: str = "") -> str:
@@ -74,18 +74,23 @@ def normalize(text: str, language: str = "") -> str:
 
     >>> normalize("«\\u00a0L\\u2019été\\u202f!\\u00a0»", "fr")
     '"l\\'été !"'
+
+    Raises:
+        TypeError: the text is no str.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"a text is a str, not {text!r} ({type(text).__name__})")
     if not text.isascii():
-        text = _INVISIBLE.sub("", text.translate(_SPELLINGS))
+        text = INVISIBLE.sub("", text.translate(SPELLINGS))
         text = _composed(_composed(text).lower())  # again, because some letters compose only in lower case
         if "\u200c" in text or "\u200d" in text:
-            text = _composed(_JOINER.sub("", text))
+            text = _composed(JOINER.sub("", text))
     elif not text.isprintable():
-        text = _INVISIBLE.sub("", text)
+        text = INVISIBLE.sub("", text)
     text = " ".join(text.lower().split())
     if '"' in text:
-        text = _QUOTED.sub(r'"\1"', text)
-    for triggers, pattern, replacement in _SPACING.get(language, _SPACING[""]):
+        text = QUOTED.sub(r'"\1"', text)
+    for triggers, pattern, replacement in SPACING.get(language, SPACING[""]):
         if any(trigger in text for trigger in triggers):
             text = pattern.sub(replacement, text)
     return text

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import regex
 
+from ..runtime.ownership import write
 from .spelling import CLOSE_UP, ELISION, OPENING, STAND_OFF, normalize
 
 if TYPE_CHECKING:
@@ -47,14 +48,14 @@ _CLITIC = rf"(?<=[\p{{L}}\p{{M}}])-(?:t-)?{_PRONOUN}(?=(?:-{_PRONOUN}){{0,2}}(?!
 _ENDING = r"'(?:s|ll|re|ve|d|m)\b"
 _OTHERS = rf"{_NUMBER}|\S"
 
-_PATTERNS = {
+PATTERNS = {
     # dog's -> dog 's. But don't stays whole, because do + n't are not two words.
     "en": rf"{_ENDING}|{_ABBREVIATION}|{_WORD}(?:(?:(?!{_ENDING})'|-){_WORD})*|{_OTHERS}",
     # l'homme -> l' homme; mange-t-il -> mange -t-il; grand-mère and aujourd'hui stay whole.
     "fr": rf"{ELISION}(?=\p{{L}})|{_CLITIC}|{_ABBREVIATION}|{_WORD}(?:(?:'|(?!{_CLITIC})-){_WORD})*|{_OTHERS}",
     "": rf"{_ABBREVIATION}|{_WORD}(?:['-]{_WORD})*|{_OTHERS}",
 }
-_COMPILED = {language: regex.compile(pattern) for language, pattern in _PATTERNS.items()}
+_COMPILED = {language: regex.compile(pattern) for language, pattern in PATTERNS.items()}
 
 
 class WordTokenizer:
@@ -230,6 +231,9 @@ class Vocab:
     def __len__(self) -> int:
         return len(self.tokens)
 
+    def __repr__(self) -> str:
+        return f"Vocab({len(self):,} tokens)"
+
     def __contains__(self, token: str) -> bool:
         return token in self.ids
 
@@ -262,6 +266,10 @@ class Language:
     def __init__(self, tokenizer: WordTokenizer | BPETokenizer, vocab: Vocab):
         self.tokenizer = tokenizer
         self.vocab = vocab
+
+    def __repr__(self) -> str:
+        kind = "words" if self.tokenizer.kind == "word" else "pieces"
+        return f"Language({self.tokenizer.language or '?'}, {len(self.vocab):,} {kind})"
 
     @classmethod
     def learn(
@@ -340,15 +348,16 @@ class Language:
             bpe = stored["tokens"] == BPETokenizer.kind
             tokenizer = BPETokenizer.from_state(stored) if bpe else WordTokenizer(stored["language"])
             tokens = stored["vocab"]
-            if not all(isinstance(token, str) for token in tokens) or len(set(tokens)) < len(tokens):
-                raise ValueError("the vocabulary holds a token twice, or something that is no text")
+            fits = isinstance(tokens, list) and all(isinstance(token, str) for token in tokens)
+            if not fits or len(set(tokens)) < len(tokens):
+                raise ValueError("the vocabulary is no list, or holds a token twice, or something that is no text")
             return cls(tokenizer, Vocab.of(tokens))
         except Exception as error:  # the tokenizers library raises nothing narrower
             raise ValueError(f"{name} is damaged ({type(error).__name__}: {error})") from None
 
     def save(self, path: str | Path) -> None:
         """Write the tokenizer and the vocabulary to a JSON file."""
-        Path(path).write_text(self.to_json() + "\n", encoding="utf-8", newline="\n")
+        write(path, self.to_json() + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Language:

@@ -281,7 +281,8 @@ def _pattern(answer: Answer, expected: Numbers, within: float) -> str:
                 return f" Your axes {other} and {one} are exchanged."
     if is_close(-given, right, within):
         return " Your signs are the other way round."
-    if is_close(right.sum(-1), torch.ones_like(right.sum(-1)), 1e-3):
+    ones = torch.ones_like(right.sum(-1))
+    if is_close(right.sum(-1), ones, 1e-3) and not is_close(given.sum(-1), ones, 1e-3):
         for axis in range(right.dim() - 1):
             if is_close(given.sum(axis), torch.ones_like(given.sum(axis)), 1e-3):
                 return f" Your sums of 1 run along axis {axis}: the softmax goes over the last axis, -1."

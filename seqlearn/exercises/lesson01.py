@@ -81,6 +81,7 @@ def check_apply_merges(apply_merges: Callable[..., list[str]]) -> None:
         ("baaa", [("a", "a")]),
         ("bcabc", [("b", "c"), ("a", "b")]),
         ("abc", [("b", "c"), ("ab", "c")]),
+        ("abc", [("ab", "c"), ("a", "b")]),
     ):
         answer = called(apply_merges, word, merges)
         if not isinstance(answer, list | tuple) or not all(isinstance(piece, str) for piece in answer):
@@ -98,6 +99,8 @@ def check_apply_merges(apply_merges: Callable[..., list[str]]) -> None:
             "Only the first merge was carried out: is there a `return` inside the loop?": _merged(word, merges[:1]),
             "Each merge joins its pair *everywhere* in the word, not only where the pair comes first.":
                 _merged(word, merges, once=True),
+            "Each merge has one turn, in the order of the list: an earlier one does not come again after a later one.":
+                _merged(word, merges * len(word)),
             "The merges have an order: the first one learned comes first.": _merged(word, merges[::-1]),
             'A pair is two *whole* pieces: "a" and "b" do not match "a" and "bc".':
                 _merged(word, merges, lambda a, b, pair: a.endswith(pair[0]) and b.startswith(pair[1])),
@@ -133,8 +136,9 @@ def check_split_by_source(split_by_source: Callable[..., tuple[list, list]]) -> 
     def held_out(pairs: Pairs, seed: int = 1) -> list[str]:
         return _sources(split(pairs, seed=seed)[1])
 
-    # 400 English sentences with 1 to 5 translations each, shuffled; every tenth pair is there twice
-    pairs = [(f"Sentence {i}.", f"Phrase {i}, {way}.") for i in range(400) for way in range(1 + i % 5)]
+    # 400 English sentences with 1 to 5 translations each, shuffled; every tenth pair is there twice, and most French
+    # sentences translate two English ones
+    pairs = [(f"Sentence {i}.", f"Phrase {i // 2}, {way}.") for i in range(400) for way in range(1 + i % 5)]
     pairs += pairs[::10]
     random.Random(0).shuffle(pairs)
     for share in (0.2, 0.4):
@@ -172,7 +176,11 @@ def _sources(pairs: Iterable) -> list[str]:
 def _examine_parts(train: Iterable, held_out: Iterable, pairs: Pairs, share: float) -> None:
     given, found = Counter(pairs), Counter(map(tuple, [*train, *held_out]))
     sources, held = _sources(pairs), _sources(held_out)
-    if both := sorted(set(_sources(train)) & set(held)):
+    both = sorted(set(_sources(train)) & set(held))
+    if both and not {french for _, french in train} & {french for _, french in held_out}:
+        raise Wrong(f'"{both[0]}" is in both parts: you chose French sentences; choose English ones, each with all its '
+                    "translations.")  # fmt: skip
+    if both:
         raise Wrong(f'"{both[0]}" is in both parts, and {len(both) - 1} other sentences: choose sentences, not lines.')
     if missing := sorted(set(given) - set(found)):
         raise Wrong(f"{(given - found).total()} of {len(pairs)} pairs are in neither part, such as {missing[0]}.")

@@ -128,7 +128,16 @@ def _diagnose_weights(weights: Tensor, expected: list, scores: Tensor, lengths: 
         )
     if on_padding < 1e-4 and is_close(row[:length], softmax(given)[:length]):
         return f"padding gets 0, but {where} sums to {total:.2f}: mask the scores, before the softmax."
-    return f"{where} should be {shown(expected[sentence][query])}; yours: {shown(row)}."
+    return f"{where} {_first_row_off(weights, expected, sentence, query)}"
+
+
+def _first_row_off(weights: Tensor, expected: list, sentence: int, query: int) -> str:
+    """What is wrong with weights that are not those of a usual mistake; or rows that are right but for their sums."""
+    sums = weights.sum(-1, keepdim=True)
+    if is_close(weights / sums, expected) and float(sums.max() - sums.min()) > 1e-6:
+        told = "add nothing to the row's sum, by which you divide: after subtracting the largest, it is at least 1."
+        return f"sums to {float(sums[sentence, query]):.4f}: {told}"
+    return f"should be {shown(expected[sentence][query])}; yours: {shown(weights[sentence, query])}."
 
 
 @check("2.3", section="6. The future: causal masks")

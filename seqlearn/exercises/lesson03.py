@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import chain
 
 import torch
 from torch import Tensor
@@ -135,11 +136,18 @@ RULES = {
     "first day": "every day uses the times of day 0: each day has its own keys.",
     "no width": "the width does not enter: divide the distances by it.",
     "no half": "the half is missing: the score is minus the square, divided by 2.",
+    "times width": "you multiply by the width: then a large width would listen to *fewer* keys. Divide by it.",
+    "earlier": "each reading sees only the readings before it: that is a causal mask. Only its own score is hidden.",
+    "later": "each reading sees only the readings after it. Only its own score is hidden.",
+    "one day": "the readings of all days look at each other: each day is by itself, so keep the axis of the days.",
 }
 
 
 def _by_others(keys: list[list[float]], values: list[list[float]], width: float, rule: str = "") -> list[list[float]]:
     """The right predictions `(days, readings)`, or those of the mistake `rule`."""
+    if rule == "one day":
+        (row,), n = _by_others([[*chain(*keys)]], [[*chain(*values)]], width), len(keys[0])
+        return [row[start : start + n] for start in range(0, len(row), n)]
     predictions = []
     for times, readings in zip(keys, values, strict=True):
         times = keys[0] if rule == "first day" else times
@@ -153,10 +161,14 @@ def _row(rule: str, times: list[float], i: int, width: float) -> list[float]:
     """The weights of reading `i` over the readings of its day."""
     if len(times) == 1:
         return [0.0]
-    itself = [time == times[i] if rule == "equal keys" else j == i for j, time in enumerate(times)]
+    hides = {
+        "equal keys": lambda j: times[j] == times[i], "earlier": lambda j: j >= i, "later": lambda j: j <= i,
+    }.get(rule, lambda j: j == i)  # fmt: skip
+    itself = [hides(j) for j in range(len(times))]
     if rule == "only self":
         return [float(mine) for mine in itself]
-    scores = [_gaussian(times[i] - time, 1.0 if rule == "no width" else width) for time in times]
+    reach = {"no width": 1.0, "times width": 1 / width}.get(rule, width)
+    scores = [_gaussian(times[i] - time, reach) for time in times]
     scores = [2 * score if rule == "no half" else score for score in scores]
     if rule == "self":
         return softmax(scores)
@@ -200,6 +212,10 @@ def check_boxcar_predict(boxcar_predict: Callable[..., Tensor]) -> None:
             boxcar(lambda d: d < width),
         "keys far *before* the query count, too: take the distance without its sign, `abs`.":
             boxcar(lambda d: -d < width),
+        "only keys *before* the query count: take the distance without its sign, `abs`.":
+            boxcar(lambda d: 0 <= d < width),
+        "only keys *after* the query count: take the distance without its sign, `abs`.":
+            boxcar(lambda d: 0 <= -d < width),
         "the *far* keys count: the mask is upside down.": boxcar(lambda d: abs(d) >= width),
         "your box is half as wide: the width reaches to *each* side.": boxcar(lambda d: abs(d) < width / 2),
         "the width does not enter: compare the distance with it.": boxcar(lambda d: abs(d) < 1),

@@ -184,6 +184,8 @@ def _wrong_links(weights: list[list[float]], target: list[str], source: list[str
         "a word that looks mostly at <eos> has a link, too: cut off the column of <eos> *before* the argmax.":
             [pair for pair in everywhere if pair[1] != "<eos>"],
         "a target word that comes twice has two links: a dictionary keeps only one.": list(dict(right).items()),
+        "a target word that comes twice has two rows: `target_tokens.index` finds only the first one.":
+            [right[target.index(word)] for word in target[:-1]],
         "you took as many columns as there are target words: the two sentences may differ in length.":
             [(target[q], source[row.index(max(row[:words]))]) for q, row in enumerate(weights[:-1])],
     }  # fmt: skip

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .checking import Wrong, avoids, called, check, has_shape, is_close, matches, number, shown
-from .checking import table as by_entry
+from .checking import Wrong, avoids, called, check, has_shape, is_close, matches, number, shown, table as by_entry
 from .crashes import explain_crash
 
 BASE, SIZE, OFFSET, PAIR = 10000.0, 32, 35, 3  # of the view of section 6: pair 3 turns once in 35.3 positions
@@ -273,4 +272,6 @@ def _turned_mistakes(rows: Rows) -> list[tuple[str, Rows]]:
          _turned(rows, lambda i, m: i / speed(m))),
         ("your angles were taken for degrees: sines take radians, as they are.",
          _turned(rows, lambda i, m: math.radians(i * speed(m)))),
+        *((f"your base is {base}: take {BASE:.0f}.", _turned(rows, lambda i, m, base=base: i * base ** (-2 * m / size)))
+          for base in (1000, 100000)),
     ]  # fmt: skip

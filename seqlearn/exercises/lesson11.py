@@ -152,6 +152,8 @@ def check_look_at_last(look_at_last: Callable[..., Tensor]) -> None:
     holes = torch.tensor([[True, False, True, False], [False] * 4, [False, True, False, False], [True] * 4])
     for head, mask in ((1, causal), (0, keys[:, None, None]), (2, holes)):
         may = mask.expand(2, 3, 4, 4)
+        if mask is holes:  # other ones in each head
+            may = torch.stack([may[:, 0].roll(h, -2) for h in range(3)], 1)
         scores = torch.randn(2, 3, 4, 4, generator=generator).masked_fill(~may, float("-inf"))
         weights = scores.softmax(-1).nan_to_num(0.0)
         answer = called(look_at_last, head, weights, may.clone())
@@ -174,6 +176,10 @@ def check_look_at_last(look_at_last: Callable[..., Tensor]) -> None:
                 _edited(weights, may, head, lambda keys, query: [query]),
             "this is `uniform`: here one key gets everything.":
                 in_head(may / may.sum(-1, keepdim=True).clamp(min=1)),
+            "you took `may` of sentence 0 for every sentence: each has its own, `may[:, head]`.":
+                _edited(weights, may[:1].expand_as(may), head),
+            "you took `may` of head 0: each head has its own, `may[:, head]`.":
+                _edited(weights, may[:, :1].expand_as(may), head),
             "the last key has kept its own weight: it gets 1.": in_head(weights * torch.tensor(right)),
         }, otherwise=_other_edit(answer, weights, may, head))  # fmt: skip
 

@@ -4,25 +4,54 @@ All layers share one contract: `attention(queries, keys, values, mask)`. A decod
 projects the keys once, `project_keys(keys)`, and calls `attend(queries, projected_keys, values, mask)` for each query.
 `MultiHeadAttention` projects the values as well: `project(keys, values)`.
 
-A new score is added in this file alone. Write its layer with `project_keys`, `attend` and `forward`, as in
-`AdditiveAttention`; add the layer to the type `ScoreAttention`; give the score a name in `SCORES`. The models and the
-command line then offer the score.
+A new score is added in this file alone. Write its layer with `project_keys` and `attend`, as `AdditiveAttention` does,
+and give the score a name in `SCORES`. The models and the command line then offer the score.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from ..runtime.arguments import check_size, need_tensor
 from .masking import Mask, as_mask, causal_mask, masked_softmax
 from .positions import RotaryPositions
 from .recording import AttentionLayer
 
 
-class AdditiveAttention(AttentionLayer):
+class ScoreAttention(AttentionLayer):
+    """The base class of attention with a score. A decoder can use such a layer for one query at a time."""
+
+    def project_keys(self, keys: Float[Tensor, "batch *heads keys size"]) -> Float[Tensor, "batch *heads keys size2"]:
+        """What the score needs of the keys. It does not depend on the query: it is computed once for each sentence."""
+        return keys
+
+    def attend(
+        self,
+        queries: Float[Tensor, "batch *heads queries query_size"],
+        projected_keys: Float[Tensor, "batch *heads keys size"],
+        values: Float[Tensor, "batch *heads keys value_size"],
+        mask: Mask | None = None,
+    ) -> Float[Tensor, "batch *heads queries value_size"]:
+        """Like `forward`, with keys that went through `project_keys` already."""
+        raise NotImplementedError
+
+    def forward(
+        self,
+        queries: Float[Tensor, "batch *heads queries query_size"],
+        keys: Float[Tensor, "batch *heads keys key_size"],
+        values: Float[Tensor, "batch *heads keys value_size"],
+        mask: Mask | None = None,
+    ) -> Float[Tensor, "batch *heads queries value_size"]:
+        """The context of each query. `mask`: see `seqlearn.nn.masking.as_mask`."""
+        return self.attend(queries, self.project_keys(keys), values, mask)
+
+
+class AdditiveAttention(ScoreAttention):
     """Scores by a small network: score(q, k) = w_v^T tanh(W_q q + W_k k).
 
     Bahdanau, Cho and Bengio (2015), section 3.1 and appendix A.1.2. Queries and keys may differ in size.
@@ -42,17 +71,8 @@ class AdditiveAttention(AttentionLayer):
 
     def project_keys(self, keys: Float[Tensor, "batch keys key_size"]) -> Float[Tensor, "batch keys hiddens"]:
         """W_k k. The projection does not depend on the query: a decoder computes it once for each sentence."""
+        check_size("keys", keys, self.W_k.in_features)
         return self.W_k(keys)
-
-    def forward(
-        self,
-        queries: Float[Tensor, "batch queries query_size"],
-        keys: Float[Tensor, "batch keys key_size"],
-        values: Float[Tensor, "batch keys value_size"],
-        mask: Mask | None = None,
-    ) -> Float[Tensor, "batch queries value_size"]:
-        """The context of each query. `mask`: see `seqlearn.nn.masking.as_mask`."""
-        return self.attend(queries, self.project_keys(keys), values, mask)
 
     def attend(
         self,
@@ -62,13 +82,14 @@ class AdditiveAttention(AttentionLayer):
         mask: Mask | None = None,
     ) -> Float[Tensor, "batch queries value_size"]:
         """Like `forward`, with keys that went through `project_keys` already."""
+        check_size("queries", queries, self.W_q.in_features)
         features = self.W_q(queries).unsqueeze(2) + projected_keys.unsqueeze(1)  # batch, queries, keys, hiddens
         scores = self.w_v(features.tanh_()).squeeze(-1)  # batch, queries, keys
         weights = self.expose(masked_softmax(scores, mask), mask)
         return self.dropout(weights) @ values
 
 
-class DotProductAttention(AttentionLayer):
+class DotProductAttention(ScoreAttention):
     """Scores by a scaled dot product: score(q, k) = q . k / sqrt(d).
 
     Vaswani et al. (2017), section 3.2.1. Queries and keys have the same size d. As long as nobody records the
@@ -82,24 +103,19 @@ class DotProductAttention(AttentionLayer):
         super().__init__()
         self.dropout = nn.Dropout(dropout)
 
-    def project_keys(self, keys: Float[Tensor, "batch *heads keys size"]) -> Float[Tensor, "batch *heads keys size"]:
-        """The keys, unchanged: this score has no parameters."""
-        return keys
-
-    def forward(
+    def attend(
         self,
         queries: Float[Tensor, "batch *heads queries size"],
-        keys: Float[Tensor, "batch *heads keys size"],
+        projected_keys: Float[Tensor, "batch *heads keys size"],
         values: Float[Tensor, "batch *heads keys value_size"],
         mask: Mask | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
-        """The context of each query. `mask`: see `seqlearn.nn.masking.as_mask`."""
-        return dot_product_attend(self, queries, keys, values, mask, queries.shape[-1] ** -0.5)
+        """As in `ScoreAttention`. This score has no parameters, and projects no keys."""
+        need_tensor("queries", queries)
+        return dot_product_attend(self, queries, projected_keys, values, mask, queries.shape[-1] ** -0.5)
 
-    attend = forward
 
-
-class BilinearAttention(AttentionLayer):
+class BilinearAttention(ScoreAttention):
     """Scores by a learned product: score(q, k) = q^T W k.
 
     Luong, Pham and Manning (2015), section 3.1, "general". Queries and keys may differ in size.
@@ -116,17 +132,8 @@ class BilinearAttention(AttentionLayer):
 
     def project_keys(self, keys: Float[Tensor, "batch keys key_size"]) -> Float[Tensor, "batch keys query_size"]:
         """W k, computed once for each sentence. Each query then needs only a dot product."""
+        check_size("keys", keys, self.W.in_features)
         return self.W(keys)
-
-    def forward(
-        self,
-        queries: Float[Tensor, "batch queries query_size"],
-        keys: Float[Tensor, "batch keys key_size"],
-        values: Float[Tensor, "batch keys value_size"],
-        mask: Mask | None = None,
-    ) -> Float[Tensor, "batch queries value_size"]:
-        """The context of each query. `mask`: see `seqlearn.nn.masking.as_mask`."""
-        return self.attend(queries, self.project_keys(keys), values, mask)
 
     def attend(
         self,
@@ -136,6 +143,7 @@ class BilinearAttention(AttentionLayer):
         mask: Mask | None = None,
     ) -> Float[Tensor, "batch queries value_size"]:
         """Like `forward`, with keys that went through `project_keys` already."""
+        check_size("queries", queries, self.W.out_features)
         return dot_product_attend(self, queries, projected_keys, values, mask, 1.0)
 
 
@@ -185,6 +193,8 @@ class MultiHeadAttention(AttentionLayer):
         self, keys: Float[Tensor, "batch keys key_size"], values: Float[Tensor, "batch keys value_size"], start: int = 0
     ) -> tuple[Float[Tensor, "batch heads keys head_size"], Float[Tensor, "batch heads keys head_size"]]:
         """W_k k and W_v v, split into heads, once for a sentence. `start`: the position of the first key (rotary)."""
+        check_size("keys", keys, self.W_k.in_features)
+        check_size("values", values, self.W_v.in_features)
         projected = self._split(self.W_k(keys))
         return projected if self.rotary is None else self.rotary(projected, start), self._split(self.W_v(values))
 
@@ -213,6 +223,7 @@ class MultiHeadAttention(AttentionLayer):
         causal: bool = False,
     ) -> Float[Tensor, "batch queries hiddens"]:
         """Like `forward`, with keys and values that went through `project` already."""
+        check_size("queries", queries, self.W_q.in_features)
         heads = self._split(self.W_q(queries))
         if self.rotary is not None:
             heads = self.rotary(heads, projected_keys.shape[2] - queries.shape[1])
@@ -222,7 +233,7 @@ class MultiHeadAttention(AttentionLayer):
 
     def _split(self, projected: Float[Tensor, "batch steps hiddens"]) -> Float[Tensor, "batch heads steps head_size"]:
         """Give each head its part of the features. The result is a view: nothing is copied."""
-        return projected.unflatten(-1, (-1, self.W_q.out_features // self.num_heads)).transpose(1, 2)
+        return torch.unflatten(projected, -1, (-1, self.W_q.out_features // self.num_heads)).transpose(1, 2)
 
 
 def dot_product_attend(
@@ -241,10 +252,13 @@ def dot_product_attend(
     The arithmetic includes the keys and values under the mask, so these have to be finite. (NaN or infinity there may
     make a context NaN, never another number. The layers of this package give padding finite features. To put zeros in
     its place would cost between 6 % and 130 % of the kernel's time.)
+
+    Raises:
+        ValueError: queries and keys differ in size, or keys and values in number.
     """
+    _check_fit(queries, keys, values)
     if mask is not None:
-        scores = queries.new_empty(()).expand(*queries.shape[:-1], keys.shape[-2])  # only the shape is used
-        mask = as_mask(mask, scores)
+        mask = as_mask(mask, (*queries.shape[:-1], keys.shape[-2]), queries.device)
     steps, past = queries.shape[-2], keys.shape[-2] - queries.shape[-2]
     kernel_is_causal = causal and mask is None and past == 0 and layer.record is None
     if causal and steps > 1 and not kernel_is_causal:
@@ -261,17 +275,27 @@ def dot_product_attend(
     # The fused kernels want an axis of heads.
     mask = mask if mask is None or mask.dim() < 3 else mask.unsqueeze(1)
     queries, keys, values = (tensor.unsqueeze(1) for tensor in (queries, keys, values))
-    return F.scaled_dot_product_attention(queries, keys, values, mask, dropout, scale=scale).squeeze(1)
+    context = F.scaled_dot_product_attention(queries, keys, values, mask, dropout, kernel_is_causal, scale=scale)
+    return context.squeeze(1)
+
+
+def _check_fit(queries: Tensor, keys: Tensor, values: Tensor) -> None:
+    need_tensor("keys", keys)
+    need_tensor("values", values)
+    _check_one_size(queries.shape[-1], keys.shape[-1])
+    if keys.shape[-2] != values.shape[-2]:
+        raise ValueError(f"each key has one value: there are {keys.shape[-2]} keys and {values.shape[-2]} values")
+
+
+def _check_one_size(query_size: int, key_size: int) -> None:
+    if query_size != key_size:
+        raise ValueError(f"a dot product needs queries and keys of one size, not {query_size} and {key_size}")
 
 
 def _dot_product(query_size: int, key_size: int) -> DotProductAttention:
-    if query_size != key_size:
-        raise ValueError(f"a dot product needs queries and keys of one size, not {query_size} and {key_size}")
+    _check_one_size(query_size, key_size)
     return DotProductAttention()
 
-
-ScoreAttention = AdditiveAttention | DotProductAttention | BilinearAttention
-"""The layers that a decoder can use for one query at a time: they have `project_keys` and `attend`."""
 
 SCORES: dict[str, Callable[[int, int], ScoreAttention]] = {
     "additive": lambda query_size, key_size: AdditiveAttention(query_size, key_size, query_size),

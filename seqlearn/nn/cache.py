@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+
+from ..runtime.devices import send
 
 KeysValues = tuple[Float[Tensor, "sentences heads source head_size"], Float[Tensor, "sentences heads source head_size"]]
 MOVED = -1  # the value of `Past.used` after `select` has moved the rows: this Past may not be used again
@@ -56,19 +59,22 @@ class Past:
         return past
 
     def select(self, rows: Int[Tensor, "chosen"]) -> Past:
-        """These rows, repeated, reordered or dropped.
+        """These rows, repeated, reordered or dropped. `rows`: on the CPU.
 
         If the number of rows does not grow, rows that stay at their index are not copied, and the others are moved
         within the storage. This Past may then not be used again.
         """
         self._check()
         count = len(rows)
+        device = self.keys.device
         if count > len(self.keys) or self.keys.requires_grad:
+            rows = send(rows, device)
             return Past(self.keys.index_select(0, rows), self.values.index_select(0, rows), self.used)
-        moved = (rows != torch.arange(count, device=rows.device)).nonzero().squeeze(1)
+        moved = (rows != torch.arange(count)).nonzero().squeeze(1)
+        here, there = send(moved, device), send(rows[moved], device)
         for stored in (self.keys, self.values):
             steps = stored[:, :, : self.used]
-            steps[:count].index_copy_(0, moved, steps.index_select(0, rows[moved]))
+            steps[:count].index_copy_(0, here, steps.index_select(0, there))
         selected = Past(self.keys[:count], self.values[:count], self.used)
         self.used = MOVED
         return selected
@@ -102,27 +108,29 @@ class TransformerState:
         """The state of these rows, repeated, reordered or dropped. The old state may not be used again.
 
         The memory is copied only if a sentence is gone. Of the tokens so far, only rows that change their index are
-        copied.
+        copied. `rows` is on the CPU: there these decisions need no look at a GPU.
         """
         held = len(self.memory[0][0])  # sentences
-        if torch.equal(rows, torch.arange(held * self.beams, device=rows.device)):
+        if torch.equal(rows, torch.arange(held * self.beams)):
             return self
         past = tuple(past and past.select(rows) for past in self.past)
         sentences, beams = sentences_of(rows, self.beams)
         chosen = replace(self, past=past, beams=beams)
-        if torch.equal(sentences, torch.arange(held, device=rows.device)):
+        if torch.equal(sentences, torch.arange(held)):
             return chosen
+        sentences = send(sentences, self.memory[0][0].device)
         memory = tuple((keys[sentences], values[sentences]) for keys, values in self.memory)
         return replace(chosen, memory=memory, mask=None if self.mask is None else self.mask[sentences])
 
 
 def sentences_of(rows: Int[Tensor, "chosen"], beams: int) -> tuple[Int[Tensor, "sentences"], int]:
-    """Which sentences these rows belong to, and how many rows each sentence has from now on.
+    """Which sentences these rows belong to, and how many rows each sentence has from now on. All on the CPU.
 
     Until now each sentence had `beams` rows. If the sentences no longer have the same number of rows, each row counts
     as a sentence of its own.
     """
-    sentences, counts = (rows // beams).unique_consecutive(return_counts=True)
+    unique: Callable[..., tuple[Tensor, Tensor]] = getattr(torch, "unique_consecutive")  # noqa: B009  it has no types
+    sentences, counts = unique(rows // beams, return_counts=True)
     after = int(counts[0]) if len(counts) else 1
     if (counts != after).any():
         return rows // beams, 1

@@ -15,17 +15,17 @@ A model that translates has an encoder and a decoder, and they are used like thi
 | `state` | anything with `select`: only the decoder looks inside |
 | `tokens` | int `(rows, steps)`, the tokens after those that the state has read; the very first one is <bos> |
 | `logits` | float `(rows, steps, vocab)`: `logits[:, i]` scores the token after `tokens[:, : i + 1]` |
-| `rows` | int `(chosen,)`, the rows of the old state that become the rows of the new one |
+| `rows` | int `(chosen,)`, on the CPU, the rows of the old state that become the rows of the new one |
 
 Training gives the decoder all tokens of the target at once (teacher forcing). Search gives it one token at a time. Both
 call the same method and get the same logits. A state is used once: the call that takes a state may reuse its storage.
 
-A search needs nothing else. So `seqlearn.decoding` can search any model: your own, or a model of another library in a
+A search needs nothing else. So `seqlearn.search` can search any model: your own, or a model of another library in a
 thin wrapper. Here is a complete model. It knows nothing of languages: it copies its source.
 
 >>> import torch
 >>> from dataclasses import dataclass, replace
->>> from seqlearn.decoding import beam_search
+>>> from seqlearn.search import beam_search
 >>> @dataclass(frozen=True)
 ... class CopyState:
 ...     source: torch.Tensor  # (rows, source)
@@ -51,12 +51,60 @@ thin wrapper. Here is a complete model. It knows nothing of languages: it copies
 Two things are optional. A `FeatureDecoder` has `features(tokens, state)` and an output layer `dense`, so that
 `dense(features)` are the logits: training then never holds all logits in memory. An attention layer with an attribute
 `record` (see `seqlearn.nn.recording`) shows its weights to `record_attention`. If the layer also has a `kind`,
-`seqlearn.forced_decoding` finds its weights by this kind, and the views can show them.
+`seqlearn.search.forced_decoding` finds its weights by this kind, and the views can show them.
+
+Your own model on your own data: two GRUs learn German. Your model is registered, so that it can be saved and loaded.
+
+>>> class GRUEncoder(torch.nn.Module):
+...     def __init__(self, words, size):
+...         super().__init__()
+...         self.embedding = torch.nn.Embedding(words, size)
+...         self.rnn = torch.nn.GRU(size, size, batch_first=True)
+...     def forward(self, source, source_lens):
+...         outputs, _ = self.rnn(self.embedding(source))
+...         return outputs[torch.arange(len(source)), source_lens - 1]  # after the last real token
+>>> @dataclass(frozen=True)
+... class GRUState:
+...     hidden: torch.Tensor  # (1, rows, size)
+...     def select(self, rows):
+...         return GRUState(self.hidden[:, rows])
+>>> class GRUDecoder(GRUEncoder):
+...     def __init__(self, words, size):
+...         super().__init__(words, size)
+...         self.dense = torch.nn.Linear(size, words)
+...     def init_state(self, memory):
+...         return GRUState(memory.unsqueeze(0))
+...     def forward(self, tokens, state):
+...         outputs, hidden = self.rnn(self.embedding(tokens), state.hidden)
+...         return self.dense(outputs), GRUState(hidden)
+>>> @dataclass(frozen=True)
+... class GRUsConfig:
+...     size: int = 32
+>>> def grus(source_words, target_words, config):
+...     return EncoderDecoder(GRUEncoder(source_words, config.size), GRUDecoder(target_words, config.size))
+>>> from itertools import product
+>>> from tempfile import TemporaryDirectory
+>>> from seqlearn import Corpus, Language, ModelSpec, Translator, register
+>>> from seqlearn.data.pairs import Pair
+>>> register(ModelSpec("grus", "two GRUs", grus, GRUsConfig))
+>>> german, english = "haus licht auto boot", "house light car boat"
+>>> nouns, colours = zip(german.split(), english.split()), [("rote", "red"), ("alte", "old"), ("neue", "new")]
+>>> pairs = [Pair(f"das {c[0]} {n[0]}", f"the {c[1]} {n[1]}") for n, c in product(nouns, colours)]
+>>> split = Corpus("mine", ("de", "en"), pairs).split(0.1, 0.1)  # or from_tsv("my-pairs.tsv", ("de", "en")).split()
+>>> source = Language.learn("de", (pair.source for pair in split.train))
+>>> target = Language.learn("en", (pair.target for pair in split.train))
+>>> translator = Translator.new("grus", source, target, size=32)
+>>> history = translator.fit(split, epochs=40, lr=1e-2, batch_size=4, progress=False)
+>>> with TemporaryDirectory() as folder:
+...     translator.save(folder)
+...     loaded = Translator.load(folder)
+>>> loaded.translate(split.train[0].source) == split.train[0].target
+True
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
@@ -158,7 +206,7 @@ class EncoderDecoder(nn.Module):
 
 
 @contextmanager
-def eval_mode(model: Model | nn.Module) -> Iterator[None]:
+def eval_mode(model: Model | nn.Module) -> Generator[None]:
     """Run the block in eval mode and without gradients. Parts that were in training mode return to it afterwards."""
     training = [part for part in model.modules() if part.training]
     for part in training:

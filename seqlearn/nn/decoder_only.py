@@ -14,20 +14,24 @@ model is LLaMA (Touvron, Lavril et al., 2023, section 2.2); with all three, a la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, cast
+from typing import Annotated, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from ..runtime.arguments import check_lengths, embed
+from ..runtime.devices import send
 from .attention import MultiHeadAttention
 from .cache import Past
+from .config import MOST_LAYERS, Setting, words
 from .contract import EncoderDecoder
+from .initial import initialize, share_embedding
 from .masking import Mask
-from .transformer import PositionWiseFFN, initialize
+from .transformer import PositionWiseFFN
 
 
 class RMSNorm(nn.Module):
@@ -110,32 +114,44 @@ FFNS: dict[str, Callable[[int, int], nn.Module]] = {"relu": PositionWiseFFN, "sw
 """The feed-forward networks by name. Each entry makes the network of an outer and a hidden size."""
 
 
+@dataclass(frozen=True)
+class DecoderOnlyConfig:
+    """The settings of a decoder-only Transformer.
+
+    With `prefix`, the tokens of the prompt see each other in both directions (Liu et al. 2018 have a causal prompt;
+    Raffel et al. 2020, section 3.2.1, describe both and call this one a prefix LM). The target is causal in both cases.
+    """
+
+    num_hiddens: Annotated[int, Setting("size of a token's vector, in all blocks", "width", least=1)] = 128
+    ffn_num_hiddens: Annotated[int, Setting("size inside the feed-forward networks", "ffn", least=1)] = 256
+    num_heads: Annotated[int, Setting("heads of each attention", "heads", least=1)] = 4
+    num_kv_heads: Annotated[int, Setting("heads of keys and values; 0: as many as heads", "kv-heads", least=0)] = 0
+    num_layers: Annotated[int, Setting("blocks", "layers", least=1, most=MOST_LAYERS)] = 4
+    dropout: Annotated[float, Setting("share of activations dropped in training", least=0, most=0.99)] = 0.1
+    norm: Annotated[str, Setting("the kind of norm before each sublayer", "norm-kind", words(NORMS))] = "layer"
+    ffn: Annotated[str, Setting("the kind of feed-forward network", "ffn-kind", words(FFNS))] = "relu"
+    prefix: Annotated[bool, Setting("whether the source is read in both directions")] = False
+    tie: Annotated[bool, Setting("whether the output layer shares the embedding matrix")] = True
+    tie_source: Annotated[
+        bool, Setting("whether the source shares the embedding matrix; --tie does it with --shared-vocab")
+    ] = False
+
+
 class DecoderOnlyBlock(nn.Module):
     """Self-attention to the tokens so far, then the feed-forward network; each with a norm before it (pre-norm).
 
-    Args:
-        num_kv_heads: see `GroupedQueryAttention`.
-        dropout: on the output of each of the two sublayers.
-        norm, ffn: a name in `NORMS`, and one in `FFNS`.
+    Dropout is on the output of each of the two sublayers.
     """
 
-    def __init__(
-        self,
-        num_hiddens: int,
-        ffn_num_hiddens: int,
-        num_heads: int,
-        num_kv_heads: int,
-        dropout: float = 0.0,
-        norm: str = "layer",
-        ffn: str = "relu",
-    ):
+    def __init__(self, config: DecoderOnlyConfig):
         super().__init__()
-        self.norm1 = NORMS[norm](num_hiddens)
-        self.attention = GroupedQueryAttention(num_hiddens, num_heads, num_kv_heads)
-        self.attention.kind = "causal"
-        self.norm2 = NORMS[norm](num_hiddens)
-        self.ffn = FFNS[ffn](num_hiddens, ffn_num_hiddens)
-        self.dropout = nn.Dropout(dropout)
+        size, kv_heads = config.num_hiddens, config.num_kv_heads or config.num_heads
+        self.norm1 = NORMS[config.norm](size)
+        self.self_attention = GroupedQueryAttention(size, config.num_heads, kv_heads)
+        self.self_attention.kind = "causal"
+        self.norm2 = NORMS[config.norm](size)
+        self.ffn = FFNS[config.ffn](size, config.ffn_num_hiddens)
+        self.dropout = nn.Dropout(config.dropout)
 
     def forward(
         self,
@@ -156,10 +172,10 @@ class DecoderOnlyBlock(nn.Module):
             The new tokens' vectors, and the past with the new tokens in it.
         """
         y, end = self.norm1(x), length + x.shape[1]
-        new = self.attention.project(y, y, length)
+        new = self.self_attention.project(y, y, length)
         past = Past(*new, end) if past is None else past.append(*new, length)
         keys, values = past.keys[:, :, :end], past.values[:, :, :end]
-        x = x + self.dropout(self.attention.attend(y, keys, values, mask, causal))
+        x = x + self.dropout(self.self_attention.attend(y, keys, values, mask, causal))
         return x + self.dropout(self.ffn(self.norm2(x))), past
 
 
@@ -186,9 +202,10 @@ class PromptEmbedding(nn.Module):
     def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> Prompt:
         """Embed the sources. As in `TransformerEncoder`, the embeddings are multiplied by sqrt(num_hiddens)."""
         steps = source.shape[1]
+        check_lengths("the lengths of these sources", source_lens, steps)
         padding = (steps - source_lens.to(source.device)).unsqueeze(1)  # batch, 1
         came_from = torch.arange(steps, device=source.device) - padding  # batch, source; negative for padding
-        embedded = self.embedding(source.gather(1, came_from % steps)) * self.embedding.embedding_dim**0.5
+        embedded = embed(self.embedding, source.gather(1, came_from % steps)) * self.embedding.embedding_dim**0.5
         return Prompt(embedded, (came_from >= 0).unsqueeze(1) if padding.any() else None)
 
 
@@ -211,7 +228,7 @@ class PromptedState:
     def select(self, rows: Int[Tensor, "chosen"]) -> PromptedState:
         """The state of these rows, repeated, reordered or dropped. The old state may not be used again."""
         past = tuple(each and each.select(rows) for each in self.past)
-        return replace(self, past=past, mask=None if self.mask is None else self.mask[rows])
+        return replace(self, past=past, mask=None if self.mask is None else self.mask[send(rows, self.mask.device)])
 
     @property
     def cache_bytes(self) -> int:
@@ -223,57 +240,31 @@ class PromptedState:
 class DecoderOnly(nn.Module):
     """The one stack of blocks: it reads the prompt, then the target, and gives the logits of the target.
 
-    Arguments that are not listed are those of `DecoderOnlyBlock`. A last norm ends the stack.
-
-    Args:
-        vocab_size: of the target.
-        num_layers: blocks.
-        prefix: whether the tokens of the prompt see each other in both directions (Liu et al. 2018 have a causal
-            prompt; Raffel et al. 2020, section 3.2.1, describe both and call this one a prefix LM). The target is
-            causal in both cases.
-        tie: whether the output layer uses the embedding matrix as its own.
+    A last norm ends the stack.
 
     Raises:
         ValueError: there is no such norm or feed-forward network, or the heads do not share the features evenly.
     """
 
-    def __init__(
-        self,
-        vocab_size: int,
-        num_hiddens: int,
-        ffn_num_hiddens: int,
-        num_heads: int,
-        num_kv_heads: int,
-        num_layers: int,
-        dropout: float = 0.1,
-        norm: str = "layer",
-        ffn: str = "relu",
-        prefix: bool = False,
-        tie: bool = False,
-    ):
+    def __init__(self, vocab_size: int, config: DecoderOnlyConfig):
         super().__init__()
-        for name, known, what in ((norm, NORMS, "norm"), (ffn, FFNS, "feed-forward network")):
+        for name, known, what in ((config.norm, NORMS, "norm"), (config.ffn, FFNS, "feed-forward network")):
             if name not in known:
                 raise ValueError(f"there is no {what} {name!r}; choose from {', '.join(known)}")
-        self.prefix = prefix
-        self.embedding = nn.Embedding(vocab_size, num_hiddens)
-        self.dropout = nn.Dropout(dropout)
-        options = num_hiddens, ffn_num_hiddens, num_heads, num_kv_heads, dropout, norm, ffn
-        self.blks = nn.ModuleDict({f"block{i}": DecoderOnlyBlock(*options) for i in range(num_layers)})
-        self.norm = NORMS[norm](num_hiddens)
-        self.dense = nn.Linear(num_hiddens, vocab_size)
+        self.config = config
+        self.embedding = nn.Embedding(vocab_size, config.num_hiddens)
+        self.dropout = nn.Dropout(config.dropout)
+        self.blocks = nn.ModuleList([DecoderOnlyBlock(config) for _ in range(config.num_layers)])
+        self.norm = NORMS[config.norm](config.num_hiddens)
+        self.dense = nn.Linear(config.num_hiddens, vocab_size)
         self.apply(initialize)
-        if tie:
+        if config.tie:
             self.dense.weight = self.embedding.weight
-
-    def blocks(self) -> Iterator[DecoderOnlyBlock]:
-        """The blocks, from the lowest to the highest."""
-        return cast("Iterator[DecoderOnlyBlock]", iter(self.blks.values()))
 
     def init_state(self, memory: Prompt) -> PromptedState:
         """The state after the prompt, before the first token. The blocks read the prompt here, once."""
-        nothing = PromptedState((None,) * len(self.blks), memory.mask)
-        return self._read(memory.embedded, nothing, causal=not self.prefix)[1]
+        nothing = PromptedState((None,) * len(self.blocks), memory.mask)
+        return self._read(memory.embedded, nothing, causal=not self.config.prefix)[1]
 
     def forward(
         self, tokens: Int[Tensor, "rows steps"], state: PromptedState
@@ -286,7 +277,7 @@ class DecoderOnly(nn.Module):
         self, tokens: Int[Tensor, "rows steps"], state: PromptedState
     ) -> tuple[Float[Tensor, "rows steps hiddens"], PromptedState]:
         """The features, which `dense` turns into logits. From features the loss needs only a few logits at a time."""
-        x, state = self._read(self.embedding(tokens) * self.embedding.embedding_dim**0.5, state)
+        x, state = self._read(embed(self.embedding, tokens) * self.embedding.embedding_dim**0.5, state)
         return self.norm(x), state
 
     def _read(
@@ -296,41 +287,22 @@ class DecoderOnly(nn.Module):
         end, mask = state.length + x.shape[1], state.mask
         if mask is not None:
             mask = F.pad(mask, (0, end - mask.shape[2]), value=True)  # all tokens after the prompt are real
-        x, after = self.dropout(x), []
-        for block, past in zip(self.blocks(), state.past, strict=True):
+        after: list[Past] = []
+        x = self.dropout(x)
+        for block, past in zip(self.blocks, state.past, strict=True):
             x, past = block(x, mask, past, state.length, causal)
             after.append(past)
         return x, replace(state, past=tuple(after), length=end)
 
 
-def decoder_only(
-    source_vocab_size: int,
-    target_vocab_size: int,
-    num_hiddens: int = 128,
-    ffn_num_hiddens: int = 256,
-    num_heads: int = 4,
-    num_kv_heads: int = 0,
-    num_layers: int = 4,
-    dropout: float = 0.1,
-    norm: str = "layer",
-    ffn: str = "relu",
-    prefix: bool = False,
-    tie: bool = True,
-    tie_source: bool = False,
-) -> EncoderDecoder:
+def decoder_only(source_vocab_size: int, target_vocab_size: int, config: DecoderOnlyConfig) -> EncoderDecoder:
     """A decoder-only Transformer with rotary positions, whose prompt is the source.
 
-    The arguments are those of `DecoderOnly`; and `num_kv_heads`: 0 stands for as many as `num_heads`; `tie_source`:
-    source and target use one embedding matrix, for one vocabulary of both languages.
-
     Raises:
-        ValueError: `tie_source` with vocabularies of different sizes, or see `DecoderOnly`.
+        ValueError: `config.tie_source` with vocabularies of different sizes, or see `DecoderOnly`.
     """
-    if tie_source and source_vocab_size != target_vocab_size:
-        raise ValueError(f"tie_source needs one vocabulary, not two of {source_vocab_size} and {target_vocab_size}")
-    encoder = PromptEmbedding(source_vocab_size, num_hiddens)
-    sizes = num_hiddens, ffn_num_hiddens, num_heads, num_kv_heads or num_heads, num_layers
-    decoder = DecoderOnly(target_vocab_size, *sizes, dropout, norm, ffn, prefix, tie)
-    if tie_source:
-        encoder.embedding.weight = decoder.embedding.weight
+    encoder = PromptEmbedding(source_vocab_size, config.num_hiddens)
+    decoder = DecoderOnly(target_vocab_size, config)
+    if config.tie_source:
+        share_embedding(encoder.embedding, decoder.embedding)
     return EncoderDecoder(encoder, decoder)

@@ -30,7 +30,8 @@ def kernel(name: str, distances: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
             return (1 - distances.abs()).clamp(min=0)
         case "constant":
             return torch.ones_like(distances)
-    raise ValueError(f"there is no kernel {name!r}; choose from {', '.join(KERNELS)}")
+        case _:
+            raise ValueError(f"there is no kernel {name!r}; choose from {', '.join(KERNELS)}")
 
 
 class KernelRegression(AttentionLayer):
@@ -83,7 +84,7 @@ class KernelRegression(AttentionLayer):
             return masked_softmax(-(distances**2) / 2, mask)
         alike = kernel(self.kernel, distances)
         if mask is not None:
-            alike = alike.masked_fill(~as_mask(mask, distances), 0.0)
+            alike = alike.masked_fill(~as_mask(mask, distances.shape, distances.device), 0.0)
         total = alike.sum(-1, keepdim=True)
         return alike / total.masked_fill(total == 0, 1.0)
 

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from .contract import EncoderDecoder
-from .decoder_only import DecoderOnly, RMSNorm, decoder_only
+from .decoder_only import DecoderOnly, DecoderOnlyConfig, RMSNorm, decoder_only
 from .positions import BASE
 
 
@@ -32,19 +32,21 @@ def from_llama(theirs: Any) -> EncoderDecoder:  # Any: a `transformers.LlamaForC
         ValueError: the model has something that ours has not.
     """
     config = theirs.config
-    rotary = getattr(config, "rope_parameters", None) or {}
-    wanted = {
+    rotary: dict[str, Any] = getattr(config, "rope_parameters", None) or {}  # Any: as JSON has them
+    wanted: dict[str, tuple[object, object]] = {
         "the activation": (config.hidden_act, "silu"),
         "the base of the rotary positions": (rotary.get("rope_theta", BASE), BASE),
         "the kind of rotary positions": (rotary.get("rope_type", "default"), "default"),
         "the size of a head": (config.head_dim, config.hidden_size // config.num_attention_heads),
     }
-    for what, (has, ours) in wanted.items():
-        if has != ours:
-            raise ValueError(f"{what} of this model is {has}; our model has {ours}")
-    sizes = config.hidden_size, config.intermediate_size, config.num_attention_heads, config.num_key_value_heads
-    options = {"num_layers": config.num_hidden_layers, "norm": "rms", "ffn": "swiglu", "tie": False, "tie_source": True}
-    model = decoder_only(config.vocab_size, config.vocab_size, *sizes, dropout=0.0, **options)
+    for what, (has, needed) in wanted.items():
+        if has != needed:
+            raise ValueError(f"{what} of this model is {has}; our model has {needed}")
+    ours = DecoderOnlyConfig(
+        config.hidden_size, config.intermediate_size, config.num_attention_heads, config.num_key_value_heads,
+        config.num_hidden_layers, dropout=0.0, norm="rms", ffn="swiglu", tie=False, tie_source=True,
+    )  # fmt: skip
+    model = decoder_only(config.vocab_size, config.vocab_size, ours)
     for module in model.modules():
         if isinstance(module, RMSNorm):
             module.eps = config.rms_norm_eps
@@ -65,7 +67,7 @@ def _copy(ours: DecoderOnly, theirs: dict[str, Tensor], head_size: int) -> None:
             "norm.weight": theirs.pop("model.norm.weight"),
             "dense.weight": theirs.pop("lm_head.weight"),
             "dense.bias": torch.zeros_like(ours.dense.bias),
-            **{name: weight for layer in range(len(ours.blks)) for name, weight in _block(theirs, layer, head_size)},
+            **{name: weight for layer in range(len(ours.blocks)) for name, weight in _block(theirs, layer, head_size)},
         }
     )
     if theirs:
@@ -75,18 +77,18 @@ def _copy(ours: DecoderOnly, theirs: dict[str, Tensor], head_size: int) -> None:
 def _block(theirs: dict[str, Tensor], layer: int, head_size: int) -> Iterator[tuple[str, Tensor]]:
     names = {
         "norm1": "input_layernorm", "norm2": "post_attention_layernorm",
-        "attention.W_q": "self_attn.q_proj", "attention.W_k": "self_attn.k_proj",
-        "attention.W_v": "self_attn.v_proj", "attention.W_o": "self_attn.o_proj",
+        "self_attention.W_q": "self_attn.q_proj", "self_attention.W_k": "self_attn.k_proj",
+        "self_attention.W_v": "self_attn.v_proj", "self_attention.W_o": "self_attn.o_proj",
         "ffn.gate": "mlp.gate_proj", "ffn.up": "mlp.up_proj", "ffn.down": "mlp.down_proj",
     }  # fmt: skip
     for our_name, their_name in names.items():
         weight = theirs.pop(f"model.layers.{layer}.{their_name}.weight")
-        if our_name in ("attention.W_q", "attention.W_k"):
+        if our_name in ("self_attention.W_q", "self_attention.W_k"):
             weight = neighbours(weight, head_size)
-        yield f"blks.block{layer}.{our_name}.weight", weight
+        yield f"blocks.{layer}.{our_name}.weight", weight
 
 
 def neighbours(weight: Float[Tensor, "features hiddens"], head_size: int) -> Float[Tensor, "features hiddens"]:
     """The rows of each head in another order: row j and row j + head_size / 2 become rows 2j and 2j + 1."""
-    heads = weight.unflatten(0, (-1, 2, head_size // 2))  # heads, halves, pairs, hiddens
+    heads = torch.unflatten(weight, 0, (-1, 2, head_size // 2))  # heads, halves, pairs, hiddens
     return heads.transpose(1, 2).reshape(weight.shape)

@@ -7,11 +7,14 @@ positions as training.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 BASE = 10000.0
+POSITIONS = ("sinusoidal", "learned", "rotary", "none")
 
 
 def frequencies(size: int, base: float = BASE) -> Float[Tensor, "pairs"]:
@@ -49,8 +52,10 @@ def rotation(
     _check_pairs(size)
     angles = offset * frequencies(size, base)
     sine, cosine = angles.sin(), angles.cos()
-    turns = torch.stack([torch.stack([cosine, sine], -1), torch.stack([-sine, cosine], -1)], -2)  # pairs, 2, 2
-    return torch.block_diag(*turns).to(dtype)
+    matrix, even = torch.zeros(size, size, dtype=torch.float64), torch.arange(0, size, 2)
+    matrix[even, even], matrix[even, even + 1] = cosine, sine
+    matrix[even + 1, even], matrix[even + 1, even + 1] = -sine, cosine
+    return matrix.to(dtype)
 
 
 def _check_pairs(size: int) -> None:
@@ -92,11 +97,12 @@ class PositionalEncoding(nn.Module):
         """Compute the table again, on its device and in its dtype (at least float32)."""
         dtype = torch.promote_types(self.P.dtype, torch.float32)
         with torch.inference_mode(False):  # a table that grew in search may be needed in training
-            self.P = sinusoids(steps, self.num_hiddens, dtype=dtype).unsqueeze(0).to(self.P.device)
+            table = sinusoids(steps, self.num_hiddens, dtype=dtype).unsqueeze(0).to(self.P.device)
+            self.P = table  # pyright: ignore[reportConstantRedefinition]  a matrix has a capital letter
 
-    def _apply(self, *arguments, **options) -> nn.Module:
+    def _apply(self, *arguments: Any, **options: Any) -> PositionalEncoding:  # Any: as of torch
         """`.to()`, `.half()` and the like call this method. They may round the table, so it is computed again."""
-        super()._apply(*arguments, **options)
+        super()._apply(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]  PyTorch does not annotate it
         self._write(self.P.shape[1])
         return self
 
@@ -149,8 +155,8 @@ class RotaryPositions(nn.Module):
         self, x: Float[Tensor, "batch heads steps size"], start: int = 0
     ) -> Float[Tensor, "batch heads steps size"]:
         """Queries or keys x at positions start, start + 1, ..., rotated. Half precision is computed in float32."""
-        sine, cosine = self.angles.rows(start, x.shape[2]).unflatten(-1, (-1, 2)).unbind(-1)  # 1, steps, pairs
-        first, second = x.unflatten(-1, (-1, 2)).unbind(-1)  # batch, heads, steps, pairs
+        sine, cosine = torch.unflatten(self.angles.rows(start, x.shape[2]), -1, (-1, 2)).unbind(-1)  # 1, steps, pairs
+        first, second = torch.unflatten(x, -1, (-1, 2)).unbind(-1)  # batch, heads, steps, pairs
         turned = torch.stack([first * cosine - second * sine, first * sine + second * cosine], dim=-1)
         return turned.flatten(-2).to(x.dtype)
 
@@ -168,3 +174,23 @@ class NoPositions(nn.Module):
 
     def rows(self, start: int, steps: int) -> None:
         """There is nothing to add."""
+
+
+def make_positions(kind: str, num_hiddens: int, dropout: float, max_steps: int) -> nn.Module:
+    """The module between embeddings and blocks, for positions of this kind.
+
+    Args:
+        max_steps: how many positions are learned; the other kinds have no limit.
+
+    Raises:
+        ValueError: there are no positions of this kind.
+    """
+    match kind:
+        case "sinusoidal":
+            return PositionalEncoding(num_hiddens, dropout)
+        case "learned":
+            return LearnedPositions(max_steps, num_hiddens, dropout)
+        case "rotary" | "none":  # rotary positions are added inside the attention
+            return NoPositions(dropout)
+        case _:
+            raise ValueError(f"there are no positions {kind!r}; choose from {', '.join(POSITIONS)}")

@@ -8,7 +8,7 @@ Outside these blocks the weights need not exist as a tensor: the fused kernel ru
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Literal, TypeVar
 
@@ -54,7 +54,7 @@ class AttentionLayer(nn.Module):
         """
         if self.edit is not None:
             may = torch.ones_like(weights, dtype=torch.bool)
-            may = may if mask is None else may & as_mask(mask, weights)
+            may = may if mask is None else may & as_mask(mask, weights.shape, weights.device)
             edited = self.edit(weights, may)
             if edited.shape != weights.shape:
                 raise ValueError(f"weights {tuple(weights.shape)} were edited to {tuple(edited.shape)}: keep the shape")
@@ -72,12 +72,16 @@ def attention_layers(model: nn.Module | Model, kind: str | None = None) -> dict[
     Args:
         kind: only the layers of this kind; default: all.
     """
-    layers = {name: module for name, module in model.named_modules() if hasattr(module, "record")}
+    layers = {name: module for name, module in _named_modules(model) if hasattr(module, "record")}
     return {name: layer for name, layer in layers.items() if kind in (None, getattr(layer, "kind", None))}
 
 
+def _named_modules(model: nn.Module | Model) -> Iterable[tuple[str, nn.Module]]:
+    return model.named_modules()  # pyright: ignore[reportUnknownVariableType]  PyTorch does not say it
+
+
 @contextmanager
-def record_attention(model: nn.Module | Model) -> Iterator[dict[str, list[Tensor]]]:
+def record_attention(model: nn.Module | Model) -> Generator[dict[str, list[Tensor]]]:
     """Collect the attention weights (before dropout) of every attention layer while the block runs.
 
     Yields a dictionary: the name of the layer -> one tensor `(batch, [heads,] queries, keys)` for each call. See
@@ -90,20 +94,20 @@ def record_attention(model: nn.Module | Model) -> Iterator[dict[str, list[Tensor
 
 
 @contextmanager
-def record_vectors(model: nn.Module | Model) -> Iterator[dict[str, list[Vectors]]]:
+def record_vectors(model: nn.Module | Model) -> Generator[dict[str, list[Vectors]]]:
     """Collect queries, keys and values of every layer with dot products while the block runs, rotary positions applied.
 
     Yields a dictionary: the name of the layer -> one tuple `(queries, keys, values)` for each call. A layer whose
     scores are no dot products has none. Nothing is kept on the modules afterwards.
     """
-    layers = {name: module for name, module in model.named_modules() if isinstance(module, AttentionLayer)}
+    layers = {name: module for name, module in _named_modules(model) if isinstance(module, AttentionLayer)}
     record: dict[str, list[Vectors]] = {name: [] for name in layers}
     with _keep_weights(layers.values()), _set("vectors", {layers[name]: calls for name, calls in record.items()}):
         yield record
 
 
 @contextmanager
-def edit_attention(model: nn.Module | Model, edits: Mapping[str, Edit]) -> Iterator[None]:
+def edit_attention(model: nn.Module | Model, edits: Mapping[str, Edit]) -> Generator[None]:
     """Make attention layers use other weights than their own while the block runs, to find out what a head is good for.
 
     `record_attention` records the edited weights. Inside a second block for the same layer, only its own edit counts.
@@ -116,7 +120,7 @@ def edit_attention(model: nn.Module | Model, edits: Mapping[str, Edit]) -> Itera
     Raises:
         ValueError: the model has no such layer, or a function returns another shape.
     """
-    layers = {name: module for name, module in model.named_modules() if isinstance(module, AttentionLayer)}
+    layers = {name: module for name, module in _named_modules(model) if isinstance(module, AttentionLayer)}
     if missing := [name for name in edits if name not in layers]:
         raise ValueError(f"there is no attention {missing[0]!r} in the model; it has {', '.join(layers) or 'none'}")
     edited = {layers[name]: edit for name, edit in edits.items()}
@@ -129,11 +133,12 @@ def _keep_weights(layers: Iterable[AttentionLayer]) -> AbstractContextManager[No
 
     A deque of length 0 discards the weights of a layer that nobody records.
     """
-    return _set("record", {layer: deque(maxlen=0) if layer.record is None else layer.record for layer in layers})
+    nowhere = deque[Tensor](maxlen=0)
+    return _set("record", {layer: nowhere if layer.record is None else layer.record for layer in layers})
 
 
 @contextmanager
-def _set(attribute: str, values: Mapping[Layer, object]) -> Iterator[None]:
+def _set(attribute: str, values: Mapping[Layer, object]) -> Generator[None]:
     """Give each layer this attribute while the block runs; afterwards, the layers have their old values again."""
     before = {layer: getattr(layer, attribute) for layer in values}
     write = object.__setattr__  # nn.Module's own would register an edit that is a module as a part of the layer

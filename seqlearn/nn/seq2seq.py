@@ -3,20 +3,49 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from .attention import make_attention
+from ..runtime.arguments import check_lengths, embed
+from ..runtime.devices import send
+from .attention import SCORES, make_attention
+from .cache import sentences_of
+from .config import MOST_LAYERS, Setting, words
 from .contract import EncoderDecoder
 from .masking import sequence_mask
-from .recurrence import AttentionState, unroll
 
 RNNS = {"gru": nn.GRU, "lstm": nn.LSTM}
+
+
+@dataclass(frozen=True)
+class RNNConfig:
+    """The settings that all recurrent models share."""
+
+    embed_size: Annotated[int, Setting("size of a token's vector", least=1)] = 128
+    num_hiddens: Annotated[
+        int, Setting("size of each direction of the encoder, and of the decoder", "hidden", least=1)
+    ] = 128
+    num_layers: Annotated[int, Setting("layers on each side", "layers", least=1, most=MOST_LAYERS)] = 1
+    dropout: Annotated[float, Setting("share of activations dropped in training", least=0, most=0.99)] = 0.1
+
+
+@dataclass(frozen=True)
+class Seq2SeqConfig(RNNConfig):
+    """The settings of `seq2seq`."""
+
+    cell: Annotated[str, Setting("the kind of recurrent net", choices=words(RNNS))] = "gru"
+    bidirectional: Annotated[bool, Setting("whether the encoder reads in both directions")] = False
+
+
+@dataclass(frozen=True)
+class BahdanauConfig(RNNConfig):
+    """The settings of `bahdanau`."""
+
+    score: Annotated[str, Setting("how attention compares a query with a key", choices=words(SCORES))] = "additive"
 
 
 class RNNMemory(NamedTuple):
@@ -65,20 +94,27 @@ class Seq2SeqEncoder(nn.Module):
 
     def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> RNNMemory:
         """Read each source up to its length (at least 1)."""
-        embedded, lengths = self.dropout(self.embedding(source)), source_lens.cpu()
+        lengths = source_lens.cpu()
+        check_lengths("the lengths of these sources", lengths, source.shape[1])
+        embedded = self.dropout(embed(self.embedding, source))
         if bool((lengths == source.shape[1]).all()):  # no padding: reading without packing is faster
             outputs, last = self.rnn(embedded)
         else:
             packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
             outputs, last = self.rnn(packed)
             outputs, _ = pad_packed_sequence(outputs, batch_first=True, total_length=source.shape[1])
-        hidden, cell = last if isinstance(last, tuple) else (last, None)
+        hidden, cell = _hidden_and_cell(last)
         real = sequence_mask(source_lens.to(source.device), source.shape[1]).unsqueeze(1)
         return RNNMemory(outputs, self._join(hidden), real, None if cell is None else self._join(cell))
 
     def _join(self, state: Float[Tensor, "directed batch hiddens"]) -> Float[Tensor, "layers batch size"]:
         """Both directions of a layer side by side."""
         return torch.cat([state[0::2], state[1::2]], dim=-1) if self.rnn.bidirectional else state
+
+
+def _hidden_and_cell(last: Tensor | tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor | None]:
+    """The two halves of a recurrent net's last state; a GRU has only the first."""
+    return last if isinstance(last, tuple) else (last, None)
 
 
 def rnn_class(cell: str) -> type[nn.GRU] | type[nn.LSTM]:
@@ -99,6 +135,7 @@ class PlainState:
 
     def select(self, rows: Int[Tensor, "chosen"]) -> PlainState:
         """The state of these rows, repeated, reordered or dropped."""
+        rows = send(rows, self.hidden.device)
         cell = None if self.cell is None else self.cell[:, rows]
         return replace(self, context=self.context[rows], hidden=self.hidden[:, rows], cell=cell)
 
@@ -151,10 +188,34 @@ class Seq2SeqDecoder(nn.Module):
     ) -> tuple[Float[Tensor, "rows steps hiddens"], PlainState]:
         """The features, which `dense` turns into logits. From features the loss needs only a few logits at a time."""
         context = state.context.unsqueeze(1).expand(-1, tokens.shape[1], -1)
-        inputs = torch.cat([self.dropout(self.embedding(tokens)), context], dim=-1)
+        inputs = torch.cat([self.dropout(embed(self.embedding, tokens)), context], dim=-1)
         outputs, last = self.rnn(inputs, state.hidden if state.cell is None else (state.hidden, state.cell))
-        hidden, cell = last if isinstance(last, tuple) else (last, None)
+        hidden, cell = _hidden_and_cell(last)
         return self.dropout(outputs), replace(state, hidden=hidden, cell=cell, length=state.length + tokens.shape[1])
+
+
+@dataclass(frozen=True)
+class AttentionState:
+    """What an attention decoder remembers between calls: `beams` rows for each sentence, side by side.
+
+    Keys, values and mask (the memory) are held once for each sentence, however many beams share them.
+    """
+
+    keys: Float[Tensor, "sentences source hiddens"]
+    values: Float[Tensor, "sentences source size"]
+    mask: Bool[Tensor, "sentences 1 source"]
+    hidden: Float[Tensor, "layers rows hiddens"]
+    beams: int = 1
+    length: int = 0
+
+    def select(self, rows: Int[Tensor, "chosen"]) -> AttentionState:
+        """The state of these rows, repeated, reordered or dropped. The memory is copied only if a sentence is gone."""
+        sentences, beams = sentences_of(rows, self.beams)
+        chosen = replace(self, hidden=self.hidden[:, send(rows, self.hidden.device)], beams=beams)
+        if torch.equal(sentences, torch.arange(len(self.keys))):
+            return chosen
+        sentences = send(sentences, self.keys.device)
+        return replace(chosen, keys=self.keys[sentences], values=self.values[sentences], mask=self.mask[sentences])
 
 
 class Seq2SeqAttentionDecoder(nn.Module):
@@ -186,7 +247,8 @@ class Seq2SeqAttentionDecoder(nn.Module):
         self.bridge = nn.Linear(memory_size, num_hiddens)
         self.attention = make_attention(score, num_hiddens, memory_size)
         self.attention.kind = "cross"
-        self.rnn = nn.GRU(embed_size + memory_size, num_hiddens, num_layers)
+        between = dropout if num_layers > 1 else 0.0
+        self.rnn = nn.GRU(embed_size + memory_size, num_hiddens, num_layers, dropout=between)
         self.dense = nn.Linear(num_hiddens, vocab_size)
         self.dropout = nn.Dropout(dropout)
 
@@ -207,53 +269,33 @@ class Seq2SeqAttentionDecoder(nn.Module):
         self, tokens: Int[Tensor, "rows steps"], state: AttentionState
     ) -> tuple[Float[Tensor, "rows steps hiddens"], AttentionState]:
         """The features, which `dense` turns into logits. From features the loss needs only a few logits at a time."""
-        embed_size = self.embedding.embedding_dim
-        weight, _, bias, _ = self.rnn.all_weights[0]  # of the lowest layer: W_ih, W_hh, b_ih, b_hh
-        of_token, of_context = weight.split([embed_size, state.values.shape[-1]], dim=1)
-        embedded = self.dropout(self.embedding(tokens.T))
-        # The token's part of the input gates does not depend on the state: one product for all steps.
-        token_gates = F.linear(embedded, of_token, bias)  # steps, rows, gates
-        outputs, hidden = unroll(self.attention, self.rnn, self.dropout, token_gates, of_context, state)
-        features = self.dropout(outputs.transpose(0, 1))
+        hidden = state.hidden  # layers, rows, hiddens
+        outputs: list[Tensor] = []
+        for embedded in self.dropout(embed(self.embedding, tokens.T)):
+            queries = torch.unflatten(hidden[-1], 0, (-1, state.beams))  # sentences, beams, hiddens
+            context = self.attention.attend(queries, state.keys, state.values, state.mask).flatten(0, 1)
+            output, hidden = self.rnn(torch.cat([embedded, context], dim=-1).unsqueeze(0), hidden)
+            outputs.append(output)
+        features = self.dropout(torch.cat(outputs).transpose(0, 1))
         return features, replace(state, hidden=hidden, length=state.length + tokens.shape[1])
 
 
-def seq2seq(
-    source_vocab_size: int,
-    target_vocab_size: int,
-    embed_size: int = 128,
-    num_hiddens: int = 128,
-    num_layers: int = 1,
-    dropout: float = 0.1,
-    cell: str = "gru",
-    bidirectional: bool = False,
-) -> EncoderDecoder:
-    """An encoder and a decoder without attention: Cho et al. (2014) with "gru", Sutskever et al. (2014) with "lstm".
-
-    `num_hiddens` is the size of each encoder direction and of the decoder.
-    """
-    encoder = Seq2SeqEncoder(source_vocab_size, embed_size, num_hiddens, num_layers, dropout, bidirectional, cell)
-    decoder = Seq2SeqDecoder(target_vocab_size, embed_size, encoder.output_size, num_hiddens, num_layers, dropout, cell)
+def seq2seq(source_vocab_size: int, target_vocab_size: int, config: Seq2SeqConfig) -> EncoderDecoder:
+    """An encoder and a decoder without attention: Cho et al. (2014) with "gru", Sutskever et al. (2014) with "lstm"."""
+    size, layers, dropout, cell = config.num_hiddens, config.num_layers, config.dropout, config.cell
+    encoder = Seq2SeqEncoder(source_vocab_size, config.embed_size, size, layers, dropout, config.bidirectional, cell)
+    decoder = Seq2SeqDecoder(target_vocab_size, config.embed_size, encoder.output_size, size, layers, dropout, cell)
     return EncoderDecoder(encoder, decoder)
 
 
-def bahdanau(
-    source_vocab_size: int,
-    target_vocab_size: int,
-    embed_size: int = 128,
-    num_hiddens: int = 128,
-    num_layers: int = 1,
-    dropout: float = 0.1,
-    score: str = "additive",
-) -> EncoderDecoder:
+def bahdanau(source_vocab_size: int, target_vocab_size: int, config: BahdanauConfig) -> EncoderDecoder:
     """The model of Bahdanau et al. (2015): a bidirectional GRU encoder and a GRU decoder with attention.
 
-    `num_hiddens` is the size of each encoder direction and of the decoder. The score "dot" needs queries and keys of
-    one size: the decoder is then as wide as both directions together.
+    The score "dot" needs queries and keys of one size: the decoder is then as wide as both directions together.
     """
-    encoder = Seq2SeqEncoder(source_vocab_size, embed_size, num_hiddens, num_layers, dropout)
-    decoder_hiddens = encoder.output_size if score == "dot" else num_hiddens
-    decoder = Seq2SeqAttentionDecoder(
-        target_vocab_size, embed_size, encoder.output_size, decoder_hiddens, num_layers, dropout, score
-    )
+    embed_size, size, layers, dropout = config.embed_size, config.num_hiddens, config.num_layers, config.dropout
+    encoder = Seq2SeqEncoder(source_vocab_size, embed_size, size, layers, dropout)
+    keys = encoder.output_size
+    queries = keys if config.score == "dot" else size
+    decoder = Seq2SeqAttentionDecoder(target_vocab_size, embed_size, keys, queries, layers, dropout, config.score)
     return EncoderDecoder(encoder, decoder)

@@ -3,29 +3,59 @@
 Vaswani et al. (2017), with a choice between the paper's post-norm and pre-norm (Xiong et al., 2020). As in the paper
 (section 5.4), dropout is applied to the output of each sublayer and to the embeddings with their positions, and nowhere
 else. Without dropout on the attention weights, the fused kernel can be used.
+
+A search gives the decoder one token at a time: `seqlearn.search.fast_step` then stands in for `TransformerDecoder`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import NamedTuple, cast
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Annotated, NamedTuple, cast
 
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from ..runtime.arguments import check_lengths, embed
 from .attention import MultiHeadAttention
 from .cache import KeysValues, Past, TransformerState
+from .config import MOST_LAYERS, Setting, words
 from .contract import EncoderDecoder
+from .initial import initialize, share_embedding
 from .masking import Mask, sequence_mask
-from .positions import LearnedPositions, NoPositions, PositionalEncoding
+from .positions import POSITIONS, make_positions
 
-POSITIONS = ("sinusoidal", "learned", "rotary", "none")
+PRE_OR_POST = {"pre": True, "post": False}
+
+
+@dataclass(frozen=True)
+class TransformerConfig:
+    """The settings of a Transformer. `SIZES` has named ones.
+
+    The paper's own choices are `norm_first=False`, `tie=True` and `tie_source=True`: one matrix in three places
+    (section 3.4; Press and Wolf 2017). With pre-norm, a last layer norm ends each stack.
+    """
+
+    num_hiddens: Annotated[int, Setting("size of a token's vector, in all blocks", "width", least=1)] = 128
+    ffn_num_hiddens: Annotated[int, Setting("size inside the feed-forward networks", "ffn", least=1)] = 256
+    num_heads: Annotated[int, Setting("heads of each attention", "heads", least=1)] = 4
+    num_layers: Annotated[int, Setting("blocks on each side", "layers", least=1, most=MOST_LAYERS)] = 2
+    dropout: Annotated[float, Setting("share of activations dropped in training", least=0, most=0.99)] = 0.1
+    norm_first: Annotated[bool, Setting("layer norm before or after each sublayer", "norm", PRE_OR_POST)] = True
+    positions: Annotated[str, Setting("how the model knows the order of tokens", "", words(POSITIONS))] = "sinusoidal"
+    bias: Annotated[bool, Setting("whether the projections of the attention have a bias")] = False
+    max_steps: Annotated[int, Setting("the number of positions, for learned positions", least=1)] = 1024
+    tie: Annotated[bool, Setting("whether the output layer shares the embedding matrix")] = False
+    tie_source: Annotated[
+        bool, Setting("whether the encoder shares the embedding matrix; --tie does it with --shared-vocab")
+    ] = False
+
+
 SIZES = {
-    "tiny": {"num_hiddens": 128, "ffn_num_hiddens": 256, "num_heads": 4, "num_layers": 2},
-    "small": {"num_hiddens": 256, "ffn_num_hiddens": 1024, "num_heads": 4, "num_layers": 3},
-    "base": {"num_hiddens": 512, "ffn_num_hiddens": 2048, "num_heads": 8, "num_layers": 6},  # Vaswani et al., table 3
+    "tiny": TransformerConfig(num_hiddens=128, ffn_num_hiddens=256, num_heads=4, num_layers=2),
+    "small": TransformerConfig(num_hiddens=256, ffn_num_hiddens=1024, num_heads=4, num_layers=3),
+    "base": TransformerConfig(num_hiddens=512, ffn_num_hiddens=2048, num_heads=8, num_layers=6),  # the paper's table 3
 }
 
 
@@ -42,65 +72,36 @@ class PositionWiseFFN(nn.Module):
         return self.dense2(F.relu(self.dense1(x)))
 
 
-class AddNorm(nn.Module):
-    """A sublayer with a residual connection, dropout and layer norm.
+class TransformerEncoderBlock(nn.Module):
+    """Self-attention, then the feed-forward network, each with a residual connection, dropout and layer norm.
 
     Post-norm, LN(x + f(x)), is the paper's: Vaswani et al. (2017), section 3.1. Pre-norm, x + f(LN(x)), has no norm on
     the residual stream from the first block to the last, so that training is stable without warm-up: Xiong et al.
     (2020).
-
-    Args:
-        norm_first: whether to use pre-norm.
     """
 
-    def __init__(self, num_hiddens: int, dropout: float = 0.0, norm_first: bool = False):
+    def __init__(self, config: TransformerConfig):
         super().__init__()
-        self.norm_first = norm_first
-        self.dropout = nn.Dropout(dropout)
-        self.ln = nn.LayerNorm(num_hiddens)
-
-    def forward(
-        self, x: Float[Tensor, "batch steps hiddens"], sublayer: Callable[[Tensor], Tensor]
-    ) -> Float[Tensor, "batch steps hiddens"]:
-        """Add the output of `sublayer`, a function, to x. Its input is x, or LN(x) with pre-norm."""
-        if self.norm_first:
-            return x + self.dropout(sublayer(self.ln(x)))
-        return self.ln(x + self.dropout(sublayer(x)))
-
-
-class TransformerEncoderBlock(nn.Module):
-    """Self-attention, then the feed-forward network. Vaswani et al. (2017), section 3.1.
-
-    Args:
-        dropout: on the output of each of the two sublayers.
-        norm_first: see `AddNorm`.
-        bias: whether the projections of the attention have a bias.
-        rotary: whether queries and keys are rotated by their positions.
-    """
-
-    def __init__(
-        self,
-        num_hiddens: int,
-        ffn_num_hiddens: int,
-        num_heads: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-        bias: bool = False,
-        rotary: bool = False,
-    ):
-        super().__init__()
-        self.attention = MultiHeadAttention(num_hiddens, num_heads, bias=bias, rotary=rotary)
-        self.attention.kind = "encoder"
-        self.addnorm1 = AddNorm(num_hiddens, dropout, norm_first)
-        self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
-        self.addnorm2 = AddNorm(num_hiddens, dropout, norm_first)
+        self.norm_first, size = config.norm_first, config.num_hiddens
+        rotary = config.positions == "rotary"
+        self.self_attention = MultiHeadAttention(size, config.num_heads, bias=config.bias, rotary=rotary)
+        self.self_attention.kind = "encoder"
+        self.norm1 = nn.LayerNorm(size)
+        self.ffn = PositionWiseFFN(size, config.ffn_num_hiddens)
+        self.norm2 = nn.LayerNorm(size)
+        self.dropout = nn.Dropout(config.dropout)
 
     def forward(
         self, x: Float[Tensor, "batch steps hiddens"], mask: Mask | None = None
     ) -> Float[Tensor, "batch steps hiddens"]:
         """Every position looks at the positions that `mask` allows (see `seqlearn.nn.masking.as_mask`)."""
-        x = self.addnorm1(x, lambda y: self.attention(y, y, y, mask))
-        return self.addnorm2(x, self.ffn)
+        y = self.norm1(x) if self.norm_first else x
+        x = x + self.dropout(self.self_attention(y, y, y, mask))
+        x = x if self.norm_first else self.norm1(x)
+
+        y = self.norm2(x) if self.norm_first else x
+        x = x + self.dropout(self.ffn(y))
+        return x if self.norm_first else self.norm2(x)
 
 
 class Memory(NamedTuple):
@@ -115,73 +116,48 @@ class TransformerEncoder(nn.Module):
 
     The embeddings are multiplied by sqrt(num_hiddens) (section 3.4). `initialize` draws them so that their variance is
     then 1.
-
-    Args:
-        vocab_size: of the source.
-        ffn_num_hiddens: size inside the feed-forward networks.
-        num_layers: blocks.
-        dropout, norm_first, bias: see `TransformerEncoderBlock`. With pre-norm, a last layer norm ends the stack.
-        positions: "sinusoidal", "learned", "rotary" or "none".
-        max_steps: how many positions are learned ("learned"); the others have no limit.
     """
 
-    def __init__(
-        self,
-        vocab_size: int,
-        num_hiddens: int,
-        ffn_num_hiddens: int,
-        num_heads: int,
-        num_layers: int,
-        dropout: float = 0.1,
-        norm_first: bool = True,
-        positions: str = "sinusoidal",
-        bias: bool = False,
-        max_steps: int = 1024,
-    ):
+    def __init__(self, vocab_size: int, config: TransformerConfig):
         super().__init__()
-        self.embedding = nn.Embedding(vocab_size, num_hiddens)
-        self.pos_encoding = make_positions(positions, num_hiddens, dropout, max_steps)
-        options = num_hiddens, ffn_num_hiddens, num_heads, dropout, norm_first, bias, positions == "rotary"
-        self.blks = nn.ModuleDict({f"block{i}": TransformerEncoderBlock(*options) for i in range(num_layers)})
-        self.ln = nn.LayerNorm(num_hiddens) if norm_first else nn.Identity()
+        self.config = config
+        self.embedding = nn.Embedding(vocab_size, config.num_hiddens)
+        self.pos_encoding = make_positions(config.positions, config.num_hiddens, config.dropout, config.max_steps)
+        self.blocks = nn.ModuleList([TransformerEncoderBlock(config) for _ in range(config.num_layers)])
+        self.norm = nn.LayerNorm(config.num_hiddens) if config.norm_first else nn.Identity()
         self.apply(initialize)
 
     def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> Memory:
         """Read the sources. No token looks at padding."""
+        check_lengths("the lengths of these sources", source_lens, source.shape[1])
         mask = None
         if (source_lens < source.shape[1]).any():  # without a mask the fused kernel is a third faster
             mask = sequence_mask(source_lens.to(source.device), source.shape[1]).unsqueeze(1)  # batch, 1, source
-        x = self.pos_encoding(self.embedding(source) * self.embedding.embedding_dim**0.5)
-        for block in self.blks.values():
+        x = self.pos_encoding(embed(self.embedding, source) * self.config.num_hiddens**0.5)
+        for block in self.blocks:
             x = block(x, mask)
-        return Memory(self.ln(x), mask)
+        return Memory(self.norm(x), mask)
 
 
 class TransformerDecoderBlock(nn.Module):
     """Self-attention to the tokens so far, attention to the source, then the feed-forward network (section 3.1).
 
-    Args: see `TransformerEncoderBlock`; `rotary` is for the self-attention.
+    Residual connections, dropout and norms are those of `TransformerEncoderBlock`.
     """
 
-    def __init__(
-        self,
-        num_hiddens: int,
-        ffn_num_hiddens: int,
-        num_heads: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-        bias: bool = False,
-        rotary: bool = False,
-    ):
+    def __init__(self, config: TransformerConfig):
         super().__init__()
-        self.attention1 = MultiHeadAttention(num_hiddens, num_heads, bias=bias, rotary=rotary)
-        self.attention1.kind = "causal"
-        self.addnorm1 = AddNorm(num_hiddens, dropout, norm_first)
-        self.attention2 = MultiHeadAttention(num_hiddens, num_heads, bias=bias)
-        self.attention2.kind = "cross"
-        self.addnorm2 = AddNorm(num_hiddens, dropout, norm_first)
-        self.ffn = PositionWiseFFN(num_hiddens, ffn_num_hiddens)
-        self.addnorm3 = AddNorm(num_hiddens, dropout, norm_first)
+        self.norm_first, size = config.norm_first, config.num_hiddens
+        rotary = config.positions == "rotary"
+        self.self_attention = MultiHeadAttention(size, config.num_heads, bias=config.bias, rotary=rotary)
+        self.self_attention.kind = "causal"
+        self.norm1 = nn.LayerNorm(size)
+        self.cross_attention = MultiHeadAttention(size, config.num_heads, bias=config.bias)
+        self.cross_attention.kind = "cross"
+        self.norm2 = nn.LayerNorm(size)
+        self.ffn = PositionWiseFFN(size, config.ffn_num_hiddens)
+        self.norm3 = nn.LayerNorm(size)
+        self.dropout = nn.Dropout(config.dropout)
 
     def forward(
         self,
@@ -194,75 +170,51 @@ class TransformerDecoderBlock(nn.Module):
         """New tokens, x, look at the `length` tokens before them, at themselves and at the source.
 
         Args:
-            memory: the source's keys and values from `attention2.project`, once for each sentence. In x, every sentence
-                has the same number of rows (beams), side by side.
+            memory: the source's keys and values from `cross_attention.project`, once for each sentence. In x, every
+                sentence has the same number of rows (beams), side by side.
             mask: which source tokens may be attended (see `seqlearn.nn.masking.as_mask`).
-            past: the keys and values of the tokens before, as the previous call returned them; None before the first
-                token.
+            past: the keys and values of the tokens before, from the previous call; None before the first token.
 
         Returns:
             The new tokens' vectors, and the past with the new tokens in it.
         """
+        y, end = self.norm1(x) if self.norm_first else x, length + x.shape[1]
+        new = self.self_attention.project(y, y, length)
+        past = Past(*new, end) if past is None else past.append(*new, length)
+        keys, values = past.keys[:, :, :end], past.values[:, :, :end]
+        x = x + self.dropout(self.self_attention.attend(y, keys, values, causal=True))
+        x = x if self.norm_first else self.norm1(x)
 
-        def look_back(y: Tensor) -> Tensor:
-            nonlocal past
-            new = self.attention1.project(y, y, length)
-            past = Past(*new, length + y.shape[1]) if past is None else past.append(*new, length)
-            keys, values = (stored[:, :, : length + y.shape[1]] for stored in (past.keys, past.values))
-            return self.attention1.attend(y, keys, values, causal=True)
+        y, sentences = self.norm2(x) if self.norm_first else x, len(memory[0])
+        beams = len(y) // max(1, sentences)
+        queries = y.reshape(sentences, beams * y.shape[1], y.shape[2])  # all queries of a sentence together
+        x = x + self.dropout(self.cross_attention.attend(queries, *memory, mask).view_as(y))
+        x = x if self.norm_first else self.norm2(x)
 
-        def look_across(y: Tensor) -> Tensor:
-            beams = len(y) // max(1, len(memory[0]))
-            queries = y.reshape(len(memory[0]), beams * y.shape[1], y.shape[2])  # all queries of a sentence together
-            return self.attention2.attend(queries, *memory, mask).view_as(y)
-
-        x = self.addnorm1(x, look_back)
-        x = self.addnorm2(x, look_across)
-        assert past is not None  # `look_back` has put the new tokens there
-        return self.addnorm3(x, self.ffn), past
+        y = self.norm3(x) if self.norm_first else x
+        x = x + self.dropout(self.ffn(y))
+        return x if self.norm_first else self.norm3(x), past
 
 
 class TransformerDecoder(nn.Module):
-    """Embeddings with positions, a stack of blocks that look back and at the source, and an output layer: logits.
+    """Embeddings with positions, a stack of blocks that look back and at the source, and an output layer: logits."""
 
-    Args: see `TransformerEncoder`; and
-        vocab_size: of the target.
-        tie: the output layer uses the embedding matrix as its own (section 3.4).
-    """
-
-    def __init__(
-        self,
-        vocab_size: int,
-        num_hiddens: int,
-        ffn_num_hiddens: int,
-        num_heads: int,
-        num_layers: int,
-        dropout: float = 0.1,
-        norm_first: bool = True,
-        positions: str = "sinusoidal",
-        bias: bool = False,
-        max_steps: int = 1024,
-        tie: bool = False,
-    ):
+    def __init__(self, vocab_size: int, config: TransformerConfig):
         super().__init__()
-        self.embedding = nn.Embedding(vocab_size, num_hiddens)
-        self.pos_encoding = make_positions(positions, num_hiddens, dropout, max_steps)
-        options = num_hiddens, ffn_num_hiddens, num_heads, dropout, norm_first, bias, positions == "rotary"
-        self.blks = nn.ModuleDict({f"block{i}": TransformerDecoderBlock(*options) for i in range(num_layers)})
-        self.ln = nn.LayerNorm(num_hiddens) if norm_first else nn.Identity()
-        self.dense = nn.Linear(num_hiddens, vocab_size)
+        self.config = config
+        self.embedding = nn.Embedding(vocab_size, config.num_hiddens)
+        self.pos_encoding = make_positions(config.positions, config.num_hiddens, config.dropout, config.max_steps)
+        self.blocks = nn.ModuleList([TransformerDecoderBlock(config) for _ in range(config.num_layers)])
+        self.norm = nn.LayerNorm(config.num_hiddens) if config.norm_first else nn.Identity()
+        self.dense = nn.Linear(config.num_hiddens, vocab_size)
         self.apply(initialize)
-        if tie:
+        if config.tie:  # the output layer uses the embedding matrix as its own (section 3.4)
             self.dense.weight = self.embedding.weight
-
-    def blocks(self) -> Iterator[TransformerDecoderBlock]:
-        """The blocks, from the lowest to the highest."""
-        return cast("Iterator[TransformerDecoderBlock]", iter(self.blks.values()))
 
     def init_state(self, memory: Memory) -> TransformerState:
         """The state before the first token. The source's keys and values are projected here, once for each sentence."""
-        outputs = memory.outputs
-        projected = tuple(block.attention2.project(outputs, outputs) for block in self.blocks())
+        blocks = cast("Iterable[TransformerDecoderBlock]", self.blocks)
+        projected = tuple(block.cross_attention.project(memory.outputs, memory.outputs) for block in blocks)
         return TransformerState(projected, memory.mask, (None,) * len(projected))
 
     def forward(
@@ -276,72 +228,22 @@ class TransformerDecoder(nn.Module):
         self, tokens: Int[Tensor, "rows steps"], state: TransformerState
     ) -> tuple[Float[Tensor, "rows steps hiddens"], TransformerState]:
         """The features, which `dense` turns into logits. From features the loss needs only a few logits at a time."""
-        x = self.pos_encoding(self.embedding(tokens) * self.embedding.embedding_dim**0.5, state.length)
-        after = []
-        for block, memory, past in zip(self.blocks(), state.memory, state.past, strict=True):
+        x = self.pos_encoding(embed(self.embedding, tokens) * self.config.num_hiddens**0.5, state.length)
+        after: list[Past] = []
+        for block, memory, past in zip(self.blocks, state.memory, state.past, strict=True):
             x, past = block(x, memory, state.mask, past, state.length)
             after.append(past)
-        return self.ln(x), replace(state, past=tuple(after), length=state.length + tokens.shape[1])
+        return self.norm(x), replace(state, past=tuple(after), length=state.length + tokens.shape[1])
 
 
-def make_positions(kind: str, num_hiddens: int, dropout: float, max_steps: int) -> nn.Module:
-    """The module between embeddings and blocks, for positions of this kind.
-
-    Raises:
-        ValueError: there are no positions of this kind.
-    """
-    match kind:
-        case "sinusoidal":
-            return PositionalEncoding(num_hiddens, dropout)
-        case "learned":
-            return LearnedPositions(max_steps, num_hiddens, dropout)
-        case "rotary" | "none":  # rotary positions are added inside the attention
-            return NoPositions(dropout)
-    raise ValueError(f"there are no positions {kind!r}; choose from {', '.join(POSITIONS)}")
-
-
-def initialize(module: nn.Module) -> None:
-    """Draw the initial weights of one module: for matrices Xavier's, which keep the variance from layer to layer.
-
-    Glorot and Bengio (2010), equation 16. Embeddings get variance 1 / size, as they are multiplied by sqrt(size).
-    """
-    if isinstance(module, nn.Linear):
-        nn.init.xavier_uniform_(module.weight)
-        if module.bias is not None:
-            nn.init.zeros_(module.bias)
-    elif isinstance(module, nn.Embedding):
-        nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
-
-
-def transformer(
-    source_vocab_size: int,
-    target_vocab_size: int,
-    num_hiddens: int = 128,
-    ffn_num_hiddens: int = 256,
-    num_heads: int = 4,
-    num_layers: int = 2,
-    dropout: float = 0.1,
-    norm_first: bool = True,
-    positions: str = "sinusoidal",
-    bias: bool = False,
-    max_steps: int = 1024,
-    tie: bool = False,
-    tie_source: bool = False,
-) -> EncoderDecoder:
-    """The model of Vaswani et al. (2017): `num_layers` blocks on each side. `SIZES` has named sizes.
-
-    The arguments are those of `TransformerEncoder` and `TransformerDecoder`; and `tie_source`: both sides use one
-    embedding matrix, for one vocabulary of both languages. The paper's own choices are `norm_first=False`, `tie=True`
-    and `tie_source=True`: one matrix in three places (section 3.4; Press and Wolf 2017).
+def transformer(source_vocab_size: int, target_vocab_size: int, config: TransformerConfig) -> EncoderDecoder:
+    """The model of Vaswani et al. (2017), for a vocabulary of each language.
 
     Raises:
-        ValueError: `tie_source` with vocabularies of different sizes.
+        ValueError: there are no such positions; or `config.tie_source` with vocabularies of different sizes.
     """
-    if tie_source and source_vocab_size != target_vocab_size:
-        raise ValueError(f"tie_source needs one vocabulary, not two of {source_vocab_size} and {target_vocab_size}")
-    shared = num_hiddens, ffn_num_hiddens, num_heads, num_layers, dropout, norm_first, positions, bias, max_steps
-    encoder = TransformerEncoder(source_vocab_size, *shared)
-    decoder = TransformerDecoder(target_vocab_size, *shared, tie)
-    if tie_source:
-        encoder.embedding.weight = decoder.embedding.weight
+    encoder = TransformerEncoder(source_vocab_size, config)
+    decoder = TransformerDecoder(target_vocab_size, config)
+    if config.tie_source:
+        share_embedding(encoder.embedding, decoder.embedding)
     return EncoderDecoder(encoder, decoder)

@@ -1,45 +1,24 @@
 """Training: losses, the loop, learning-rate schedules, a curriculum, checkpoints.
 
-from seqlearn.training import fit, warmup
+    from seqlearn.training import fit, warmup
+    history = fit(model, train, valid, epochs=4, lr=2e-3, schedule=warmup(0.1))
 
-history = fit(model, train, valid, epochs=4, lr=2e-3, schedule=warmup(0.1))
+`loop` is the module to read first.
 """
 
-from .checkpoints import Checkpoints, Stopped
-from .curriculum import Curriculum, Stage
-from .history import History
-from .loop import fit
-from .losses import batch_loss, mean_loss, token_loss
+from .checkpoints import Checkpoints as Checkpoints, Stopped as Stopped
+from .curriculum import Curriculum as Curriculum, Stage as Stage
+from .history import History as History
+from .loop import fit as fit
+from .losses import batch_loss as batch_loss, mean_loss as mean_loss, token_loss as token_loss
 from .schedules import (
-    SCHEDULES,
-    Schedule,
-    constant,
-    cosine_decay,
-    inverse_sqrt,
-    linear_decay,
-    make_schedule,
-    warmup,
+    SCHEDULES as SCHEDULES,
+    Schedule as Schedule,
+    constant as constant,
+    cosine_decay as cosine_decay,
+    inverse_sqrt as inverse_sqrt,
+    linear_decay as linear_decay,
+    make_schedule as make_schedule,
+    warmup as warmup,
 )
-from .storage import load_weights, save_weights
-
-__all__ = [
-    "SCHEDULES",
-    "Checkpoints",
-    "Curriculum",
-    "History",
-    "Schedule",
-    "Stage",
-    "Stopped",
-    "batch_loss",
-    "constant",
-    "cosine_decay",
-    "fit",
-    "inverse_sqrt",
-    "linear_decay",
-    "load_weights",
-    "make_schedule",
-    "mean_loss",
-    "save_weights",
-    "token_loss",
-    "warmup",
-]
+from .storage import load_weights as load_weights, save_weights as save_weights

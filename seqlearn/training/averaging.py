@@ -5,7 +5,7 @@ The mean of the last checkpoints: Vaswani et al. (2017), section 6.1. Training i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -40,7 +40,7 @@ def _mean(tensors: Sequence[Tensor]) -> Tensor:
 
 
 @contextmanager
-def using_weights(model: nn.Module, weights: Mapping[str, Tensor] | None) -> Iterator[None]:
+def using_weights(model: nn.Module, weights: Mapping[str, Tensor] | None) -> Generator[None]:
     """Inside, the model has these weights; afterwards it has its own again. None: its own all the time."""
     if weights is None:
         yield

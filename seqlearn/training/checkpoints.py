@@ -1,11 +1,14 @@
-"""Checkpoints of a training: after a crash, the same call of `fit` goes on and ends with the same weights, bit for bit.
+"""Checkpoints of a training.
 
-fit(model, train, valid, epochs=4, lr=2e-3, checkpoints=Checkpoints("my-training"))
+    fit(model, train, valid, epochs=4, lr=2e-3, checkpoints=Checkpoints("my-training"))
+
+After a crash, the same call goes on and ends with the same weights, bit for bit.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import time
 import warnings
 from collections.abc import Mapping
@@ -15,33 +18,53 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from ..runtime.ownership import CHECKPOINT, kind_of, remove, remove_halves, remove_if_empty
+from .averaging import Weights
 from .history import History
 from .processes import ALONE, Processes
 from .storage import Stored, fill, read_file, weights_of, write_file
 
 FORMAT = "2"
-CPU, CUDA = "random cpu", "random cuda"  # states of the generators of random numbers: "random cpu 0" of process 0
+NAME = re.compile(r"checkpoint-\d{10}\.safetensors")
+CPU, CUDA = "random cpu", "random cuda"  # states of random generators: "random cpu 0" is that of process 0
 
 
 @dataclass
-class Progress:
-    """How far a training has come.
+class TrainingState:
+    """What changes while a model is trained: all that a checkpoint holds, beside the states of random generators.
 
     Args:
+        model, optimizer: they are trained.
+        options: of the training; to go on, they must be the same.
         epoch: how many epochs are finished.
-        losses, tokens: of each update of the epoch that is running, as `train_epoch` collects them.
+        losses, tokens: of each update of the running epoch.
         seconds: how long the updates of the running epoch have taken.
         best: the weights of the best finished epoch.
-        ends: the weights at the ends of the last epochs, if `fit` averages them: one fewer than it averages.
+        ends: the weights at the ends of the last epochs, if they are averaged: one fewer than `average_last`.
     """
 
+    model: nn.Module
+    optimizer: torch.optim.Optimizer
+    options: dict[str, object] = field(default_factory=dict[str, object])
     epoch: int = 0
-    losses: list[Tensor] = field(default_factory=list)
-    tokens: list[int] = field(default_factory=list)
+    losses: list[Tensor] = field(default_factory=list[Tensor])
+    tokens: list[int] = field(default_factory=list[int])
     seconds: float = 0.0
     history: History = field(default_factory=History)
-    best: dict[str, Tensor] | None = None
-    ends: list[dict[str, Tensor]] = field(default_factory=list)
+    best: Weights | None = None
+    ends: list[Weights] = field(default_factory=list[Weights])
+
+    def finish_epoch(self, valid_loss: float) -> None:
+        """Add the epoch to the history, and copy the weights if they are the best. Its losses leave the device here."""
+        history, losses, best = self.history, torch.stack(self.losses).cpu(), self.best
+        if best is None or valid_loss < min(history.valid_losses):
+            best = {name: tensor.detach().clone() for name, tensor in self.model.state_dict().items()}
+        history.seconds.append(self.seconds)
+        history.tokens.append(sum(self.tokens))
+        history.train_losses.append(float(losses.sum()) / sum(self.tokens))
+        history.batch_losses += map(float, losses / torch.tensor(self.tokens))
+        history.valid_losses.append(valid_loss)
+        self.best, self.epoch, self.losses, self.tokens, self.seconds = best, self.epoch + 1, [], [], 0.0
 
 
 class Stopped(Exception):
@@ -56,7 +79,7 @@ class Checkpoints:
     the same arguments.
 
     Args:
-        folder: for nothing else.
+        folder: of the checkpoints. Files of other kinds or names stay as they are.
         every_updates: write one after this many updates; default: go by the time alone.
         every_minutes: write one after this many minutes.
         keep: how many checkpoints stay in the folder. (Older ones are a reserve if a disk damages the last.)
@@ -84,8 +107,8 @@ class Checkpoints:
 
     @property
     def files(self) -> list[Path]:
-        """The checkpoints in the folder, the oldest first."""
-        return sorted(self.folder.glob("checkpoint-*.safetensors"))
+        """The files in the folder that have the name of a checkpoint, the oldest first."""
+        return sorted(path for path in self.folder.glob("checkpoint-*.safetensors") if NAME.fullmatch(path.name))
 
     def stored_texts(self) -> dict[str, str] | None:
         """The texts of the last checkpoint; None: there is no checkpoint.
@@ -101,92 +124,97 @@ class Checkpoints:
         by_count = self.every_updates is not None and updates % self.every_updates == 0
         return self.stop or by_count or time.monotonic() - self._last > 60 * self.every_minutes
 
-    def write(
-        self,
-        updates: int,
-        model: nn.Module,
-        optimizer: torch.optim.Optimizer,
-        progress: Progress,
-        options: Mapping[str, object],
-        processes: Processes = ALONE,
-    ) -> None:
+    def write(self, updates: int, state: TrainingState, processes: Processes = ALONE) -> None:
         """Write a checkpoint after this many updates, and remove the oldest ones. The first process writes it."""
-        chance = _chance(next(model.parameters()).device, processes)
+        rng_states = _rng_states(next(state.model.parameters()).device, processes)
         if processes.first:  # one process writes, so what is half-written here was left by one that was killed
-            for half in self.folder.glob("checkpoint-*.safetensors.*.new"):
-                half.unlink(missing_ok=True)
-            state = {"format": FORMAT, "updates": updates, "options": dict(options)} | _state(progress)
-            texts = {**self.texts, "state": json.dumps(state)}
+            self._remove_halves()
+            texts = {**self.texts, "state": json.dumps(_texts(state, updates))}
             path = self.folder / f"checkpoint-{updates:010}.safetensors"
-            write_file(path, _tensors(model, optimizer, progress) | chance, texts)
+            write_file(path, _tensors(state) | rng_states, texts)
             for old in self.files[: -self.keep]:
-                old.unlink(missing_ok=True)
+                remove(old, CHECKPOINT)
         self._last = time.monotonic()
 
-    def restore(
-        self,
-        model: nn.Module,
-        optimizer: torch.optim.Optimizer,
-        options: Mapping[str, object],
-        processes: Processes = ALONE,
-    ) -> Progress | None:
-        """Put model, optimiser and random generators where the last checkpoint was. None: there is no checkpoint.
+    def clear(self) -> None:
+        """Remove all checkpoints, and the folder if nothing else is in it."""
+        self._remove_halves()
+        for path in self.files:
+            remove(path, CHECKPOINT)
+        remove_if_empty(self.folder)
 
-        Another number of processes may go on: chance is then another one, and so are the weights if there is dropout.
+    def _remove_halves(self) -> None:
+        """Remove what killed processes have left: one process at a time writes checkpoints to a folder."""
+        remove_halves(self.folder / "checkpoint-", age=0)
+
+    def restore(self, state: TrainingState, processes: Processes = ALONE) -> None:
+        """Put the state and the random generators where the last checkpoint was. Without one, nothing changes.
+
+        Another number of processes may go on: random numbers are then other ones, and so are the weights if there is
+        dropout.
 
         Raises:
             ValueError: training was started with other options, another model or another version of seqlearn.
         """
         path, stored = self._newest()
         if stored is None:
-            return None
-        state = json.loads(stored.texts.get("state", "{}"))
-        if state.get("format") != FORMAT:
+            return
+        texts, tensors = json.loads(stored.texts.get("state", "{}")), stored.tensors
+        if texts.get("format") != FORMAT:
             raise ValueError(f"{path} was written by another version of seqlearn: this one cannot go on with it")
-        _compare(path.parent, state["options"], json.loads(json.dumps(dict(options))))
-        parts = _by_kind(stored.tensors)
-        fill(model, parts["weight"], path)
-        _restore_moments(optimizer, parts.get("moment", {}), path)
-        device = next(model.parameters()).device
-        _restore_chance(stored.tensors, device, processes)
-        history = History(batch_losses=stored.tensors["batch losses"].tolist(), **state["history"])
-        best = _on(device, parts.get("best", {})) or None
-        ends = [_on(device, parts[f"end{number}"]) for number in range(sum(kind.startswith("end") for kind in parts))]
-        losses = list(stored.tensors["losses"].to(device)) if "losses" in stored.tensors else []
-        processes.wait()  # all have read it
+        _compare(path.parent, texts["options"], json.loads(json.dumps(state.options)))
+        parts = _by_kind(tensors)
+        fill(state.model, parts["weight"], path)
+        _restore_moments(state.optimizer, parts.get("moment", {}), path)
+        device = next(state.model.parameters()).device
+        _restore_rng_states(tensors, device, processes)
+        state.history = History(batch_losses=[*map(float, tensors["batch losses"])], **texts["history"])
+        state.epoch, state.tokens, state.seconds = texts["epoch"], texts["tokens"], texts["seconds"]
+        state.losses = list(tensors["losses"].to(device)) if "losses" in tensors else []
+        state.best = _on(device, parts.get("best", {})) or None
+        ends = sum(kind.startswith("end") for kind in parts)
+        state.ends = [_on(device, parts[f"end{number}"]) for number in range(ends)]
+        processes.barrier()  # all have read it
         for damaged in self.files[self.files.index(path) + 1 :] if processes.first else []:
-            damaged.unlink(missing_ok=True)  # or the rotation would keep it, and remove this one
-        return Progress(state["epoch"], losses, state["tokens"], state["seconds"], history, best, ends)
+            remove(damaged, CHECKPOINT)  # or the rotation would keep it, and remove this one
 
     def _newest(self) -> tuple[Path, Stored | None]:
-        """The last checkpoint that can be read. A damaged one is named, and the one before it is taken."""
+        """The last checkpoint that can be read. A damaged one is named, and the one before it is taken.
+
+        Raises:
+            ValueError: none can be read, or a file with such a name is none of ours: training would replace the file.
+        """
         for path in reversed(self.files):
+            if kind_of(path) != CHECKPOINT:
+                raise ValueError(f"{path} is damaged, or is no checkpoint of seqlearn: move it away, and try again")
             try:
                 stored = read_file(path)
                 if not stored.checked:
                     raise ValueError(f"{path} is damaged: it has no checksum")
                 return path, stored
             except ValueError as error:
-                warnings.warn(f"{error}; going on from the checkpoint before it", stacklevel=4)
+                warnings.warn(f"{error}; going on from the checkpoint before it", stacklevel=6)
         if self.files:
             raise ValueError(f"none of the checkpoints in {self.folder} can be read")
         return self.folder, None
 
 
-def _state(progress: Progress) -> dict[str, object]:
-    """What a checkpoint holds of the progress as text; `_tensors` has the rest."""
-    history = asdict(progress.history)
+def _texts(state: TrainingState, updates: int) -> dict[str, object]:
+    """What a checkpoint holds of the state as text; `_tensors` has the rest."""
+    history = asdict(state.history)
     del history["batch_losses"]  # the only list that may be long
-    return {"epoch": progress.epoch, "tokens": progress.tokens, "seconds": progress.seconds, "history": history}
+    progress = {"epoch": state.epoch, "tokens": state.tokens, "seconds": state.seconds, "history": history}
+    return {"format": FORMAT, "updates": updates, "options": state.options, **progress}
 
 
-def _tensors(model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> dict[str, Tensor]:
-    tensors = {f"weight {name}": tensor for name, tensor in weights_of(model).items()}
-    tensors |= {f"best {name}": tensor.clone() for name, tensor in (progress.best or {}).items()}
-    for number, end in enumerate(progress.ends):
+def _tensors(state: TrainingState) -> dict[str, Tensor]:
+    tensors = {f"weight {name}": tensor for name, tensor in weights_of(state.model).items()}
+    tensors |= {f"best {name}": tensor.clone() for name, tensor in (state.best or {}).items()}
+    for number, end in enumerate(state.ends):
         tensors |= {f"end{number} {name}": tensor for name, tensor in end.items()}
-    tensors |= _moments(optimizer) | {"batch losses": torch.tensor(progress.history.batch_losses, dtype=torch.float64)}
-    return tensors | ({"losses": torch.stack(progress.losses)} if progress.losses else {})
+    tensors |= _moments(state.optimizer)
+    tensors["batch losses"] = torch.tensor(state.history.batch_losses, dtype=torch.float64)
+    return tensors | ({"losses": torch.stack(state.losses)} if state.losses else {})
 
 
 def _moments(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
@@ -205,21 +233,21 @@ def _restore_moments(optimizer: torch.optim.Optimizer, stored: Mapping[str, Tens
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
-def _chance(device: torch.device, processes: Processes) -> dict[str, Tensor]:
-    """The states of the generators of random numbers of all processes."""
+def _rng_states(device: torch.device, processes: Processes) -> dict[str, Tensor]:
+    """The states of the random generators of all processes."""
     states = {CPU: torch.get_rng_state()} | ({CUDA: torch.cuda.get_rng_state(device)} if device.type == "cuda" else {})
-    return {f"{name} {rank}": each for name in states for rank, each in enumerate(processes.gather(states[name]))}
+    return {f"{name} {rank}": each for name in states for rank, each in enumerate(processes.all_gather(states[name]))}
 
 
-def _restore_chance(stored: Mapping[str, Tensor], device: torch.device, processes: Processes) -> None:
-    """Go on with the random numbers of this process; of a process that there was not, with other ones."""
+def _restore_rng_states(stored: Mapping[str, Tensor], device: torch.device, processes: Processes) -> None:
+    """Go on with the random numbers of this process; a process that was not there before gets other ones."""
     known = f"{CPU} {processes.rank}" in stored
     rank = processes.rank if known else 0
     torch.set_rng_state(stored[f"{CPU} {rank}"])
     if f"{CUDA} {rank}" in stored and device.type == "cuda":
         torch.cuda.set_rng_state(stored[f"{CUDA} {rank}"], device)
     if not known:
-        processes.own_chance()
+        processes.seed_by_rank()
 
 
 def _on(device: torch.device, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

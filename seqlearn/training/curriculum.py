@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..data.batches import Batch, Batches
+from ..data.pairs import Pair
 from ..data.text import Language
-from ..pairs import Pair
 
 
 class Stage(NamedTuple):
@@ -90,11 +90,11 @@ class Curriculum:
         """The same for a curriculum with the same ids in the same order, and else another one."""
         return " ".join([str(self.stages), *(batches.fingerprint() for batches in self.batches)])
 
-    def rate(self, progress: float) -> float:
+    def rate(self, done: float) -> float:
         """A schedule for `fit`: the factor of the peak learning rate at this share of training."""
-        return self.stages[self._stage(progress)].rate
+        return self.stages[self._stage(done)].rate
 
-    def _stage(self, progress: float) -> int:
+    def _stage(self, done: float) -> int:
         """The index of the stage at this share of training."""
         ends = [total / self.epochs for total in accumulate(stage.epochs for stage in self.stages)]
-        return next((index for index, end in enumerate(ends) if progress < end), len(ends) - 1)
+        return next((index for index, end in enumerate(ends) if done < end), len(ends) - 1)

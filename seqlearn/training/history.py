@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 
-@dataclass
+@dataclass(repr=False)
 class History:
     """What happened in training. Losses are in nats for each real target token."""
 
@@ -16,6 +16,11 @@ class History:
     seconds: list[float] = field(default_factory=list)  # of the updates, without validation
     tokens: list[int] = field(default_factory=list)  # real target tokens
     interrupted: bool = False  # by Ctrl-C
+
+    def __repr__(self) -> str:
+        best = self.best_epoch if any(map(math.isfinite, self.valid_losses)) else None
+        said = "" if best is None else f", best {best + 1}: valid {self.valid_losses[best]:.3f}"
+        return f"History({self.epochs} epochs{said}{', interrupted' * self.interrupted})"
 
     @property
     def epochs(self) -> int:

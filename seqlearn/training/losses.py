@@ -99,7 +99,7 @@ def sampled_logits(model: nn.Module, batch: Batch, teacher_forcing: float) -> Fl
     """
     parts = cast(Model, model)
     state = parts.decoder.init_state(parts.encoder(batch.source, batch.source_lens))
-    tokens, logits = batch.target[:, :1], []
+    tokens, logits = batch.target[:, :1], list[Tensor]()
     for step in range(1, batch.target.shape[1]):
         step_logits, state = parts.decoder(tokens, state)
         logits.append(step_logits)
@@ -121,7 +121,7 @@ def mean_loss(
     device = next(model.parameters()).device if device is None else device
     total, tokens = 0.0, 0
     with eval_mode(model):
-        for batch in islice(batches, processes.rank, None, processes.count):
+        for batch in islice(batches, processes.rank, None, processes.world_size):
             total += float(batch_loss(model, batch.to(device), batches.pad))
             tokens += batch.tokens
     total, tokens = processes.sum(total, tokens)

@@ -15,22 +15,22 @@ from collections.abc import Callable
 Schedule = Callable[[float], float]
 
 
-def constant(progress: float) -> float:
+def constant(done: float) -> float:
     """1 all the time."""
     return 1.0
 
 
-def linear_decay(progress: float) -> float:
+def linear_decay(done: float) -> float:
     """From the peak rate down to 0 in a straight line: large steps to learn, small ones to settle."""
-    return 1.0 - progress
+    return 1.0 - done
 
 
-def cosine_decay(progress: float) -> float:
+def cosine_decay(done: float) -> float:
     """From the peak rate down to 0 along half a wave of the cosine: slowly at first, then fast, then slowly.
 
     Loshchilov & Hutter (2017), section 3, with one cycle and no restart.
     """
-    return 0.5 * (1.0 + math.cos(math.pi * progress))
+    return 0.5 * (1.0 + math.cos(math.pi * done))
 
 
 def warmup(share: float, then: Schedule = linear_decay) -> Schedule:
@@ -40,8 +40,8 @@ def warmup(share: float, then: Schedule = linear_decay) -> Schedule:
     """
     _check(share)
 
-    def schedule(progress: float) -> float:
-        return progress / share if progress < share else then((progress - share) / (1.0 - share))
+    def schedule(done: float) -> float:
+        return done / share if done < share else then((done - share) / (1.0 - share))
 
     return schedule
 
@@ -54,7 +54,7 @@ def inverse_sqrt(share: float) -> Schedule:
     does not end at 0. Vaswani et al. (2017), section 5.3.
     """
     _check(share)
-    return lambda progress: progress / share if progress < share else math.sqrt(share / progress)
+    return lambda done: done / share if done < share else math.sqrt(share / done)
 
 
 def _check(share: float) -> None:

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import time
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load, save_file
+from safetensors.torch import load
 from torch import Tensor, nn
 
+from ..runtime.ownership import remove_halves, replacing
+
 CHECKSUM = "sha256"  # the name of the checksum among the texts of a file
-PATIENCE = 10.0  # seconds to wait for a reader: Windows does not replace a file that is open
+DTYPES = {  # the names of types in the format
+    torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.int64: "I64",
+    torch.int32: "I32", torch.int16: "I16", torch.int8: "I8", torch.uint8: "U8", torch.bool: "BOOL",
+    torch.complex64: "C64",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -46,19 +49,32 @@ def write_file(path: str | Path, tensors: Mapping[str, Tensor], texts: Mapping[s
     if name := _first_not_finite(tensors):
         raise ValueError(f"{name} holds NaN or infinity, so {path} was not written")
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.{os.getpid()}-{uuid.uuid4().hex[:8]}.new")
-    try:
-        beside.touch()  # with the permissions of the user's other files; safetensors itself gives 0600
-        mode = beside.stat().st_mode
-        save_file(tensors, beside, {**texts, CHECKSUM: checksum(tensors, texts)})
-        beside.chmod(mode)
-        _sync(beside)
-        _replace(beside, path)
-    except SafetensorError as error:
-        raise OSError(f"{path} cannot be written: {error}") from None
-    finally:
-        beside.unlink(missing_ok=True)
-    _sync(path.parent)
+    remove_halves(path)
+    with replacing(path) as new:
+        save_file(tensors, new, {**texts, CHECKSUM: checksum(tensors, texts)})
+
+
+def save_file(tensors: Mapping[str, Tensor], path: Path, texts: Mapping[str, str] | None = None) -> None:
+    """Write a safetensors file: the length of its header, the header, and the bytes of one tensor after the other.
+
+    `save_file` of the library writes to a file of a name of its own, which nobody would know after a kill.
+    """
+    header: dict[str, object] = {"__metadata__": dict(texts or {})}
+    end, order = 0, sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))  # so numbers are aligned
+    for name in order:
+        start, end = end, end + tensors[name].nbytes
+        shape = list(tensors[name].shape)
+        header[name] = {"dtype": DTYPES[tensors[name].dtype], "shape": shape, "data_offsets": [start, end]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for name in order:
+            file.write(_bytes_of(tensors[name]))
+
+
+def _bytes_of(tensor: Tensor) -> memoryview:
+    return tensor.cpu().contiguous().flatten().view(torch.uint8).numpy().data
 
 
 def read_file(path: str | Path) -> Stored:
@@ -91,7 +107,7 @@ def checksum(tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> str:
     digest = hashlib.sha256()
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(tensor.cpu().contiguous().flatten().view(torch.uint8).numpy().data)
+        digest.update(_bytes_of(tensor))
     for name, text in sorted(texts.items()):
         digest.update(f"{name} {len(text)}\n{text}\n".encode())
     return digest.hexdigest()
@@ -151,29 +167,6 @@ def load_weights(model: nn.Module, path: str | Path) -> None:
 def _first_not_finite(tensors: Mapping[str, Tensor]) -> str | None:
     floating = (name for name, tensor in tensors.items() if tensor.is_floating_point() or tensor.is_complex())
     return next((name for name in floating if not tensors[name].isfinite().all()), None)
-
-
-def _sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk. (Windows cannot sync a folder.)"""
-    if os.name == "nt" and path.is_dir():
-        return
-    descriptor = os.open(path, os.O_RDWR if path.is_file() else os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _replace(new: Path, old: Path) -> None:
-    """Rename `new` to `old`, in one step. On Windows, wait for whoever reads `old` at the moment."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return os.replace(new, old)
-        except PermissionError:
-            if os.name != "nt" or time.monotonic() > end:
-                raise
-            time.sleep(0.05)
 
 
 def _add_tied_names(weights: dict[str, Tensor], state: dict[str, Tensor]) -> None:

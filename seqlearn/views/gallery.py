@@ -10,27 +10,30 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ..beams import Tree
-from ..decoding import beam_search, gnmt
-from ..forced_decoding import forced_decoding
+from ..analysis.roles import read_roles
 from ..nn.positions import sinusoids
-from ..roles import read_roles
-from ..translator import Translator
-from .attention.view import AttentionView
-from .beam.view import BeamView
-from .kernel.view import KernelView
-from .position.view import PositionView
-from .sampling.view import SamplingView
+from ..runtime.ownership import write
+from ..search.beam import beam_search
+from ..search.forced_decoding import forced_decoding
+from ..search.hypotheses import Tree
+from ..search.lengths import gnmt
+from ..translator.translator import Translator
+from ..translator.whatif import Ablate
+from .attention.attention_view import AttentionView
+from .beam.beam_view import BeamView
+from .kernel.kernel_view import KernelView
+from .position.position_view import PositionView
+from .sampling.sampling_view import SamplingView
 from .shared.base import View, parts_of
 from .shared.page import page_of
 from .shared.types import Style
-from .softmax.view import SoftmaxView
-from .steps.view import AttentionSteps
-from .translator.view import TranslatorView
+from .softmax.softmax_view import SoftmaxView
+from .steps.steps_view import AttentionSteps
+from .translator.translator_view import TranslatorView
 
 SENTENCE, FRENCH = "The girl washes the red apple and eats it.", "La fille lave la pomme rouge et la mange."
 LEMON = "The girl washes the red lemon and eats it."  # the lemon is masculine: le citron
-ORANGE = "The old bird ate the orange because it was sweet."  # with one head silenced, the bird was sweet
+ORANGE = "The old bird ate the orange because it was sweet."  # with one head ablated, the bird was sweet
 BOXES = "What big boxes!"  # greedy search begins with the wrong word
 TITLE = "How does attention work? Eight views to touch"
 INTRO = (
@@ -79,10 +82,10 @@ def gallery(
         f"<main>\n{chr(10).join(sections)}\n</main>\n"
         f"{parts_of({str(i): view for i, (_, view) in enumerate(views)}, together)}"
     )
-    css = "\n".join([*dict.fromkeys(style for _, view in views for style in view._styles), LAYOUT])
+    css = "\n".join([*dict.fromkeys(style for _, view in views for style in view.scripts.styles), LAYOUT])
     page = page_of(title, css, body)
     if path is not None:
-        Path(path).write_text(page, "utf-8")
+        write(path, page)
     return page
 
 
@@ -115,13 +118,13 @@ def all_views() -> list[tuple[str, View]]:
             TranslatorView(translator, SENTENCE, beam=4, step=7).tell(
                 "The last French word [la] stands for the apple: the model looks at the word it. What if the girl "
                 "washes [a lemon]? What if the model has to write [le] for the apple? In [another sentence] the "
-                "orange was sweet; [silence one head] of 24, and the bird was. Then click a word, or type a sentence.",
+                "orange was sweet; [ablate one head] of 24, and the bird was. Then click a word, or type a sentence.",
                 {
                     "la": asked(SENTENCE, locked=["query", 7], step=7),
                     "a lemon": asked(LEMON, step=7),
                     "le": asked(SENTENCE, prefix=[*prefix, "le"]),
                     "another sentence": asked(ORANGE, step=9),
-                    "silence one head": asked(ORANGE, edits=[["silence", "encoder", 1, 3]], step=9),
+                    "ablate one head": asked(ORANGE, edits=[Ablate("encoder", 1, 3)], step=9),
                 },
             ),
         ),
@@ -151,16 +154,16 @@ def all_views() -> list[tuple[str, View]]:
         (
             "What do the 24 heads look at?\nEvery head of every layer has its own map; some have a role, which was "
             "measured over many sentences. Click a head, then a cell: the zoom ends at the numbers behind a weight. "
-            "Silence a head, and see what becomes of the sentence. Lessons 07, 09 and 11.",
+            "Ablate a head, and see what becomes of the sentence. Lessons 07, 09 and 11.",
             heads.tell(
                 "In [this head of the encoder], the word [it] looks for its noun. [These numbers] make the weight. "
-                "[Silence the head], and in French it is the bird that was sweet.",
+                "[Ablate the head], and in French it is the bird that was sweet.",
                 {
                     "this head of the encoder": noun_of_it | {"zoom": "head", "locked": None},
                     "it": noun_of_it | {"zoom": "heads", "locked": ["query", 7]},
                     "These numbers": noun_of_it | {"locked": ["pair", 7, 5], "zoom": "cell"},
-                    "Silence the head": noun_of_it
-                    | {"zoom": "heads", "locked": None, "edits": [["silence", "encoder", 1, 3]]},
+                    "Ablate the head": noun_of_it
+                    | {"zoom": "heads", "locked": None, "edits": [Ablate("encoder", 1, 3)]},
                 },
             ),
         ),

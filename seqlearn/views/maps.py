@@ -16,19 +16,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from torch import Tensor
 
-from ..attention_map import AttentionMap
-from ..pairs import Link
+from ..analysis.attention_map import AttentionMap
+from ..data.pairs import Link
+from .shared.arguments import need_map
 from .shared.axes import COLUMN, figure_of, label_axis, new_axes, set_title, signed, stripe_masked
 from .shared.colours import CMAP, MASKED, ODD, OPEN
+from .shared.constants import AXIS_NAMES
 from .shared.fonts import any_script, literal
 from .shared.types import Style
 
-AXIS_NAMES = {
-    "cross": ("source token (key)", "target token (query)"),
-    "encoder": ("token looked at (key)", "token that looks (query)"),
-    "causal": ("token looked at (key)", "token that looks (query)"),
-    "kernel": ("training point (key)", "test point (query)"),
-}
 LINK_LABEL = "gold link"
 MOST_PANELS = 144
 LONGEST = 28  # letters of a token beside a panel of `all_heads`
@@ -52,7 +48,9 @@ def heatmap(
 
     Raises:
         IndexError: there is no such layer or head.
+        TypeError: it is no attention map.
     """
+    need_map("heatmap", attention)
     layers, heads, queries, keys = attention.weights.shape
     if not (0 <= layer < layers and 0 <= head < heads):
         raise IndexError(f"no layer {layer}, head {head}: the map has {layers} layers and {heads} heads")
@@ -102,7 +100,9 @@ def all_heads(attention: AttentionMap, *, title: str = "", limits: tuple[float, 
 
     Raises:
         ValueError: there are more than 144 panels (12 layers of 12 heads), too many to be seen.
+        TypeError: it is no attention map.
     """
+    need_map("all_heads", attention)
     layers, heads, queries, keys = attention.weights.shape
     if layers * heads > MOST_PANELS:
         raise ValueError(f"{layers} layers x {heads} heads are more than {MOST_PANELS} panels: give some of them")

@@ -16,9 +16,10 @@ from functools import cache
 from pathlib import Path
 
 from .. import views
-from .live.weights import course_model, live_javascript, name_of_model
-from .shared.base import SHARED, View
-from .shared.page import javascript, safe_json, state_part
+from .live.weights import course_model, live_engine, name_of_model
+from .shared.base import VIEWS, View
+from .shared.bundle import bundle
+from .shared.page import safe_json, state_part
 from .shared.types import Data
 
 FRAME = """<!doctype html>
@@ -97,7 +98,7 @@ def _misfit(record: Data, shown: str | None) -> str:
     if shown != record["repr"]:
         return f"the record is that of {record['repr']}, and the lesson shows {shown}"
     if record["model"] not in (None, name_of_model(course_model())):
-        return "the record was made with another model than that in assets/transformer"
+        return "the record was made with another model than the pretrained transformer"
     traits = {name for name in view.class_trait_names(sync=True) if name != "layout" and not name.startswith("_")}
     if missing := traits - set(record["state"]):
         return f"the record lacks traits that {record['class']} has now ({', '.join(sorted(missing))})"
@@ -117,7 +118,7 @@ def document(record: Data) -> str:
 
 def shared_files() -> dict[str, str | bytes]:
     """What all documents of a book use: the name of each file, and its content. `model.js` has the weights, 2.4 MB."""
-    css = "\n".join(dict.fromkeys(style for view in classes().values() for style in view._styles))
+    css = "\n".join(dict.fromkeys(style for view in classes().values() for style in view.scripts.styles))
     return {
         "views.css": DARK.sub("", css),
         "dark.css": "".join(DARK.findall(css)),
@@ -128,20 +129,18 @@ def shared_files() -> dict[str, str | bytes]:
 
 def _script() -> str:
     """All views, in a block of their own: no name gets into the page."""
-    shared = [text for view in classes().values() for text in view._shared]
-    own = {
-        "\n".join([view._own, *view._answers]): [f"views.{name} = {{ build{', answers' * bool(view._answers)} }};"]
-        for name, view in classes().items()
-    }
-    frame = (SHARED / "frame.js").read_text("utf-8")
-    code = javascript([*shared, live_javascript(), frame, "const views = {};"], own, "openFrame(views);")
-    return f'"use strict";\n{{\n{code}\n}}\n'
+    lines, views = ['import { openFrame } from "./shared/frame.js";\n'], []
+    for i, (name, view) in enumerate(classes().items()):
+        lines.append(view.scripts.imported(i, live=True))
+        views.append(f"  {name}: {{ build: build{i}{f', answers: answers{i}' if view.scripts.answers else ''} }},")
+    main = "\n".join(["".join(lines), live_engine(), "openFrame({", *views, "}, liveEngine);"])
+    return f'"use strict";\n{{\n{bundle(main, VIEWS)}\n}}\n'
 
 
 @cache
 def classes() -> dict[str, type[View]]:
     """The class of each view."""
-    offered = {name: getattr(views, name) for name in views.__all__}
+    offered = {name: getattr(views, name) for name in dir(views)}
     kinds = {name: one for name, one in offered.items() if isinstance(one, type) and issubclass(one, View)}
     return {name: one for name, one in kinds.items() if one is not View}
 

@@ -7,9 +7,9 @@ import torch
 from browser.test_family import AXE, FIND_BARRIERS, SOON_FITS
 from hostile import HOSTILE
 
-from seqlearn.attention_map import AttentionMap
-from seqlearn.roles import read_roles
-from seqlearn.translator import Translator
+from seqlearn.analysis.attention_map import AttentionMap
+from seqlearn.analysis.roles import read_roles
+from seqlearn.translator.translator import Translator
 from seqlearn.views import AttentionView
 from seqlearn.views.shared.arguments import as_text
 
@@ -174,14 +174,14 @@ def test_a_line_and_a_cell_tell_their_weight(show):
 
 def test_every_number_told_is_that_of_the_map(show):
     one = random(2, 3, 6, 7)
-    page = show(AttentionView(one, layer=1, head=2))
+    page = show(AttentionView(one, layer=1, head=0))
     for i in range(6):
         for j in range(7):
             cells(page).hover(position={"x": (j + 0.5) * CELL, "y": (i + 0.5) * CELL})
-            weight = float(one.weights[1, 2, i, j])
+            weight = float(one.weights[1, 0, i, j])
             text = f"{weight:.2f}" if weight >= 0.005 else "<0.005"
             assert page.locator(".tip").inner_text() == f"q{i} → k{j} {text}"
-            assert said(page).startswith(f"q{i} → k{j}: {text}. q{i} looks at k{int(one.weights[1, 2, i].argmax())} ")
+            assert said(page).startswith(f"q{i} → k{j}: {text}. q{i} looks at k{int(one.weights[1, 0, i].argmax())} ")
 
 
 def test_the_mask_is_a_mask(show):

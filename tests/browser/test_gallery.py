@@ -5,10 +5,10 @@ from browser.test_family import AXE, CUT, FIND_BARRIERS, FITS
 from playwright.sync_api import expect
 from views.samples import PLAIN, SAMPLES
 
-from seqlearn.translator import Translator
+from seqlearn.translator.translator import Translator
+from seqlearn.translator.whatif import Ablate, what_if
 from seqlearn.views import AttentionView, TranslatorView
 from seqlearn.views.gallery import ORANGE, SENTENCE, TITLE, all_views, gallery
-from seqlearn.whatif import what_if
 
 FRENCH_UP_TO_LE = "la fille lave la pomme rouge et le".split()
 
@@ -79,8 +79,8 @@ def test_two_views_of_one_sentence(page, tmp_path):
     page.keyboard.press("Enter")
     expect(second.locator(".rewritten bdi").last).to_have_text(transformer.translate(ORANGE))
     second.get_by_title("layer 1, head 3").nth(1).click()  # of the encoder
-    second.get_by_role("button", name="silence encoder 1.3").click()
-    text = what_if(transformer, edits=[("silence", "encoder", 1, 3)]).translate(ORANGE)
+    second.get_by_role("button", name="ablate encoder 1.3").click()
+    text = what_if(transformer, edits=[Ablate("encoder", 1, 3)]).translate(ORANGE)
     for view in (first.locator(".written"), second.locator(".rewritten bdi").last):
         expect(view).to_contain_text(text)
     first.get_by_role("button", name="Reset").click()

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 from views.samples import PLAIN, SAMPLES
 
-from refresh import normalise
+from tools.refresh import normalise
 
 CELLS = [
     """import torch
@@ -31,11 +31,11 @@ from seqlearn.views import PositionView
 place = PositionView(sinusoids(128, 64), offset=5)
 place""",
     "print(place.position, place.offset, place.pair); place.position = 100",
-    """from seqlearn.decoding import beam_search, gnmt
-from seqlearn.nn.seq2seq import bahdanau
+    """from seqlearn.search import beam_search, gnmt
+from seqlearn.nn.seq2seq import BahdanauConfig, bahdanau
 from seqlearn.views import BeamView
 _ = torch.manual_seed(0)
-model = bahdanau(9, 30, embed_size=8, num_hiddens=8)
+model = bahdanau(9, 30, BahdanauConfig(embed_size=8, num_hiddens=8))
 def search(width, alpha):
     given = {'bos': 1, 'eos': 2, 'width': width, 'length_penalty': gnmt(alpha), 'min_length': 6}
     given['trace'] = []
@@ -45,7 +45,7 @@ beam = BeamView(search, step=1)
 beam""",
     """print(beam.width, beam.alpha, beam.step, beam.tree.steps[0][0].tokens == tuple(beam.locked))
 if beam.alpha == 1.5 and beam.step == 2: beam.width = 3""",
-    """from seqlearn.attention_map import AttentionMap
+    """from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.views import AttentionView
 words = [f'word{i}' for i in range(64)]
 maps = [AttentionMap(torch.randn(8, 8, 64, 64).mul(4).softmax(-1), words, words, kind) for kind in ('cross', 'encoder')]
@@ -53,7 +53,7 @@ looks = AttentionView(*maps)
 looks""",
     """print(looks.kind, looks.layer, looks.head, looks.show, looks.threshold, looks.locked)
 if looks.locked: looks.kind = 'cross'""",
-    """from seqlearn.translator import Translator
+    """from seqlearn.translator.translator import Translator
 from seqlearn.views import TranslatorView
 typed = TranslatorView(Translator.pretrained('transformer', 'cpu'), 'The cat sleeps.')
 typed""",
@@ -73,7 +73,7 @@ sampling = SamplingView(torch.tensor([2.0, 1.0, 0.0]), ['the', 'apple', '<pad>']
 sampling""",
     """print(sampling.temperature, sampling.top_k, sampling.top_p)
 if sampling.top_p: sampling.top_k = 2""",
-    """from seqlearn.translator import Translator
+    """from seqlearn.translator.translator import Translator
 from seqlearn.views import AttentionView
 seen = AttentionView.of(Translator.pretrained('transformer', 'cpu'), 'The cat sleeps.', kind='cross')
 seen""",

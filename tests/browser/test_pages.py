@@ -2,20 +2,23 @@
 
 import itertools
 import math
+import os
+from pathlib import Path
 
 import matplotlib
+import numpy as np
 import pytest
 import torch
 from hostile import BATCHES, one_line
 from views.samples import PLAIN, SAMPLES
 
-from seqlearn.beams import Hypothesis, Node, Tree
 from seqlearn.nn.kernels import KERNELS, KernelRegression
 from seqlearn.nn.positions import sinusoids
+from seqlearn.search.hypotheses import Hypothesis, Node, Tree
 from seqlearn.views import AttentionSteps, BeamView, KernelView, PositionView
 from seqlearn.views.plots import CMAP
 from seqlearn.views.shared.arguments import as_text
-from seqlearn.views.shared.base import View
+from seqlearn.views.shared.base import VIEWS, View
 
 MASK = torch.tensor([[True, True, False], [False, False, False]])
 
@@ -248,7 +251,16 @@ def test_a_result_keeps_its_size_from_step_to_step(show, page):
     page.set_viewport_size({"width": 1300, "height": 1400})
 
 
-INSIDE = """function build(model, root, data) {
+def write_script(folder, text):
+    """The script of a view in this folder; SHARED in it is the folder of what all views share."""
+    shared = Path(os.path.relpath(VIEWS / "shared", folder)).as_posix()
+    (folder / f"{folder.name}_view.js").write_text(text.replace("SHARED", shared), "utf-8")
+
+
+INSIDE = """import { layOut } from "SHARED/base.js";
+import { steppingPanel } from "SHARED/stepping.js";
+
+export function build(model, root, data) {
   const drawing = steppingPanel(data, { choose: (step) => drawing.show(step, [], 600),
     lock: ({ row, column }) => drawing.mark([row, column]) });
   layOut(root, "another view", { controls: { all: [drawing.strip] }, intro: drawing.intro, panels: drawing.panels,
@@ -260,9 +272,9 @@ INSIDE = """function build(model, root, data) {
 
 def test_the_steps_can_be_drawn_in_another_view(show, tmp_path):
     """Such a view has neither `step` nor `locked`; it is told what is clicked, and says what to draw."""
-    (tmp_path / "view.js").write_text(INSIDE, "utf-8")
+    write_script(tmp_path, INSIDE)
 
-    class Other(View, folder=tmp_path, shared=("stepping",)):
+    class Other(View, folder=tmp_path):
         def summary(self):
             return "steps inside"
 
@@ -520,6 +532,20 @@ def test_a_pair_of_positions_is_told(show):
     )
     assert hint.startswith("Point at the map") and page.locator(".tag").all_text_contents() == ["i", "j"]
     assert page.locator(".clock .name").all_text_contents() == ["i = 1", "j = 3"]
+
+
+def test_the_curve_is_that_of_the_dot_products(show):
+    """From the first position on the left to the last one on the right; the dot is on the curve, at position j."""
+    page = show(positions(position=1, offset=2))
+    line = page.locator(".curve .line").get_attribute("d")
+    points = torch.tensor([[float(number) for number in point.split()] for point in line.strip("M").split("L")])
+    dot = page.locator(".curve .spot").evaluate("dot => ['cx', 'cy'].map(name => Number(dot.getAttribute(name)))")
+    assert points[3].tolist() == pytest.approx(dot, abs=0.1)
+    across, down = points.unbind(-1)
+    step = float(across[1] - across[0])
+    assert step > 1 and across.diff().tolist() == pytest.approx([step] * 8, abs=0.3)
+    products = sinusoids(9, 6).double() @ sinusoids(9, 6)[1].double()
+    assert np.corrcoef(down, products)[0, 1] == pytest.approx(-1, abs=1e-4), "more is higher up"
 
 
 @pytest.mark.parametrize(
@@ -1053,16 +1079,18 @@ def test_a_reading_is_moved_by_keys(show):
     assert handle.get_attribute("aria-valuetext") == "reading 1 of 4: x = 0.5, y = 3", "as Python moved it"
 
 
-KERNELS_INSIDE = """function build(model, root, { cases, queries, readings }) {
+KERNELS_INSIDE = """import { kernelRegression } from "SHARED/kernels.js";
+
+export function build(model, root, { cases, queries, readings }) {
   window.answers = cases.map(([name, width]) => kernelRegression(name, width, queries, readings));
   return {};
 }"""
 
 
 def test_the_kernels_of_a_page_are_those_of_the_package(show, tmp_path):
-    (tmp_path / "view.js").write_text(KERNELS_INSIDE, "utf-8")
+    write_script(tmp_path, KERNELS_INSIDE)
 
-    class Numbers(View, folder=tmp_path, shared=("kernels",)):
+    class Numbers(View, folder=tmp_path):
         def summary(self):
             return "kernels"
 

@@ -6,11 +6,13 @@ from browser.test_family import CUT, FITS
 from views.test_sampling_view import LOGITS, MANY, SETTINGS, WORDS, by_definition
 
 from seqlearn.views import SamplingView
-from seqlearn.views.shared.base import SHARED
+from seqlearn.views.shared.base import VIEWS
+from seqlearn.views.shared.bundle import bundle
 
 ROW = "[role=option]"
+NEXT = 'import { nextDistribution } from "./sampling/sampling_view.js";\nreturn nextDistribution;'
 COMPUTED = """([code, logits, settings]) => {
-    const distribution = new Function(`${code}; return nextDistribution`)();
+    const distribution = new Function(code)();
     return settings.map((setting) => distribution(logits, ...setting).probs) }"""
 DRAW = """(dice) => { const random = Math.random; Math.random = () => dice.shift();
     document.querySelector("[aria-label='draw 20 tokens']").click(); Math.random = random }"""
@@ -28,7 +30,7 @@ def said(page, row):
 
 @pytest.mark.parametrize("name", MANY)
 def test_every_number_is_that_of_the_definition_and_of_python(page, name):
-    code = (SHARED / "base.js").read_text("utf-8") + SamplingView._own
+    code = bundle(NEXT, VIEWS)
     found = page.evaluate(COMPUTED, [code, MANY[name].tolist(), SETTINGS])
     shown = SamplingView(MANY[name], range(len(MANY[name])))
     for setting, probs in zip(SETTINGS, found, strict=True):

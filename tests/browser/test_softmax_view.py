@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from seqlearn.views import SoftmaxView
-from seqlearn.views.softmax.view import MASKINGS
+from seqlearn.views.softmax.softmax_view import MASKINGS
 
 SCORES, TOKENS = torch.tensor([2.0, 1.0, 3.0, -0.5]), ["the", "red", "apple", "<pad>"]
 NUMBERS = "nodes => nodes.map(node => Number(node.textContent))"

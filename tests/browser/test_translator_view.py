@@ -12,7 +12,7 @@ from hostile import BATCHES, HOSTILE
 from playwright.sync_api import expect
 
 from seqlearn.data.text import Language
-from seqlearn.translator import Translator
+from seqlearn.translator.translator import Translator
 from seqlearn.views import TranslatorView, View
 from seqlearn.views.shared.arguments import as_text
 from seqlearn.views.shared.packing import unpack

@@ -10,13 +10,13 @@ from browser.test_family import AXE, FIND_BARRIERS, FITS
 from hostile import BATCHES
 from playwright.sync_api import expect
 
+from seqlearn.analysis.measures import mean_over_heads
+from seqlearn.analysis.metrics import alignment_error_rate, argmax_links
 from seqlearn.data.corpus import builtin
-from seqlearn.metrics import alignment_error_rate, argmax_links
-from seqlearn.reading import average
-from seqlearn.translator import Translator
+from seqlearn.translator.translator import Translator
+from seqlearn.translator.whatif import Ablate, change_of, what_if
 from seqlearn.views import AttentionView, TranslatorView, View
 from seqlearn.views.shared.arguments import as_text
-from seqlearn.whatif import what_if
 
 APPLE = "The girl washes the red apple and eats it."
 BOY = "The boy washes the red apple and eats it."
@@ -54,7 +54,7 @@ def get(page, name):
 
 
 def changed(translator, prefix=(), edits=(), sentence=APPLE, beam=4):
-    return what_if(translator, prefix, edits).translate(sentence, beam=beam)
+    return what_if(translator, prefix, map(change_of, edits)).translate(sentence, beam=beam)
 
 
 def test_a_sentence_is_typed_and_translated(live, transformer):
@@ -94,7 +94,7 @@ def test_a_candidate_is_forced_and_taken_back(live, transformer):
     ).all_inner_texts() == ["le"]
     assert live.locator(".written .forced").all_inner_texts() == ["le"]
     shown = live.locator(".certainty").all_inner_texts()
-    best = what_if(transformer, get(live, "prefix")).search([APPLE], beam=4)[0]
+    best = what_if(transformer, get(live, "prefix")).search([APPLE], beam=4)[0][0]
     odds = torch.tensor(best.log_probs).sum().neg().exp().item()
     assert shown[0] == "p = 1.00" and float(re.sub(r"[^\d]", "", shown[1].split("in")[1])) == pytest.approx(
         odds, rel=0.06
@@ -109,30 +109,30 @@ def test_a_candidate_is_forced_and_taken_back(live, transformer):
     assert (get(live, "prefix"), get(live, "edits")) == ([], [])
 
 
-def test_heads_are_silenced(live, transformer):
-    head = live.get_by_role("button", name="2, head of cross layer 1: not silent")
+def test_heads_are_ablated(live, transformer):
+    head = live.get_by_role("button", name="2, head of cross layer 1: not ablated")
     head.focus()
     live.keyboard.press("ArrowLeft")
     live.keyboard.press("Enter")
-    now(live, changed(transformer, edits=[("silence", "cross", 1, 1)]))
-    assert live.get_by_role("button", name="1, head of cross layer 1: silent").get_attribute("aria-pressed") == "true"
-    live.get_by_role("button", name="cross 0: silence the layer").click()
-    edits = [["silence", "cross", 0, None], ["silence", "cross", 1, 1]]
+    now(live, changed(transformer, edits=[Ablate("cross", 1, 1)]))
+    assert live.get_by_role("button", name="1, head of cross layer 1: ablated").get_attribute("aria-pressed") == "true"
+    live.get_by_role("button", name="cross 0: ablate the layer").click()
+    edits = [["ablate", "cross", 0, None], ["ablate", "cross", 1, 1]]
     now(live, changed(transformer, edits=edits))
     assert get(live, "edits") == edits
-    live.get_by_role("button", name="3, head of cross layer 0: silent").click()
+    live.get_by_role("button", name="3, head of cross layer 0: ablated").click()
     edits = [
-        ["silence", "cross", 0, 0],
-        ["silence", "cross", 0, 1],
-        ["silence", "cross", 0, 2],
-        ["silence", "cross", 1, 1],
+        ["ablate", "cross", 0, 0],
+        ["ablate", "cross", 0, 1],
+        ["ablate", "cross", 0, 2],
+        ["ablate", "cross", 1, 1],
     ]
     now(live, changed(transformer, edits=edits))
-    assert get(live, "edits") == edits, "one head speaks again"
+    assert get(live, "edits") == edits, "one head is restored"
     live.get_by_role("button", name="Reset").click()
     live.get_by_label("or keep only the head that I click").check()
-    live.get_by_role("button", name="2, head of encoder layer 0: not silent").click()
-    edits = [("silence", "encoder", 0, head) for head in (0, 1, 3)] + [("silence", "encoder", 1, None)]
+    live.get_by_role("button", name="2, head of encoder layer 0: not ablated").click()
+    edits = [Ablate("encoder", 0, head) for head in (0, 1, 3)] + [Ablate("encoder", 1)]
     now(live, changed(transformer, edits=edits))
 
 
@@ -146,6 +146,12 @@ def test_a_weight_is_typed(live, transformer):
     now(live, changed(transformer, edits=edits))
     assert get(live, "edits") == edits
     assert get(live, "locked") in (["pair", 7, 5], None)
+    live.evaluate("model.set('locked', ['pair', 7, 8])")
+    typed.fill("0.3")
+    typed.press("Enter")
+    edits.append(["weight", "cross", None, None, 7, 8, 0.3])
+    now(live, changed(transformer, edits=edits))
+    assert get(live, "edits") == edits, "the first weight of the row is still an edit"
     live.get_by_label("attention", exact=True).select_option("layer 1, head 3")
     live.evaluate("model.set('locked', ['pair', 2, 1])")
     live.get_by_label("weight", exact=True).focus()
@@ -153,12 +159,12 @@ def test_a_weight_is_typed(live, transformer):
         live.keyboard.press("ArrowRight")
     expect(live.locator(".former")).to_have_count(0)
     last = get(live, "edits")[-1]
-    assert last[:6] == ["weight", "cross", 1, 3, 2, 1] and len(get(live, "edits")) == 2, "the last value counts"
+    assert last[:6] == ["weight", "cross", 1, 3, 2, 1] and len(get(live, "edits")) == 3, "the last value counts"
     now(live, changed(transformer, edits=get(live, "edits")))
 
 
 def test_a_word_is_swapped(live, transformer):
-    live.get_by_role("button", name="2, head of cross layer 1: not silent").click()
+    live.get_by_role("button", name="2, head of cross layer 1: not ablated").click()
     live.get_by_role("button", name="girl: another word").press("Enter")
     typed = live.get_by_role("combobox", name="another word for girl")
     live.keyboard.press("Escape")
@@ -167,7 +173,7 @@ def test_a_word_is_swapped(live, transformer):
     live.get_by_role("button", name="girl: another word").press("Enter")
     typed.fill("boy")
     typed.press("Enter")
-    edits = [("silence", "cross", 1, 2)]
+    edits = [Ablate("cross", 1, 2)]
     now(live, changed(transformer, edits=edits, sentence=BOY))
     assert live.get_by_label("sentence to translate").input_value() == BOY, "as it was typed, but for one word"
     assert live.locator(".before bdi").inner_text() == transformer.translate(APPLE, beam=4)
@@ -179,15 +185,24 @@ def test_a_word_is_swapped(live, transformer):
     assert live.locator(".before bdi").count() == 0, "a new sentence is a new beginning"
 
 
-@pytest.mark.parametrize(("place", "expected"), [(1, "The girl washes a red"), (0, "A girl washes the red")])
-def test_of_two_equal_words_the_right_one_is_swapped(live, transformer, place, expected):
-    live.get_by_role("button", name="the: another word").nth(place).press("Enter")
-    typed = live.get_by_role("combobox", name="another word for the")
+@pytest.mark.parametrize(
+    ("sentence", "word", "place", "expected"),
+    [
+        (APPLE, "the", 1, "The girl washes a red apple and eats it."),
+        (APPLE, "the", 0, "A girl washes the red apple and eats it."),
+        ("This is the cat.", "is", 0, "This a the cat."),  # "is" is in an earlier word, too
+    ],
+)
+def test_of_two_equal_words_the_right_one_is_swapped(live, transformer, sentence, word, place, expected):
+    box = live.get_by_label("sentence to translate")
+    box.fill(sentence)
+    box.press("Enter")
+    live.get_by_role("button", name=f"{word}: another word", exact=True).nth(place).press("Enter")
+    typed = live.get_by_role("combobox", name=f"another word for {word}")
     typed.fill("a")
     typed.press("Enter")
-    sentence = f"{expected} apple and eats it."
-    now(live, transformer.translate(sentence, beam=4))
-    assert live.get_by_label("sentence to translate").input_value() == sentence
+    now(live, transformer.translate(expected, beam=4))
+    assert box.input_value() == expected
 
 
 @pytest.mark.parametrize(
@@ -195,8 +210,8 @@ def test_of_two_equal_words_the_right_one_is_swapped(live, transformer, place, e
     [
         ([], []),
         (["le"], []),
-        ([], [["silence", "cross", 0, None], ["silence", "encoder", 1, 0], ["silence", "encoder", 1, 2]]),
-        (["la", "fille"], [["weight", "cross", None, None, 3, 2, 0.5], ["silence", "causal", 0, 1]]),
+        ([], [["ablate", "cross", 0, None], ["ablate", "encoder", 1, 0], ["ablate", "encoder", 1, 2]]),
+        (["la", "fille"], [["weight", "cross", None, None, 3, 2, 0.5], ["ablate", "causal", 0, 1]]),
     ],
 )
 def test_the_program_says_the_same(live, transformer, capsys, prefix, edits):
@@ -229,14 +244,15 @@ def test_true_links_and_their_scores(show, transformer, corpus):
     now(live, transformer.translate(pair.source, beam=4))
     assert live.locator(".map .gold").count() == len(pair.alignment)
     rates = set()
-    for edits in ([], *([["silence", "cross", 1, head]] for head in range(4))):
+    for edits in ([], *([["ablate", "cross", 1, head]] for head in range(4))):
         live.evaluate("edits => model.set('edits', edits)", edits)
         text = changed(transformer, (), edits, pair.source)
         now(live, text)
         if tokenize(text) != tokenize(pair.target):
             expect(live.locator(".says")).to_contain_text("The translation is not that of the corpus.")
             continue
-        weights = average(what_if(transformer, edits=edits).attend(pair.source, text)).weights[0, 0]
+        edited = what_if(transformer, edits=map(change_of, edits))
+        weights = mean_over_heads(edited.attend(pair.source, text)).weights[0, 0]
         rate = alignment_error_rate([argmax_links(weights[:-1, :-1])], [pair.alignment])
         expect(live.locator(".says")).to_contain_text(f"Alignment error rate of the mean of all heads: {rate:.2f} (")
         rates.add(rate)
@@ -323,7 +339,7 @@ def test_at_every_width(live, page, width, scheme):
     page.set_viewport_size({"width": width, "height": 900})
     page.reload()
     live.get_by_role("button", name=re.compile("^write le at step 8")).click()
-    live.get_by_role("button", name="2, head of cross layer 1: not silent").click()
+    live.get_by_role("button", name="2, head of cross layer 1: not ablated").click()
     expect(live.locator(".before bdi")).to_have_count(1)
     page.evaluate(AXE)
     passed, found = page.evaluate(FIND_BARRIERS)
@@ -342,7 +358,7 @@ def test_heads_and_weights_of_an_attention_view(show, transformer, capsys):
         text = changed(transformer, (), edits, beam=1)
         expect(page.locator(".rewritten bdi").last).to_have_text(text)
         page.wait_for_timeout(0)
-        expected = what_if(transformer, edits=edits).attend(APPLE, text).weights
+        expected = what_if(transformer, edits=map(change_of, edits)).attend(APPLE, text).weights
         found = page.evaluate(
             """() => { const { shape, data: { buffer, byteOffset, byteLength } } = model.get('data').maps[0].weights;
             return [shape, [...new Float32Array(buffer.slice(byteOffset, byteOffset + byteLength))]]; }"""
@@ -351,12 +367,12 @@ def test_heads_and_weights_of_an_attention_view(show, transformer, capsys):
         assert get(page, "edits") == edits
 
     reads([])
-    page.get_by_role("button", name="silence cross 1.3").press("Enter")
+    page.get_by_role("button", name="ablate cross 1.3").press("Enter")
     expect(page.locator(".rewritten .before bdi")).to_have_count(2)
-    reads([["silence", "cross", 1, 3]])
-    expect(page.get_by_role("button", name="let cross 1.3 speak")).to_be_visible()
+    reads([["ablate", "cross", 1, 3]])
+    expect(page.get_by_role("button", name="restore cross 1.3")).to_be_visible()
     page.get_by_role("button", name="only this head").click()
-    alone = [["silence", "cross", 0, None], *(["silence", "cross", 1, head] for head in range(3))]
+    alone = [["ablate", "cross", 0, None], *(["ablate", "cross", 1, head] for head in range(3))]
     expect(page.locator(".rewritten bdi").last).not_to_have_text(plain)
     reads(alone)
     assert page.locator(".rewritten del").count() > 0 and page.locator(".rewritten .new").count() > 0
@@ -392,9 +408,16 @@ def assert_reads(page, translator, sentence, edits=(), trait="data"):
     text = changed(translator, (), edits, sentence, beam=1)
     if trait == "data":
         expect(page.locator(".rewritten bdi").last).to_have_text(text)
-    for kind, weights in maps_of(page, trait).items():
-        expected = what_if(translator, edits=edits).attend(sentence, text, kind).weights
-        torch.testing.assert_close(weights, expected, atol=2e-3, rtol=1e-2)
+    expected = what_if(translator, edits=map(change_of, edits))
+    for _ in range(50):  # of two questions with one translation, the first answer may be there alone
+        page.wait_for_timeout(100)
+        pairs = [
+            (weights, expected.attend(sentence, text, kind).weights) for kind, weights in maps_of(page, trait).items()
+        ]
+        if all(one.shape == other.shape and torch.allclose(one, other, atol=2e-3, rtol=1e-2) for one, other in pairs):
+            break
+    for weights, right in pairs:
+        torch.testing.assert_close(weights, right, atol=2e-3, rtol=1e-2)
 
 
 def test_an_answer_takes_no_word_away_that_is_being_typed(show, transformer):
@@ -419,8 +442,8 @@ def test_a_word_is_swapped_in_an_attention_view(show, transformer, capsys):
     page.get_by_label("weight as a number").fill("0.5")
     page.keyboard.press("Enter")
     expect(page.locator(".whatif")).to_contain_text("cross, 1.3: “lave” gives “girl” a weight of 0.5")
-    page.get_by_role("button", name="silence cross 1.3").click()
-    expect(page.locator(".whatif")).to_contain_text("cross 1.3 silent")
+    page.get_by_role("button", name="ablate cross 1.3").click()
+    expect(page.locator(".whatif")).to_contain_text("cross 1.3 ablated")
     chip = page.get_by_role("button", name="girl: another word")
     chip.press("Enter")
     page.keyboard.type("boy")
@@ -430,17 +453,17 @@ def test_a_word_is_swapped_in_an_attention_view(show, transformer, capsys):
     assert page.locator("datalist option[value=boy]").count() == 1, "the known words are offered"
     page.keyboard.type("boy")
     page.keyboard.press("Enter")
-    silent = [["silence", "cross", 1, 3]]
-    assert_reads(page, transformer, BOY, silent)
+    edits = [["ablate", "cross", 1, 3]]
+    assert_reads(page, transformer, BOY, edits)
     expect(page.get_by_role("button", name="boy: another word")).to_be_focused()
-    assert (get(page, "sentence"), get(page, "edits")) == (BOY, silent), "a weight belonged to the other sentence"
+    assert (get(page, "sentence"), get(page, "edits")) == (BOY, edits), "a weight belonged to the other sentence"
     assert page.locator(".chips .new").all_inner_texts() == ["boy"]
     assert page.locator(".before bdi").first.inner_text() == transformer.translate(APPLE)
     page.locator(".python summary").click()
     exec(page.locator(".python pre").inner_text(), {"translator": transformer})
-    assert capsys.readouterr().out.strip() == changed(transformer, (), silent, BOY, beam=1)
+    assert capsys.readouterr().out.strip() == changed(transformer, (), edits, BOY, beam=1)
     page.get_by_role("button", name="Undo").press("Enter")
-    assert_reads(page, transformer, APPLE, [["weight", "cross", 1, 3, 2, 1, 0.5], *silent])
+    assert_reads(page, transformer, APPLE, [["weight", "cross", 1, 3, 2, 1, 0.5], *edits])
     page.get_by_role("button", name="Reset").click()
     assert_reads(page, transformer, APPLE)
     assert page.locator(".chips .new, .rewritten del").count() == 0
@@ -536,13 +559,13 @@ def test_an_edit_is_compared_at_every_width(show, page, transformer, width, sche
     assert [found[0] for found in readings(page)] == ["other reading", "this reading"]
     page.get_by_role("button", name="side by side").click()
     expect(page.locator(".reading")).to_have_count(0)
-    page.get_by_role("button", name="silence cross 1.3").click()
+    page.get_by_role("button", name="ablate cross 1.3").click()
     page.get_by_role("button", name="side by side").click()
     expect(page.locator(".reading")).to_have_count(2)
     assert get(page, "against") == [PEAR, []], "before the first change"
     boxes = [box.bounding_box() for box in page.locator(".reading").all()]
     assert (boxes[0]["y"] == boxes[1]["y"]) == (width > 390)
-    assert "(attention as it is)" in readings(page)[0][1] and "(cross 1.3 silent)" in readings(page)[1][1]
+    assert "(attention as it is)" in readings(page)[0][1] and "(cross 1.3 ablated)" in readings(page)[1][1]
     page.evaluate(AXE)
     assert page.evaluate(FIND_BARRIERS)[1] == []
     assert page.evaluate(FITS), "no page is scrolled sideways"
@@ -576,15 +599,12 @@ def test_a_line_is_dragged(show, page, transformer):
     wanted = round(before - 0.5, 2)
     drag(page, line, (-5, 1), (-80, 2))
     assert page.locator(".tip").inner_text() == f"<eos> → <eos> {wanted:.2f}"
+    edit = ["weight", "cross", 1, 3, row, column, wanted]
+    edited = what_if(transformer, edits=[change_of(edit)]).attend(PEAR, transformer.translate(PEAR)).weights[1, 3, row]
     numbers = page.locator(".looks .lit text").all_text_contents()
-    assert f"{wanted:.2f}" in numbers
-    others = sorted(
-        (float(weights[row, at]) * (1 - wanted) / (1 - before) for at in range(10) if at != column), reverse=True
-    )
-    assert f"{others[0]:.2f}" in numbers, "the other weights share the rest"
+    assert numbers == [f"{number:.2f}" for number in edited.tolist() if number >= 0.005], "the others share the rest"
     assert get(page, "edits") == [], "the model reads at the end"
     page.mouse.up()
-    edit = ["weight", "cross", 1, 3, row, column, wanted]
     expect(page.locator(".whatif")).to_contain_text(f"a weight of {wanted}")
     assert_reads(page, transformer, PEAR, [edit])
     assert get(page, "locked") == ["pair", row, column]
@@ -614,6 +634,18 @@ def test_a_line_is_dragged(show, page, transformer):
     page.mouse.up()
     expect(page.get_by_role("button", name="Undo")).to_be_enabled()
     assert get(page, "edits")[0][:4] == ["weight", "cross", None, None], "of all heads that are shown together"
+
+
+def test_the_only_key_keeps_all_the_weight(show, page, transformer):
+    show(AttentionView.of(transformer, PEAR, kind="causal", layer=0, head=1))
+    starts = page.locator(".looks .all line").evaluate_all("all => all.map(line => Number(line.getAttribute('y1')))")
+    drag(page, starts.index(min(starts)), (-5, 1), (-60, 2))
+    assert page.locator(".looks .lit text").all_text_contents() == ["1.00"]
+    page.mouse.up()
+    expect(page.get_by_role("button", name="Undo")).to_be_enabled()
+    (edit,) = get(page, "edits")
+    assert edit[:6] == ["weight", "causal", 0, 1, 0, 0] and edit[6] < 1
+    assert_reads(page, transformer, PEAR, [edit])
 
 
 def test_a_weight_is_changed_by_keys(show, page, transformer):
@@ -670,15 +702,15 @@ def test_what_cannot_be_read_changes_nothing(show, transformer):
 
 def test_words_drive_the_view(show, transformer):
     view = TranslatorView(transformer, CAT).tell(
-        "At [the second step] the model writes chat. [<b>Silence</b>] a head.",
-        {"the second step": {"step": 1, "locked": None}, "<b>Silence</b>": {"edits": [["silence", "cross", 0, 0]]}},
+        "At [the second step] the model writes chat. [<b>Ablate</b>] a head.",
+        {"the second step": {"step": 1, "locked": None}, "<b>Ablate</b>": {"edits": [["ablate", "cross", 0, 0]]}},
     )
     page = show(view)
-    assert page.locator(".told").inner_text() == "At the second step the model writes chat. <b>Silence</b> a head."
+    assert page.locator(".told").inner_text() == "At the second step the model writes chat. <b>Ablate</b> a head."
     page.get_by_role("button", name="the second step").press("Enter")
     assert get(page, "step") == 1 and page.locator(".written .on").inner_text() == "chat"
-    page.get_by_role("button", name="<b>Silence</b>").click()
-    now(page, changed(transformer, (), [("silence", "cross", 0, 0)], CAT, 1))
+    page.get_by_role("button", name="<b>Ablate</b>").click()
+    now(page, changed(transformer, (), [Ablate("cross", 0, 0)], CAT, 1))
     assert page.locator(".before bdi").inner_text() == transformer.translate(CAT)
     page.get_by_role("button", name="Undo").click()
     now(page, transformer.translate(CAT))
@@ -695,8 +727,8 @@ def test_another_model_keeps_the_stored_page(show):
 def test_python_answers_in_a_notebook(transformer):
     """The same question, asked as the browser asks it, of the view's Python."""
     view = TranslatorView(transformer, APPLE)
-    view.set_state({"prefix": ["le"], "edits": [["silence", "cross", 0, 1]]})
-    assert view.translation == changed(transformer, ["le"], [("silence", "cross", 0, 1)], beam=1)
+    view.set_state({"prefix": ["le"], "edits": [["ablate", "cross", 0, 1]]})
+    assert view.translation == changed(transformer, ["le"], [Ablate("cross", 0, 1)], beam=1)
     assert View.page_state(view)["prefix"] == ["le"]
 
 
@@ -717,16 +749,16 @@ def test_nothing_moves_under_the_pointer(show, transformer):
 
 
 def test_a_wider_beam_keeps_what_was_changed(live, transformer):
-    edits = [["silence", "encoder", 1, 3]]
+    edits = [["ablate", "encoder", 1, 3]]
     live.get_by_label("example").select_option("The turtle took the banana because it was delicious.")
-    live.locator(".board").get_by_label("3, head of encoder layer 1: not silent").click()
+    live.locator(".board").get_by_label("3, head of encoder layer 1: not ablated").click()
     live.get_by_label("search").select_option("greedy")
     assert (get(live, "beam"), get(live, "edits")) == (1, edits)
     sentence = get(live, "sentence")
-    now(live, what_if(transformer, edits=edits).translate(sentence))
+    now(live, what_if(transformer, edits=map(change_of, edits)).translate(sentence))
     live.get_by_label("sentence to translate").fill(CAT)
     live.get_by_label("sentence to translate").press("Enter")
-    assert get(live, "edits") == edits, "a head is silent until it speaks again"
+    assert get(live, "edits") == edits, "a head is ablated until it is restored"
     live.get_by_role("button", name="Reset").click()
     assert get(live, "edits") == []
     assert live.evaluate("document.activeElement.textContent") == "Reset", "the keyboard keeps its place"
@@ -753,11 +785,11 @@ def test_keys_into_the_arithmetic_of_any_head_and_back(show, transformer):
     assert get(page, "zoom") == "head" and get(page, "locked") == ["pair", 7, 8]
 
 
-def test_a_silenced_head_is_seen_to_be_silent(show, transformer):
+def test_an_ablated_head_is_seen_to_be_ablated(show, transformer):
     page = show(AttentionView.of(transformer, APPLE, kind="cross", layer=1, head=3))
-    page.get_by_role("button", name="silence cross 1.3").click()
-    expect(page.locator(".small.silent")).to_have_count(1)
-    expect(page.locator(".stage .map figcaption")).to_contain_text("silenced")
+    page.get_by_role("button", name="ablate cross 1.3").click()
+    expect(page.locator(".small.ablated")).to_have_count(1)
+    expect(page.locator(".stage .map figcaption")).to_contain_text("ablated")
 
 
 def test_an_answer_does_not_take_the_text_box_away(live, transformer):
@@ -768,12 +800,12 @@ def test_an_answer_does_not_take_the_text_box_away(live, transformer):
             await new Promise(go => (window.answer = go));
             return ask(...question);
         } }""")
-    live.get_by_role("button", name="2, head of cross layer 1: not silent").click()
+    live.get_by_role("button", name="2, head of cross layer 1: not ablated").click()
     live.get_by_role("button", name="girl: another word").press("Enter")
     typed = live.get_by_role("combobox", name="another word for girl")
     typed.press_sequentially("bo")
     live.evaluate("answer()")
-    now(live, changed(transformer, edits=[("silence", "cross", 1, 2)]))
+    now(live, changed(transformer, edits=[Ablate("cross", 1, 2)]))
     live.keyboard.type("y")
     assert typed.input_value() == "boy"
 

@@ -6,12 +6,11 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from seqlearn.data.batches import BATCHINGS, Batches, Sentences, pad
+from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language
-from seqlearn.pairs import Pair
 
 
 def make(count=100, batch_size=8, seed=0, **options):
@@ -48,6 +47,7 @@ def texts(batches, source, target):
             yield source.decode(left), target.decode(right)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batching", BATCHINGS)
 @pytest.mark.parametrize("count", [1, 8, 100, 850])
 def test_each_pair_exactly_once(count, batching):
@@ -58,6 +58,7 @@ def test_each_pair_exactly_once(count, batching):
     assert len(list(batches.epoch(0))) == len(batches) == -(-count // 8)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.integers(1, 90), st.integers(1, 40), st.sampled_from(BATCHINGS), st.integers(0, 9), st.integers(0, 9))
 def test_any_count_and_batch_size(count, batch_size, batching, seed, epoch):
@@ -126,8 +127,10 @@ def test_similar_lengths_share_a_batch():
 
 
 def test_pairs_that_are_too_long_are_left_out_and_counted():
-    batches, pairs, source, target = make(70, max_length=6)
-    kept = [pair for pair in pairs if max(len(pair.source.split()), len(pair.target.split())) <= 6]
+    batches, pairs, source, target = make(70, max_length=5)
+    lengths = [(len(pair.source.split()), len(pair.target.split())) for pair in pairs]
+    assert {(4, 6), (6, 4)} <= set(lengths), "the target alone is too long, or the source"
+    kept = [pair for pair, both in zip(pairs, lengths, strict=True) if max(both) <= 5]
     assert batches.left_out == 70 - len(kept) > 0
     assert Counter(texts(batches.epoch(0), source, target)) == Counter((pair.source, pair.target) for pair in kept)
     with pytest.raises(ValueError, match="no pairs to make batches of: all 70 are longer than 1 tokens"):
@@ -170,6 +173,15 @@ def test_tokens_counts_what_is_predicted():
     batches, *_ = make(2, batch_size=2)
     (batch,) = batches
     assert batch.tokens == int((batch.target[:, 1:] != batches.pad).sum())
+
+
+def test_on_a_device_the_source_lengths_stay_on_the_cpu():
+    batches, *_ = make(2, batch_size=2)
+    (batch,) = batches
+    moved = batch.to("meta")
+    assert [tensor.device.type for tensor in moved] == ["meta", "cpu", "meta", "cpu"]
+    assert [tensor.shape for tensor in moved] == [tensor.shape for tensor in batch]
+    assert torch.equal(moved.source_lens, batch.source_lens) and torch.equal(moved.target_lens, batch.target_lens)
 
 
 def test_no_pairs_is_an_error():

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from typer.testing import CliRunner
 
 from fuzzing.files import (
@@ -42,11 +41,13 @@ from fuzzing.texts import (
     tokens_stay,
 )
 from seqlearn.cli import app
-from seqlearn.data import files
 from seqlearn.data.batches import BATCHINGS, Batches, pad
 from seqlearn.data.corpus import from_files, from_tsv
+from seqlearn.data.large import files
+from seqlearn.data.pairs import Pair
 from seqlearn.data.text import SPECIALS, Language, WordTokenizer, normalize
-from seqlearn.pairs import Pair
+
+pytestmark = pytest.mark.slow
 
 robust = settings(derandomize=True, max_examples=300)
 

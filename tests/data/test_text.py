@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from seqlearn.data.corpus import builtin, fra_eng
 from seqlearn.data.text import BOS, EOS, PAD, SPECIALS, UNK, BPETokenizer, Language, Vocab, WordTokenizer, normalize
@@ -115,6 +114,7 @@ def test_the_built_in_corpus_comes_back_from_its_tokens():
             assert tokenizer.detokenize(tokenizer.tokenize(text)) == normalize(text, language) == text.lower()
 
 
+@pytest.mark.slow
 def test_the_real_corpus_comes_back_from_its_tokens_but_for_a_few_lines(data_folder, as_a_user):
     """Amounts ($5), fractions (9/11) and the like: fewer than one line in two thousand."""
     pairs = fra_eng(data_folder).pairs[::3]

@@ -5,23 +5,27 @@ A group has a strategy of hypothesis, which makes cases, and a function that tri
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
 
-from . import attention, commands, files, folders, search, texts
+from . import attention, commands, files, folders, others, search, texts
 
 
 @dataclass(frozen=True)
 class Group:
-    """Cases of one kind. `few`: how many `tests/test_fuzzing.py` tries. `share`: of those of `benchmarks/fuzz.py`."""
+    """Cases of one kind. `few`: how many `tests/test_fuzzing.py` tries. `share`: of those of `benchmarks/fuzz.py`.
+
+    `first`: cases that were bad once; `tests/test_fuzzing.py` tries them before all others.
+    """
 
     cases: st.SearchStrategy[Any]
     check: Callable[[Any], None]
     few: int
     share: float
+    first: Sequence[Any] = ()
 
 
 GROUPS = {
@@ -30,7 +34,8 @@ GROUPS = {
     "vocabularies": Group(texts.damaged(), texts.read_vocabularies, 60, 0.1),
     "folders": Group(folders.CASES, folders.load, 80, 0.2),
     "commands": Group(commands.CASES, commands.call, 20, 0.06),
+    "files of others": Group(others.CASES, others.keep, 60, 0.2, others.FIRST),
     "attention": Group(attention.CASES, attention.attend, 100, 0.2),
-    # `tests/test_decoding.py` tries these.
+    # `tests/search/test_search.py` tries these.
     "search": Group(search.CASES, search.search, 0, 0.09),
 }

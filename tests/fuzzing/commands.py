@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from seqlearn.cli import app
-from seqlearn.translator import Translator
+from seqlearn.translator.translator import Translator
 
 from . import files
 

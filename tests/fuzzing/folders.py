@@ -13,10 +13,10 @@ import torch
 from hypothesis import strategies as st
 
 from seqlearn.data.corpus import Split
-from seqlearn.pairs import Pair
-from seqlearn.saving import MODEL
+from seqlearn.data.pairs import Pair
 from seqlearn.training.storage import read_file, write_file
-from seqlearn.translator import Translator
+from seqlearn.translator.saving import MODEL
+from seqlearn.translator.translator import Translator
 
 from .texts import JSON
 
@@ -39,7 +39,7 @@ def original(kind):
     with tempfile.TemporaryDirectory() as folder:
         translator.save(folder)
         stored = read_file(Path(folder) / MODEL)
-        return (Path(folder) / MODEL).read_bytes(), stored, translator.translate(LINES, max_length=5)
+        return (Path(folder) / MODEL).read_bytes(), stored, translator.translate_all(LINES, max_length=5)
 
 
 PLACES = st.floats(0, 1, exclude_max=True)  # in the file; most of a small file is its header
@@ -169,6 +169,6 @@ def load(case):
         if not edited:
             weights = found.model.state_dict()
             assert all(torch.equal(weights[name], tensor) for name, tensor in stored.tensors.items()), "other weights"
-            assert found.translate(LINES, max_length=5) == expected, "loaded, and translates something else"
+            assert found.translate_all(LINES, max_length=5) == expected, "loaded, and translates something else"
         else:
-            found.translate(LINES, max_length=5)
+            found.translate_all(LINES, max_length=5)

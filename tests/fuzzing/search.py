@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 
 import pytest
@@ -10,41 +9,40 @@ import torch
 from hypothesis import strategies as st
 from torch import nn
 
-from seqlearn.decoding import average, beam_search, exhaustive_search, gnmt, greedy_search, no_penalty
-from seqlearn.nn.decoder_only import decoder_only
-from seqlearn.nn.seq2seq import bahdanau, seq2seq
-from seqlearn.nn.transformer import transformer
+from seqlearn.nn.decoder_only import DecoderOnlyConfig, decoder_only
+from seqlearn.nn.seq2seq import BahdanauConfig, Seq2SeqConfig, bahdanau, seq2seq
+from seqlearn.nn.transformer import TransformerConfig, transformer
+from seqlearn.search.beam import beam_search
+from seqlearn.search.exhaustive import exhaustive_search
+from seqlearn.search.lengths import gnmt, length_average, no_penalty
+from seqlearn.search.sampling import greedy_search
 
 PAD, BOS, EOS = 0, 1, 2
 IDS = {"bos": BOS, "eos": EOS, "forbidden": (PAD, BOS)}
 PENALTIES = {
     "none": no_penalty,
-    "average": average,
+    "average": length_average,
     "gnmt": gnmt(0.6),
     "strong": gnmt(3.0),
     "up and down": lambda length: [4.0, 1.0, 3.0, 0.5, 2.0][length % 5],
     "falling": lambda length: 1 / length,
 }
 MODELS = [
-    functools.partial(bahdanau, embed_size=3, num_hiddens=4, dropout=0.5),
-    functools.partial(seq2seq, embed_size=3, num_hiddens=4, dropout=0.5),
-    functools.partial(seq2seq, embed_size=3, num_hiddens=4, dropout=0.5, cell="lstm", bidirectional=True),
-    functools.partial(bahdanau, embed_size=3, num_hiddens=4, dropout=0.5, score="dot"),
-    functools.partial(transformer, num_hiddens=4, ffn_num_hiddens=5, num_heads=2, num_layers=2),
-    functools.partial(
-        transformer, num_hiddens=4, ffn_num_hiddens=5, num_heads=1, num_layers=1, positions="rotary", norm_first=False
-    ),
-    functools.partial(decoder_only, num_hiddens=4, ffn_num_hiddens=5, num_heads=2, num_layers=2),
-    functools.partial(
-        decoder_only, num_hiddens=4, ffn_num_hiddens=5, num_heads=2, num_kv_heads=1, num_layers=1, norm="rms",
-        ffn="swiglu", prefix=True,
-    ),
-]  # fmt: skip
+    (bahdanau, BahdanauConfig(3, 4, dropout=0.5)),
+    (seq2seq, Seq2SeqConfig(3, 4, dropout=0.5)),
+    (seq2seq, Seq2SeqConfig(3, 4, dropout=0.5, cell="lstm", bidirectional=True)),
+    (bahdanau, BahdanauConfig(3, 4, dropout=0.5, score="dot")),
+    (transformer, TransformerConfig(4, 5, num_heads=2, num_layers=2)),
+    (transformer, TransformerConfig(4, 5, num_heads=1, num_layers=1, positions="rotary", norm_first=False)),
+    (decoder_only, DecoderOnlyConfig(4, 5, num_heads=2, num_layers=2)),
+    (decoder_only, DecoderOnlyConfig(4, 5, 2, num_kv_heads=1, num_layers=1, norm="rms", ffn="swiglu", prefix=True)),
+]
 
 
 def random_model(seed, vocab=7):
     torch.manual_seed(seed)
-    model = MODELS[seed % len(MODELS)](9, vocab).double()
+    build, config = MODELS[seed % len(MODELS)]
+    model = build(9, vocab, config).double()
     for weight in model.parameters():  # far from uniform, so that random models end early, late and never
         nn.init.normal_(weight, std=1.0)
     model.decoder.dense.bias.data[EOS] += seed % 3

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from seqlearn.exercises import checking, lesson00, lesson06
-from seqlearn.translator import Translator
+from seqlearn.translator.translator import Translator
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)

@@ -40,6 +40,7 @@ def test_every_row_is_whole():
     assert len(set(names)) == len(names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row[0])
 def test_the_lesson_that_is_named_uses_the_term(row):
     """A term may have several names ("source, target"): each one stands in the lesson."""

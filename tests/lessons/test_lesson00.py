@@ -8,7 +8,7 @@ import nbformat
 import pytest
 import torch
 
-from seqlearn.attention_map import AttentionMap
+from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.exercises import lesson00
 
 

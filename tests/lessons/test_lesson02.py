@@ -37,14 +37,14 @@ def real(scores, lengths, upto=0):
     return (torch.arange(scores.shape[-1]) < lengths[:, None] + upto)[:, None, :]
 
 
-def from_scratch(scores, lengths, *, stable=True, first="mask", hidden=-INF, upto=0, inverse=False):
+def from_scratch(scores, lengths, *, stable=True, first="mask", hidden=-INF, upto=0, inverse=False, eps=0.0):
     """The solution of 2.2, with a switch for each typical mistake."""
     may = real(scores, lengths, upto)
     masked = scores.masked_fill(may if inverse else ~may, hidden)
     if stable:
         masked = masked - (masked if first == "mask" else scores).amax(-1, keepdim=True)
     powers = masked.exp()
-    return powers / powers.sum(-1, keepdim=True)
+    return powers / (powers.sum(-1, keepdim=True) + eps)
 
 
 def by_parts(scores, lengths):
@@ -133,6 +133,8 @@ WRONG_SOFTMAXES = [
         lambda scores, lengths: from_scratch(scores, lengths) / 3,
         "sentence 0, row 0 should be [1.000, 0.000, 0.000]; yours: [0.333",
     ),
+    (lambda *args: from_scratch(*args, eps=1e-3), "row 0 sums to 0.9990: add nothing to the row's sum"),
+    (lambda *args: from_scratch(*args, eps=0.1, stable=False), "add nothing to the row's sum"),
     (writes, "`scores` has changed"),
     (
         lambda scores, lengths: scores.masked_fill(~real(scores, lengths)[:, 0], -INF).softmax(-1),

@@ -48,6 +48,7 @@ def test_right_reading_of_the_picture(answer, capsys):
     assert said_by(lesson03.check_held_out_error, answer, capsys) == "Exercise 3.1: right!\n"
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_lesson_is_as_the_check_says():
     """Runs the lesson up to the picture, and asks the numbers behind it."""
     namespace = {}
@@ -150,7 +151,9 @@ def by_others(
     scores = -(((keys[:, :, None] - keys[:, None, :]) / width) ** 2) / half
     itself = torch.eye(keys.shape[1], dtype=torch.bool)
     itself = keys[:, :, None] == keys[:, None, :] if equal else itself
-    hide = {"others": itself, "none": itself & False, "itself": ~itself}[mask]
+    ahead = torch.ones_like(itself).triu()
+    masks = {"others": itself, "none": itself & False, "itself": ~itself, "earlier": ahead, "later": ahead.mT}
+    hide = masks[mask]
     weights = (scores if after else scores.masked_fill(hide, hidden)).softmax(-1)
     if empty or after:
         weights = weights.masked_fill(hide, 0.0)
@@ -184,6 +187,10 @@ WRONG_OTHERS = [
     (lambda *args: by_others(*args, mask="none"), "each reading still looks at itself"),
     (lambda *args: by_others(*args, hidden=0.0, empty=False), "each reading still looks at itself"),
     (lambda *args: by_others(*args, mask="itself"), "sees *only* itself"),
+    (lambda *args: by_others(*args, mask="earlier"), "only the readings before it: that is a causal mask"),
+    (lambda *args: by_others(*args, mask="later"), "only the readings after it"),
+    (lambda k, v, h: by_others(k.view(1, -1), v.view(1, -1), h).view_as(k), "the readings of all days look at each"),
+    (lambda k, v, h: by_others(k, v, 1 / h), "you multiply by the width"),
     (lambda *args: by_others(*args, after=True), "no longer sum to 1: mask the scores, *before*"),
     (lambda *args: by_others(*args, empty=False), "nobody else to look at: predict 0, not nan"),
     (lambda *args: by_others(*args, hidden=-1e9, empty=False), "nobody else to look at: predict 0, not 3"),
@@ -255,6 +262,8 @@ WRONG_BOXCARS = [
     (lambda *args: boxcar(*args, near=lambda d, h: d.abs() <= h), "`<`, not `<=`"),
     (lambda *args: boxcar(*args, near=lambda d, h: d < h), "far *after* the query"),
     (lambda *args: boxcar(*args, near=lambda d, h: -d < h), "far *before* the query"),
+    (lambda *args: boxcar(*args, near=lambda d, h: (d >= 0) & (d < h)), "only keys *before* the query"),
+    (lambda *args: boxcar(*args, near=lambda d, h: (d <= 0) & (d > -h)), "only keys *after* the query"),
     (lambda *args: boxcar(*args, near=lambda d, h: d.abs() >= h), "the *far* keys count"),
     (lambda *args: boxcar(*args, near=lambda d, h: d.abs() < h / 2), "half as wide"),
     (lambda *args: boxcar(*args, near=lambda d, h: d.abs() < 1), "the width does not enter"),

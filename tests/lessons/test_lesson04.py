@@ -189,6 +189,7 @@ WRONG_SCORES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "diagnosis"), WRONG_SCORES)
 def test_wrong_additive_scores(answer, diagnosis, capsys):
     said = said_by(lesson04.check_additive_scores, answer, capsys)

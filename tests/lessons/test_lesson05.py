@@ -384,6 +384,7 @@ WRONG_STEPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "diagnosis"), WRONG_STEPS)
 def test_wrong_gru_steps(answer, diagnosis, capsys):
     said = said_by(lesson05.check_gru_step, answer, capsys)
@@ -396,6 +397,7 @@ def by_torch(x, h, W, U):
     return cell(x[None], h[None])[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer", [right_step, by_torch, lambda *args: right_step(*(tensor.double() for tensor in args))]
 )

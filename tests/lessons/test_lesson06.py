@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from answers import said_by
-from seqlearn.attention_map import AttentionMap
+from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.exercises import lesson06
 
 INF = float("inf")
@@ -213,6 +213,10 @@ WRONG_LINKS = {
     ),
     "the example alone": (
         lambda *args: [("la", "red"), ("pomme", "red"), ("rouge", "apple")], "there are 4 target words"
+    ),
+    "row of the first such word": (
+        lambda w, t, s: [(word, s[int(w[t.index(word), :-1].argmax())]) for word in t[:-1]],
+        "a target word that comes twice has two rows",
     ),
     "as many columns as words": (as_square, "the two sentences may differ in length"),
     "by guess": (lambda *args: [("la", "the"), ("pomme", "the"), ("rouge", "the")], "the links should be"),

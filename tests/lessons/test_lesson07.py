@@ -366,6 +366,7 @@ def test_rounds_grow_as_the_table_says(lesson):
     assert rounds(10, steps["dilated convolution"]) == 3, "one word more takes one layer more"
 
 
+@pytest.mark.slow
 def test_heads_share_the_work_and_multiply_the_weights(lesson):
     counted = {}
     for heads in (1, 3, 12):

@@ -153,6 +153,7 @@ WRONG_TABLES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "diagnosis"), WRONG_TABLES)
 def test_wrong_tables(answer, diagnosis, capsys):
     said = said_by(lesson08.check_table, answer, capsys)
@@ -283,10 +284,10 @@ def test_right_turns(answer, capsys):
     assert said_by(lesson08.check_pair_rotation, answer, capsys) == "Exercise 8.3: right!\n"
 
 
-def rows_turned(x, *, start=0, factor=2, sign=-1, angle=None, turn=None, pairs=None, order=None):
+def rows_turned(x, *, start=0, factor=2, sign=-1, base=10000.0, angle=None, turn=None, pairs=None, order=None):
     """The solution of 8.5, with a switch for each typical mistake."""
     steps, size = x.shape
-    speeds = 10000.0 ** (sign * factor * torch.arange(size // 2, dtype=torch.float64) / size)
+    speeds = base ** (sign * factor * torch.arange(size // 2, dtype=torch.float64) / size)
     angles = torch.arange(start, start + steps)[:, None] * speeds
     angles = angle(angles, speeds) if angle else angles
     first, second = x.unflatten(1, (-1, 2)).unbind(-1) if pairs is None else pairs(x)
@@ -350,6 +351,8 @@ WRONG_ROWS = [
     (lambda x: rows_turned(x, factor=4), "yours is 4m/size"),
     (lambda x: rows_turned(x, factor=1), "yours is m/size"),
     (lambda x: rows_turned(x, sign=1), "you multiply by the power of the base"),
+    (lambda x: rows_turned(x, base=1000.0), "your base is 1000: take 10000"),
+    (lambda x: rows_turned(x, base=1e5), "your base is 100000: take 10000"),
     (lambda x: rows_turned(x, angle=lambda angles, _: angles.deg2rad()), "sines take radians"),
     (lambda x: rows_turned(x, order=lambda both: both[0]), "one number of each: give both numbers of all pairs"),
     (lambda x: rows_turned(x, order=lambda both: torch.stack(both, -1)), "into one row: `.flatten(1)`"),

@@ -12,7 +12,7 @@ from torch import nn
 
 from answers import said_by
 from seqlearn.exercises import lesson09
-from seqlearn.nn.transformer import SIZES, TransformerEncoderBlock
+from seqlearn.nn.transformer import SIZES, TransformerConfig, TransformerEncoderBlock
 
 STORED = Path(__file__).parents[2] / "assets" / "experiments"
 
@@ -230,14 +230,11 @@ def test_the_packages_block_is_right(capsys):
     """The check's idea of pre-norm is that of the package, with its parts put in."""
 
     def answer(x, attention, ffn, norm1, norm2):
-        block = TransformerEncoderBlock(4, 8, 2, norm_first=True)
-        names = ("attention", lambda q, k, v, mask: attention(q, k, v)), ("ffn", ffn)
-        for name, function in names:
+        block = TransformerEncoderBlock(TransformerConfig(4, 8, 2, dropout=0.0))
+        parts = {"self_attention": lambda q, k, v, mask: attention(q, k, v), "ffn": ffn, "norm1": norm1, "norm2": norm2}
+        for name, function in parts.items():
             delattr(block, name)
             object.__setattr__(block, name, function)
-        for add_norm, norm in ((block.addnorm1, norm1), (block.addnorm2, norm2)):
-            del add_norm.ln
-            object.__setattr__(add_norm, "ln", norm)
         return block(x)
 
     assert said_by(lesson09.check_pre_norm_block, answer, capsys) == "Exercise 9.3: right!\n"
@@ -321,7 +318,7 @@ def test_wrong_counts(answer, diagnosis, capsys):
     [
         lambda d, f: float(4 * d**2 + d * f + f * d + f + d + 2 * (d + d)),
         lambda d, f: np.int64(right_count(d, f)),
-        lambda d, f: sum(weight.numel() for weight in TransformerEncoderBlock(d, f, 1).parameters()),
+        lambda d, f: sum(weight.numel() for weight in TransformerEncoderBlock(TransformerConfig(d, f, 1)).parameters()),
     ],
 )
 def test_right_counts(answer, capsys):
@@ -330,9 +327,9 @@ def test_right_counts(answer, capsys):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_right_count_is_that_of_the_package(size, capsys):
-    d, f, heads = (SIZES[size][name] for name in ("num_hiddens", "ffn_num_hiddens", "num_heads"))
+    d, f = SIZES[size].num_hiddens, SIZES[size].ffn_num_hiddens
     with torch.device("meta"):
-        block = TransformerEncoderBlock(d, f, heads)
+        block = TransformerEncoderBlock(SIZES[size])
     assert sum(weight.numel() for weight in block.parameters()) == right_count(d, f)
     assert said_by(lesson09.check_block_parameters, right_count, capsys) == "Exercise 9.5: right!\n"
 

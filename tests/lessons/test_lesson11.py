@@ -9,14 +9,17 @@ import pytest
 import torch
 
 from answers import said_by
+from seqlearn.analysis.edits import ablate, in_heads, uniform
+from seqlearn.analysis.measures import choice_accuracy, hit_rate, rollout
 from seqlearn.data import corpus
 from seqlearn.data.batches import pad
+from seqlearn.data.grammar import noun_phrases, write_pairs
+from seqlearn.data.grammar.lexicon import NAMES, NOUNS
 from seqlearn.exercises import lesson11
-from seqlearn.grammar import noun_phrases, write_pairs
-from seqlearn.grammar.lexicon import NAMES, NOUNS
 from seqlearn.nn.recording import edit_attention
-from seqlearn.reading import ablate, choice_accuracy, hit_rate, in_heads, rollout, uniform
-from seqlearn.translator import Translator
+from seqlearn.translator.translator import Translator
+
+pytestmark = pytest.mark.slow
 
 # ---- 11.1 ----
 
@@ -161,7 +164,7 @@ def test_wrong_rollouts(answer, diagnosis, capsys):
 
 
 def by_the_package(weights):
-    from seqlearn.attention_map import AttentionMap
+    from seqlearn.analysis.attention_map import AttentionMap
 
     tokens = [str(place) for place in range(weights.shape[-1])]
     return rollout(AttentionMap(weights, tokens, tokens, "encoder")).weights[0, 0]
@@ -244,7 +247,9 @@ WRONG_EDITS = [
     (writes_into, "`weights` has changed"),
     (a_sentence, "you edited a *sentence*, not a head"),
     (only, "the other heads have become 0"),
-    (lambda head, weights, may: last_of(may).float(), "only head 1 should change"),
+    (lambda head, weights, may: last_of(may).float(), "only head 1 should change; other heads have changed, too.\n"),
+    (lambda head, w, may: right_edit(head, w, may[:1].expand_as(may)), "you took `may` of sentence 0 for every"),
+    (lambda head, w, may: right_edit(head, w, may[:, :1].expand_as(may)), "you took `may` of head 0"),
     (lambda head, weights, may: weights.clone(), "still has its own weights"),
     (lambda head, *rest: right_edit(head, *rest, rule=itself), "each query looks at itself"),
     (keeps_its_weight, "the last key has kept its own weight: it gets 1"),
@@ -337,8 +342,8 @@ def test_right_readings(capsys):
 
 OTHER = dict(zip("le la il elle ils elles".split(), "la le elle il elles ils".split(), strict=True))
 PEOPLE = {"person", "name"}
-LAYERS = {"encoder": "encoder.blks.block{}.attention", "causal": "decoder.blks.block{}.attention1"}
-LAYERS["cross"] = "decoder.blks.block{}.attention2"
+LAYERS = {"encoder": "encoder.blocks.{}.self_attention", "causal": "decoder.blocks.{}.self_attention"}
+LAYERS["cross"] = "decoder.blocks.{}.cross_attention"
 
 
 @pytest.fixture(scope="module")

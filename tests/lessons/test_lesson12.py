@@ -131,6 +131,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("test", "diagnosis"), SHAPES)
 def test_shapes(test, diagnosis, capsys):
     judged(lesson12.check_shape, test, diagnosis, capsys)
@@ -334,6 +335,7 @@ SCORES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("test", "diagnosis"), SCORES)
 def test_scores(test, diagnosis, capsys):
     judged(lesson12.check_scores_stay, test, diagnosis, capsys)
@@ -428,6 +430,7 @@ PADDING = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("test", "diagnosis"), PADDING)
 def test_padding(test, diagnosis, capsys):
     judged(lesson12.check_padding, test, diagnosis, capsys)
@@ -507,6 +510,7 @@ NEIGHBOURS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("test", "diagnosis"), NEIGHBOURS)
 def test_neighbours(test, diagnosis, capsys):
     judged(lesson12.check_neighbours, test, diagnosis, capsys)
@@ -560,6 +564,7 @@ FUTURE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("test", "diagnosis"), FUTURE)
 def test_future(test, diagnosis, capsys):
     judged(lesson12.check_future, test, diagnosis, capsys)
@@ -629,6 +634,7 @@ STEPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("test", "diagnosis"), STEPS)
 def test_steps(test, diagnosis, capsys):
     judged(lesson12.check_steps, test, diagnosis, capsys)
@@ -695,6 +701,7 @@ SEARCHES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("test", "diagnosis"), SEARCHES)
 def test_searches(test, diagnosis, capsys):
     judged(lesson12.check_search, test, diagnosis, capsys)
@@ -792,6 +799,7 @@ SPLITS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("test", "diagnosis"), SPLITS)
 def test_splits(test, diagnosis, capsys):
     judged(lesson12.check_split, test, diagnosis, capsys)

@@ -5,10 +5,10 @@ import torch
 import torch.nn.functional as F
 
 from answers import said_by
-from seqlearn.decoding import next_distribution
 from seqlearn.exercises import lesson13
 from seqlearn.nn.attention import MultiHeadAttention
-from seqlearn.nn.decoder_only import RMSNorm, decoder_only
+from seqlearn.nn.decoder_only import DecoderOnlyConfig, RMSNorm, decoder_only
+from seqlearn.search.sampling import next_distribution
 
 
 def judged(check, exercise, answer, diagnosis, capsys):
@@ -303,7 +303,7 @@ def test_caches(answer, diagnosis, capsys):
 
 def test_the_cache_of_our_model_is_what_a_model_keeps():
     sizes = lesson13.OURS
-    model = decoder_only(9, 9, 128, 256, 4, sizes["kv_heads"], sizes["layers"])
+    model = decoder_only(9, 9, DecoderOnlyConfig(128, 256, 4, sizes["kv_heads"], sizes["layers"]))
     source = torch.zeros(1, sizes["tokens"], dtype=torch.long)
     kept = model.decoder.init_state(model.encoder(source, torch.tensor([sizes["tokens"]]))).cache_bytes
     assert kept == 40 * 1024

@@ -19,13 +19,13 @@ import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from PIL import Image
 
-from refresh import normalise, small_png, text_of
-from seqlearn.attention_map import AttentionMap
+from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.views.maps import heatmap
 from seqlearn.views.shared.sharp import sharp_png
+from tools.refresh import normalise, small_png, text_of
 
 ROOT = Path(__file__).parents[2]
-ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}  # for a lesson elsewhere
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}  # for a lesson elsewhere
 NOTEBOOKS = ROOT / "notebooks"
 LESSONS = sorted(NOTEBOOKS.glob("*.ipynb"))
 
@@ -227,10 +227,11 @@ def test_a_bad_name_is_found(name):
 
 def refresh(path: Path) -> subprocess.CompletedProcess:
     """What `course.py refresh` runs, on one lesson."""
-    command = [sys.executable, str(ROOT / "tests" / "refresh.py"), str(path)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600)
+    command = [sys.executable, "-m", "tools.refresh", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT)
 
 
+@pytest.mark.slow
 def test_refresh_stores_what_a_reader_without_a_kernel_can_see(tmp_path):
     cells = [
         new_markdown_cell("# Un été"),
@@ -260,6 +261,7 @@ display(SoftmaxView(torch.tensor([1.0, 2.0])))
 SoftmaxView(torch.tensor([3.0]), ["été"])"""
 
 
+@pytest.mark.slow
 def test_refresh_stores_the_views_of_a_lesson_beside_it(tmp_path):
     path, views = tmp_path / "notebooks" / "04-a-lesson.ipynb", tmp_path / "assets" / "views" / "04-a-lesson.json"
     path.parent.mkdir()
@@ -283,6 +285,7 @@ def test_refresh_stores_the_views_of_a_lesson_beside_it(tmp_path):
     assert refresh(path).returncode == 0 and not views.exists(), "no view, no record"
 
 
+@pytest.mark.slow
 def test_refresh_leaves_a_lesson_that_fails_as_it_was(tmp_path):
     path, views = tmp_path / "notebooks" / "04-a-lesson.ipynb", tmp_path / "assets" / "views" / "04-a-lesson.json"
     for folder in (path.parent, views.parent):
@@ -293,6 +296,24 @@ def test_refresh_leaves_a_lesson_that_fails_as_it_was(tmp_path):
     done = refresh(path)
     assert done.returncode == 1 and "ZeroDivisionError" in done.stdout and path.read_bytes() == before
     assert views.read_text(encoding="utf-8") == "[]"
+
+
+@pytest.mark.slow
+def test_refresh_leaves_what_was_changed_meanwhile_and_what_holds_no_views(tmp_path):
+    path, views = tmp_path / "notebooks" / "04-a-lesson.ipynb", tmp_path / "assets" / "views" / "04-a-lesson.json"
+    for folder in (path.parent, views.parent):
+        folder.mkdir(parents=True)
+    cells = [new_code_cell("from pathlib import Path\nPath('04-a-lesson.ipynb').write_text('precious');")]
+    nbformat.write(new_notebook(cells=cells), path)
+    done = refresh(path)
+    assert done.returncode == 1 and "was changed while it ran: refresh it again" in done.stdout
+    assert path.read_text("utf-8") == "precious"
+    nbformat.write(new_notebook(cells=[new_code_cell("1 + 1")]), path)
+    views.write_text("precious", encoding="utf-8")
+    before = path.read_bytes()
+    done = refresh(path)
+    assert done.returncode == 1 and "holds no views: move it away" in done.stdout
+    assert (path.read_bytes(), views.read_text("utf-8")) == (before, "precious")
 
 
 def outcomes(book: nbformat.NotebookNode, folder: Path) -> list[bool]:
@@ -307,6 +328,7 @@ def outcomes(book: nbformat.NotebookNode, folder: Path) -> list[bool]:
     return [outcome == "PASSED" for _, outcome in found]
 
 
+@pytest.mark.slow
 def test_nbval_runs_lessons_strictly_and_on_the_cpu(tmp_path):
     """A trailing semicolon hides the value, addresses do not matter, and any other difference fails."""
     sources = {
@@ -319,6 +341,7 @@ def test_nbval_runs_lessons_strictly_and_on_the_cpu(tmp_path):
     assert outcomes(new_notebook(cells=cells), tmp_path) == [True, True, True, False]
 
 
+@pytest.mark.slow
 def test_nbval_compares_what_a_table_claims_and_not_its_numbers(tmp_path):
     """Stored on another processor: other numbers within the bounds pass; a number outside, or another claim, fails."""
     first = "from seqlearn.views import measured"
@@ -352,6 +375,7 @@ def a_lesson_with_figures(path: Path) -> None:
     nbformat.write(new_notebook(cells=cells), path)
 
 
+@pytest.mark.slow
 def test_a_figure_with_a_fault_fails_its_cell(tmp_path):
     """The outputs were stored by `refresh`, which says what is wrong; nothing else differs, whatever watches."""
     path = tmp_path / "04-a-lesson.ipynb"
@@ -368,6 +392,7 @@ def test_a_figure_with_a_fault_fails_its_cell(tmp_path):
     assert "FigureFault: '$x$' shows TeX as it was typed" in done.stdout
 
 
+@pytest.mark.slow
 def test_pictures_are_stored_sharp_and_small(tmp_path):
     path = tmp_path / "04-a-lesson.ipynb"
     a_lesson_with_figures(path)
@@ -384,6 +409,7 @@ def test_pictures_are_stored_sharp_and_small(tmp_path):
     assert "widget" not in json.dumps([output.get("metadata", {}) for output in outputs])
 
 
+@pytest.mark.slow
 def test_a_figure_is_stored_with_its_words(tmp_path):
     """Also one that is shown twice, and one that pyplot does not know."""
     cells = [
@@ -408,6 +434,7 @@ def test_a_figure_is_stored_with_its_words(tmp_path):
     assert words == [[], ["The loss falls; It stays. Axes: width d_k; loss. Legend: ours."], ["Own.", "Other."], [""]]
 
 
+@pytest.mark.slow
 def test_a_small_picture_looks_as_before():
     figure = heatmap(AttentionMap(torch.rand(1, 1, 9, 9).softmax(-1), list("abcdefghi"), list("abcdefghi")))
     full, _ = sharp_png(figure)

@@ -6,21 +6,22 @@ from contextlib import nullcontext
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from seqlearn.attention_map import AttentionMap
-from seqlearn.d2l_compat import d2l
+from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.nn.attention import (
     AdditiveAttention,
     BilinearAttention,
     DotProductAttention,
     MultiHeadAttention,
+    dot_product_attend,
 )
 from seqlearn.nn.masking import masked_softmax
 from seqlearn.nn.recording import edit_attention, record_attention
-from seqlearn.nn.seq2seq import bahdanau
-from seqlearn.nn.transformer import transformer
+from seqlearn.nn.seq2seq import BahdanauConfig, bahdanau
+from seqlearn.nn.transformer import TransformerConfig, transformer
+from seqlearn.runtime.d2l_compat import d2l
 
 SCORES = {
     "additive": lambda dropout: AdditiveAttention(query_size=4, key_size=4, num_hiddens=7, dropout=dropout),
@@ -164,6 +165,35 @@ def test_dot_product_with_any_heads_and_masks_equals_the_plain_way(heads, form):
     torch.testing.assert_close(DotProductAttention()(queries, keys, values, mask), plain)
 
 
+@pytest.mark.parametrize("heads", [(), (3,)])
+@pytest.mark.parametrize("past", [0, 2])
+@pytest.mark.parametrize("lengths", [None, torch.tensor([3, 4])])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_one_product_serves_all_layers(heads, past, lengths, causal, recorded):
+    """With any scale, with heads or without, and causal after any past."""
+    steps, keys, layer = 4, 4 + past, DotProductAttention()
+    q, k, v = (torch.randn(2, *heads, n, d, dtype=torch.float64) for n, d in ((steps, 6), (keys, 6), (keys, 5)))
+    may = torch.ones(2, *heads, steps, keys, dtype=torch.bool)
+    for row in range(steps if causal else 0):
+        may[..., row, past + row + 1 :] = False
+    for sentence, length in enumerate([] if lengths is None else lengths.tolist()):
+        may[sentence, ..., length:] = False
+    exps = (0.3 * q @ k.mT).exp() * may
+    with record_attention(layer) if recorded else nullcontext():
+        found = dot_product_attend(layer, q, k, v, lengths, 0.3, causal)
+    torch.testing.assert_close(found, exps / exps.sum(-1, keepdim=True) @ v)
+
+
+@pytest.mark.parametrize("shape", [(2, 4, 6), (2, 3, 4, 6)])
+@pytest.mark.parametrize("mask", [None, torch.tensor([3, 4]), torch.ones(2, 4, 4, dtype=torch.bool).tril()])
+def test_the_fused_kernel_runs_without_an_axis_of_heads_too(shape, mask):
+    x, layer = torch.randn(shape), DotProductAttention()
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):  # any other kernel is an error in this block
+        fused = layer(x, x, x, mask)
+    torch.testing.assert_close(fused, masked_softmax(x @ x.mT / 6**0.5, mask) @ x)
+
+
 @every_score
 @pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize("bad", [1e15, math.inf, math.nan])
@@ -186,8 +216,12 @@ def test_what_is_under_the_mask_gives_the_same_number_or_nan(score, recorded, ba
 def test_dropout_is_for_training_alone(score):
     layer, queries, keys, values = make(score, dropout=0.5)
     assert torch.equal(layer(queries, keys, values), layer(queries, keys, values))
+    each_key = torch.eye(6, dtype=torch.float64).expand(2, 6, 6)  # so the context is the weights
+    weights = layer(queries, keys, each_key)
     layer.train()
     assert not torch.equal(layer(queries, keys, values), layer(queries, keys, values))
+    dropped = layer(queries, keys, each_key)
+    assert ((dropped == 0) | torch.isclose(dropped, 2 * weights)).all(), "a weight is dropped, not a score"
 
 
 @every_score
@@ -308,13 +342,13 @@ def test_an_edit_sees_what_may_be_attended_and_no_more_is(steps):
     assert torch.equal(told[0], expected) and torch.equal(record[""][0], expected.double())
 
 
-def test_a_silent_head_is_one_whose_columns_of_the_last_matrix_are_zero():
+def test_an_ablated_head_is_one_whose_columns_of_the_last_matrix_are_zero():
     layer, x = several_heads(bias=True)
 
-    def silence_head_1(weights, may):
+    def ablate_head_1(weights, may):
         return weights * torch.tensor([1.0, 0.0, 1.0]).view(3, 1, 1)
 
-    with edit_attention(layer, {"": silence_head_1}):
+    with edit_attention(layer, {"": ablate_head_1}):
         edited = layer(x, x, x, LENGTHS)
     layer.W_o.weight.data[:, 4:8] = 0.0
     torch.testing.assert_close(edited, layer(x, x, x, LENGTHS))
@@ -379,11 +413,14 @@ def test_nothing_that_was_not_asked_for_is_kept():
 def test_the_fast_paths_of_training_and_search_step_aside(name):
     """Silent cross-attention: what is written cannot depend on the source, whichever way the model is run."""
     torch.manual_seed(0)
-    sizes = {"num_hiddens": 8, "num_heads": 2, "ffn_num_hiddens": 16} if name == "transformer" else {}
-    model = {"transformer": transformer, "bahdanau": bahdanau}[name](9, 11, **sizes).double().eval()
+    small = TransformerConfig(num_hiddens=8, num_heads=2, ffn_num_hiddens=16)
+    model = transformer(9, 11, small) if name == "transformer" else bahdanau(9, 11, BahdanauConfig())
+    model = model.double().eval()
     model.encoder.requires_grad_(False)
     layers = [
-        key for key, module in model.named_modules() if re.fullmatch(r"decoder\.(attention|blks\.\w+\.attention2)", key)
+        key
+        for key, module in model.named_modules()
+        if re.fullmatch(r"decoder\.(attention|blocks\.\w+\.cross_attention)", key)
     ]
     source, target = torch.tensor([[4, 5, 6, 7], [7, 7, 4, 8]]), torch.tensor([[1, 4, 5, 6]]).expand(2, 4)
     lens = torch.tensor([4, 4])

@@ -8,7 +8,16 @@ import torch.nn.functional as F
 from torch import nn
 
 from seqlearn.nn.attention import MultiHeadAttention
-from seqlearn.nn.decoder_only import FFNS, NORMS, GroupedQueryAttention, PromptEmbedding, RMSNorm, SwiGLU, decoder_only
+from seqlearn.nn.decoder_only import (
+    FFNS,
+    NORMS,
+    DecoderOnlyConfig,
+    GroupedQueryAttention,
+    PromptEmbedding,
+    RMSNorm,
+    SwiGLU,
+    decoder_only,
+)
 from seqlearn.nn.recording import record_attention
 
 WIDTH, FFN, HEADS, LAYERS = 8, 12, 4, 3
@@ -28,7 +37,7 @@ VARIANTS = {
 
 def make(dtype=torch.float64, **options):
     torch.manual_seed(0)
-    model = decoder_only(11, 13, WIDTH, FFN, HEADS, num_layers=LAYERS, **options).to(dtype).eval()
+    model = decoder_only(11, 13, DecoderOnlyConfig(WIDTH, FFN, HEADS, num_layers=LAYERS, **options)).to(dtype).eval()
     for name, weight in model.named_parameters():  # biases that are 0 and gains that are 1 would hide a mistake
         if weight.dim() == 1:
             nn.init.normal_(weight, mean=float("norm" in name and name.endswith("weight")), std=0.5)
@@ -92,11 +101,11 @@ def slow(model, source, target):
     """The logits of one sentence, and the weights of each layer, from the whole sequence at once."""
     encoder, decoder = model.encoder, model.decoder
     x = torch.cat([encoder.embedding.weight[source], decoder.embedding.weight[target]]) * WIDTH**0.5
-    prompt = len(source) if decoder.prefix else 0
+    prompt = len(source) if decoder.config.prefix else 0
     weights = []
-    for block in decoder.blks.values():
+    for block in decoder.blocks:
         context, seen = slow_attention(
-            block.attention, slow_norm(block.norm1, x), lambda i, j: j <= i or (i < prompt and j < prompt)
+            block.self_attention, slow_norm(block.norm1, x), lambda i, j: j <= i or (i < prompt and j < prompt)
         )
         x = x + context
         x = x + slow_ffn(block.ffn, slow_norm(block.norm2, x))
@@ -121,7 +130,7 @@ def test_the_weights_equal_those_of_the_slow_loop(model):
     logits = model(SOURCE, LENGTHS, TARGET)
     with record_attention(model) as record:
         close(model(SOURCE, LENGTHS, TARGET), logits)
-    assert list(record) == [f"decoder.blks.block{i}.attention" for i in range(LAYERS)]
+    assert list(record) == [f"decoder.blocks.{i}.self_attention" for i in range(LAYERS)]
     for row, length in enumerate(LENGTHS):
         _, expected = slow(model, SOURCE[row, :length], TARGET[row])
         for (prompt, target), weights in zip(record.values(), expected, strict=True):
@@ -258,7 +267,7 @@ def test_what_each_position_may_see(prefix):
     later tokens.
     """
     model, states = make(prefix=prefix), []
-    for block in model.decoder.blks.values():
+    for block in model.decoder.blocks:
         block.register_forward_hook(lambda block, arguments, result: states.append(result[0]))
     source, target = SOURCE[1:2].clone(), TARGET[1:2].clone()
     before = model(source, LENGTHS[1:2], target)
@@ -327,14 +336,14 @@ def test_dropout_falls_on_embeddings_and_sublayers():
     logits = model(SOURCE, LENGTHS, TARGET)
     close(logits, model.decoder.dense(model.decoder.norm.bias).expand_as(logits))
     outputs = []
-    for block in model.decoder.blks.values():
+    for block in model.decoder.blocks:
         block.dropout.register_forward_hook(lambda layer, arguments, result: outputs.append(result))
     model(SOURCE, LENGTHS, TARGET)
     assert len(outputs) == 2 * 2 * LAYERS, "prompt and target, two sublayers in each block"
 
 
 def test_tied_weights_are_one():
-    model = decoder_only(13, 13, WIDTH, FFN, HEADS, tie=True, tie_source=True)
+    model = decoder_only(13, 13, DecoderOnlyConfig(WIDTH, FFN, HEADS, tie=True, tie_source=True))
     assert model.decoder.dense.weight is model.decoder.embedding.weight is model.encoder.embedding.weight
     apart = make(tie=False)
     assert apart.decoder.dense.weight is not apart.decoder.embedding.weight

@@ -4,8 +4,8 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from seqlearn.decoding import greedy_search
 from seqlearn.nn.llama import from_llama, neighbours
+from seqlearn.search.sampling import greedy_search
 
 SIZES = {
     "vocab_size": 50,

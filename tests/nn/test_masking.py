@@ -4,8 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -142,7 +141,7 @@ def test_every_head_gets_what_it_would_get_alone(heads, form):
 def test_lengths_keep_queries_apart_from_batch_where_sizes_agree():
     """(batch, queries) lengths with batch == queries == keys == heads: nothing may be taken for something else."""
     lengths = torch.tensor([[1, 2], [2, 1]])
-    mask = as_mask(lengths, torch.zeros(2, 2, 2, 2))
+    mask = as_mask(lengths, (2, 2, 2, 2))
     assert mask.shape == (2, 1, 2, 2)
     assert mask[:, 0].tolist() == [[[TRUE, FALSE], [TRUE, TRUE]], [[TRUE, TRUE], [TRUE, FALSE]]]
 
@@ -182,13 +181,21 @@ def test_very_low_scores_are_still_compared():
 @pytest.mark.parametrize("mask", [torch.ones(1, 1, 2), torch.ones(1, 1, 2, dtype=torch.complex64)])
 def test_a_mask_of_numbers_is_refused(mask, as_a_user):
     with pytest.raises(TypeError, match="bool"):
-        as_mask(mask, torch.zeros(1, 1, 2))
+        as_mask(mask, (1, 1, 2))
 
 
-@pytest.mark.parametrize("mask", [torch.ones(1, 1, 3, dtype=torch.bool), torch.tensor([1, 2]), torch.tensor([[[1]]])])
-def test_a_mask_that_does_not_fit_is_refused(mask, as_a_user):
-    with pytest.raises(ValueError, match=r"\(1, 1, 2\)"):
-        masked_softmax(torch.zeros(1, 1, 2), mask)
+@pytest.mark.parametrize(
+    ("mask", "message"),
+    [
+        (torch.ones(2, 1, 3, dtype=torch.bool), r"mask \(2, 1, 3\) does not fit scores \(2, 1, 2\)"),
+        (torch.tensor([1]), r"valid lengths are .*; got \(1,\) for scores \(2, 1, 2\)"),  # never one for all sentences
+        (torch.tensor([1, 2, 1]), r"valid lengths are .*; got \(3,\) for scores \(2, 1, 2\)"),
+        (torch.tensor([[[1]], [[2]]]), r"valid lengths are .*; got \(2, 1, 1\) for scores \(2, 1, 2\)"),
+    ],
+)
+def test_a_mask_that_does_not_fit_is_refused(mask, message, as_a_user):
+    with pytest.raises(ValueError, match=message):
+        masked_softmax(torch.zeros(2, 1, 2), mask)
 
 
 # The fused kernels that our layers run on have to do what masked_softmax does. CUDA's are tried where there is a GPU.
@@ -231,7 +238,7 @@ def test_every_kernel_of_torch_takes_our_masks(device, backend, dtype):
         if form == "full":
             mask[0, 2], allowed[0, :, 2] = False, False
         inputs = [torch.randn(3, 2, steps, 8).to(device, dtype).requires_grad_() for steps in (5, 8, 8)]
-        out = fused(backend, *inputs, as_mask(mask.to(device), torch.zeros(3, 2, 5, 8)))
+        out = fused(backend, *inputs, as_mask(mask.to(device), (3, 2, 5, 8)))
         arrived = torch.randn(out.shape).to(out)
         found = out, *torch.autograd.grad(out, inputs, arrived)
         exact = [tensor.detach().double().cpu().requires_grad_() for tensor in inputs]
@@ -251,7 +258,7 @@ def test_a_kernel_that_works_block_by_block_takes_blocks_without_a_key(backend):
     queries, keys, values = (torch.randn(2, 2, steps, 8, dtype=torch.float64) for steps in (4, 1500, 1500))
     mask = torch.zeros(2, 1, 1500, dtype=torch.bool)
     mask[0, :, 1400:] = True
-    out = fused(backend, queries, keys, values, as_mask(mask, queries @ keys.transpose(-1, -2)))
+    out = fused(backend, queries, keys, values, as_mask(mask, (*queries.shape[:-1], keys.shape[-2])))
     torch.testing.assert_close(out, attend_by_hand(queries, keys, values, mask))
     assert (out[1] == 0).all()
 

@@ -8,11 +8,11 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from seqlearn.d2l_compat import d2l
 from seqlearn.nn.attention import MultiHeadAttention
 from seqlearn.nn.masking import causal_mask
 from seqlearn.nn.positions import RotaryPositions
 from seqlearn.nn.recording import record_attention
+from seqlearn.runtime.d2l_compat import d2l
 
 BATCH, QUERIES, KEYS, HEADS, HIDDENS = 2, 4, 6, 3, 12
 SIZES = {"query_size": 5, "key_size": 7, "value_size": 4}
@@ -101,7 +101,7 @@ def test_equals_torchs_layer(bias, sizes, form):
             nn.init.normal_(getattr(layer, name).bias)
     real = torch.arange(KEYS) < LENGTHS.unsqueeze(1)  # batch, keys
     free = torch.rand(QUERIES, KEYS) < 0.6
-    free[:, 0] = True  # torch gives NaN where there is nothing to attend to
+    free[:, 0] = True  # nn.MultiheadAttention gives NaN where there is nothing to attend to
     ours = {"none": None, "keys": LENGTHS, "attention": free, "both": real.unsqueeze(1) & free}[form]
     theirs, weights = with_the_weights_of(layer)(
         queries, keys, values, need_weights=True, average_attn_weights=False,
@@ -167,6 +167,7 @@ def test_keys_and_values_projected_once_serve_every_query():
     assert not any(each.is_contiguous() for each in projected), "heads are a view of the projection, not a copy"
     steps = [layer.attend(queries[:, q : q + 1], *projected, LENGTHS) for q in range(QUERIES)]
     torch.testing.assert_close(torch.cat(steps, 1), layer(queries, keys, values, LENGTHS))
+    torch.testing.assert_close(layer.attend(queries, *projected, LENGTHS), layer(queries, keys, values, LENGTHS))
 
 
 def test_padding_and_batch_order_do_not_matter():

@@ -4,10 +4,8 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from seqlearn.d2l_compat import d2l
 from seqlearn.nn.positions import (
     LearnedPositions,
     NoPositions,
@@ -17,6 +15,7 @@ from seqlearn.nn.positions import (
     rotation,
     sinusoids,
 )
+from seqlearn.runtime.d2l_compat import d2l
 
 SIZES = [1, 2, 5, 8]
 
@@ -158,6 +157,7 @@ def test_rotary_in_half_precision_turns_by_exact_angles(dtype, error):
     found = RotaryPositions(8).to(dtype)(x, start=3001)
     assert found.dtype == dtype
     torch.testing.assert_close(found.double(), exact, atol=error, rtol=error)
+    assert torch.equal(found, RotaryPositions(8)(x.float(), start=3001).to(dtype)), "computed in float32"
 
 
 def test_rotary_gradients_and_arguments():

@@ -4,16 +4,24 @@ import pytest
 import torch
 from torch import nn
 
-from seqlearn.d2l_compat import d2l
 from seqlearn.nn.attention import SCORES, make_attention
 from seqlearn.nn.recording import record_attention
-from seqlearn.nn.recurrence import gru_cell
-from seqlearn.nn.seq2seq import RNNS, Seq2SeqEncoder, bahdanau, seq2seq
+from seqlearn.nn.seq2seq import (
+    RNNS,
+    AttentionState,
+    BahdanauConfig,
+    Seq2SeqAttentionDecoder,
+    Seq2SeqConfig,
+    Seq2SeqEncoder,
+    bahdanau,
+    seq2seq,
+)
+from seqlearn.runtime.d2l_compat import d2l
 
 SIZES = {"embed_size": 4, "num_hiddens": 5, "num_layers": 2}
-MODELS = {score: lambda score=score: bahdanau(11, 13, **SIZES, score=score) for score in SCORES} | {
+MODELS = {score: lambda score=score: bahdanau(11, 13, BahdanauConfig(**SIZES, score=score)) for score in SCORES} | {
     f"{cell}, {'two directions' if both else 'one direction'}": lambda cell=cell, both=both: seq2seq(
-        11, 13, **SIZES, cell=cell, bidirectional=both
+        11, 13, Seq2SeqConfig(**SIZES, cell=cell, bidirectional=both)
     )
     for cell in RNNS
     for both in (False, True)
@@ -62,15 +70,6 @@ def test_encoder_equals_torch_on_each_sentence_alone(bidirectional, layers, cell
             theirs = torch.cat([theirs[0::2], theirs[1::2]], -1) if bidirectional else theirs
             torch.testing.assert_close(ours[:, row], theirs[:, 0], atol=1e-10, rtol=0)
         assert memory.mask[row, 0].tolist() == [step < length for step in range(6)]
-
-
-def test_gru_cell_equals_torch():
-    torch.manual_seed(0)
-    cell = nn.GRUCell(4, 5).double()
-    x, h = torch.randn(3, 4, dtype=torch.float64), torch.randn(3, 5, dtype=torch.float64)
-    gates = x @ cell.weight_ih.T + cell.bias_ih
-    recurrent = h @ cell.weight_hh.T + cell.bias_hh
-    torch.testing.assert_close(gru_cell(gates, recurrent, h), cell(x, h))
 
 
 def test_encoder_equals_d2ls_without_padding():
@@ -198,14 +197,98 @@ def test_gradients_reach_every_weight_and_none_comes_from_padding(model):
     assert (model.encoder.embedding.weight.grad[0] == 0).all()  # id 0 only ever stands on padding
 
 
+@pytest.mark.parametrize(("build", "config"), [(seq2seq, Seq2SeqConfig), (bahdanau, BahdanauConfig)])
+def test_dropout_falls_on_the_embeddings_and_before_the_output_layer(build, config):
+    """With all of it dropped, no token is read and no state is heard."""
+    model = build(11, 13, config(**SIZES, dropout=1.0)).double().train()
+    memories = [model.encoder(source, LENGTHS).hidden for source in (SOURCE, SOURCE.flip(0))]
+    logits, state = model.decoder(TARGET, model.decoder.init_state(model.encoder(SOURCE, LENGTHS)))
+    _, other = model.decoder(TARGET.flip(0), model.decoder.init_state(model.encoder(SOURCE, LENGTHS)))
+    assert torch.equal(*memories) and torch.equal(state.hidden, other.hidden)
+    assert torch.equal(logits, model.decoder.dense.bias.expand_as(logits))
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: seq2seq(11, 13, cell="rnn"), "no cell 'rnn'; choose from gru, lstm"),
-        (lambda: bahdanau(11, 13, score="cosine"), "no score 'cosine'; choose from additive, dot, bilinear"),
+        (lambda: seq2seq(11, 13, Seq2SeqConfig(cell="rnn")), "no cell 'rnn'; choose from gru, lstm"),
+        (
+            lambda: bahdanau(11, 13, BahdanauConfig(score="cosine")),
+            "no score 'cosine'; choose from additive, dot, bilinear",
+        ),
         (lambda: make_attention("dot", 4, 6), "queries and keys of one size, not 4 and 6"),
     ],
 )
 def test_what_there_is_not_is_named(build, message):
     with pytest.raises(ValueError, match=message):
         build()
+
+
+# The attention decoder, step by step
+
+MASK = torch.tensor([[True, True, True, True], [True, True, False, False], [False, False, False, False]])
+WRITTEN = torch.tensor([[1, 4, 5, 6, 7], [1, 7, 8, 12, 3], [1, 9, 4, 5, 6]])
+
+
+def random(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def attention_decoder(layers, dropout=0.0):
+    """A decoder and its first state: three sentences, the last one empty."""
+    torch.manual_seed(0)
+    decoder = Seq2SeqAttentionDecoder(13, 8, 6, 7, layers, dropout).double()
+    return decoder, AttentionState(random(3, 4, 7), random(3, 4, 6), MASK.unsqueeze(1), random(layers, 3, 7))
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_equals_torchs_gru_cells_fed_with_the_contexts_and_so_do_all_gradients(layers):
+    decoder, state = attention_decoder(layers)
+    outputs, last = decoder.features(WRITTEN, state)
+    cells = [nn.GRUCell(8 + 6 if layer == 0 else 7, 7).double() for layer in range(layers)]
+    for cell, weights in zip(cells, decoder.rnn.all_weights, strict=True):
+        for (name, _), weight in zip([*cell.named_parameters()], weights, strict=True):
+            delattr(cell, name)
+            setattr(cell, name, weight)
+    hidden, expected = list(state.hidden), []
+    for token in decoder.embedding(WRITTEN).unbind(1):
+        query = hidden[-1].unsqueeze(1)
+        context = decoder.attention.attend(query, state.keys, state.values, state.mask).squeeze(1)
+        x = torch.cat([token, context], dim=-1)
+        for layer, cell in enumerate(cells):
+            x = hidden[layer] = cell(x, hidden[layer])
+        expected.append(x)
+    expected = torch.stack(expected, 1)
+    torch.testing.assert_close(outputs, expected, atol=1e-12, rtol=0)
+    torch.testing.assert_close(last.hidden, torch.stack(hidden), atol=1e-12, rtol=0)
+    wanted = [state.keys, state.values, state.hidden, decoder.embedding.weight, *decoder.rnn.parameters()]
+    both = (torch.autograd.grad((each**2).sum(), wanted) for each in (outputs, expected))
+    for mine, torchs in zip(*both, strict=True):
+        torch.testing.assert_close(mine, torchs, atol=1e-12, rtol=0)
+
+
+def test_the_beams_of_a_sentence_share_its_memory():
+    decoder, state = attention_decoder(1)
+    expected, _ = decoder.features(WRITTEN, state)
+    beams = AttentionState(state.keys, state.values, state.mask, state.hidden.repeat_interleave(2, dim=1), beams=2)
+    twice, _ = decoder.features(WRITTEN.repeat_interleave(2, dim=0), beams)
+    torch.testing.assert_close(twice[::2], expected)
+    torch.testing.assert_close(twice[1::2], expected)
+
+
+def test_dropout_stands_between_the_layers_and_on_the_weights_in_training():
+    decoder, state = attention_decoder(2, dropout=0.5)
+    expected, _ = decoder.eval().features(WRITTEN, state)
+    torch.testing.assert_close(decoder.features(WRITTEN, state)[0], expected)
+    for part in (decoder.rnn, decoder.attention):
+        decoder.attention.dropout.p = 0.9
+        part.train()
+        assert not torch.allclose(decoder.features(WRITTEN, state)[0], expected)
+        decoder.eval()
+
+
+def test_an_empty_sentence_gives_no_context_and_takes_no_gradient():
+    decoder, state = attention_decoder(1)
+    outputs, _ = decoder.features(WRITTEN, state)
+    keys, values = torch.autograd.grad(outputs.sum(), [state.keys, state.values])
+    assert keys[2].count_nonzero() == 0 and values[2].count_nonzero() == 0

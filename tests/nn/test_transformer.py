@@ -1,23 +1,26 @@
 """The Transformer against torch's stacks, d2l's encoder, and itself with and without a cache."""
 
+import functools
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
 
-from seqlearn.d2l_compat import d2l
-from seqlearn.nn.cache import Past
+from seqlearn.nn.cache import Past, sentences_of
 from seqlearn.nn.positions import sinusoids
 from seqlearn.nn.recording import record_attention
 from seqlearn.nn.transformer import (
     POSITIONS,
     SIZES,
-    AddNorm,
     PositionWiseFFN,
+    TransformerConfig,
     TransformerDecoderBlock,
     TransformerEncoder,
     TransformerEncoderBlock,
     transformer,
 )
+from seqlearn.runtime.d2l_compat import d2l
 from seqlearn.training.storage import save_weights
 
 WIDTH, FFN, HEADS, LAYERS = 8, 12, 2, 3
@@ -30,10 +33,10 @@ VARIANTS = [*((positions, True) for positions in POSITIONS), ("sinusoidal", Fals
 def make(positions="sinusoidal", norm_first=True, dtype=torch.float64, **options):
     torch.manual_seed(0)
     options = {"num_layers": LAYERS, "positions": positions, "norm_first": norm_first, **options}
-    model = transformer(11, 13, WIDTH, FFN, HEADS, **options).to(dtype).eval()
+    model = transformer(11, 13, TransformerConfig(WIDTH, FFN, HEADS, **options)).to(dtype).eval()
     for name, weight in model.named_parameters():  # biases that are 0 and gains that are 1 would hide a mistake
         if weight.dim() == 1:
-            nn.init.normal_(weight, mean=float(name.endswith("ln.weight")), std=0.5)
+            nn.init.normal_(weight, mean=float("norm" in name and name.endswith("weight")), std=0.5)
     return model
 
 
@@ -65,14 +68,14 @@ def torch_layer(block, norm_first):
     layer = kind(WIDTH, HEADS, FFN, dropout=0.0, batch_first=True, norm_first=norm_first)
     layer.linear1.load_state_dict(block.ffn.dense1.state_dict())
     layer.linear2.load_state_dict(block.ffn.dense2.state_dict())
-    layer.norm1.load_state_dict(block.addnorm1.ln.state_dict())
-    layer.norm2.load_state_dict(block.addnorm2.ln.state_dict())
+    layer.norm1.load_state_dict(block.norm1.state_dict())
+    layer.norm2.load_state_dict(block.norm2.state_dict())
     if kind is nn.TransformerEncoderLayer:
-        torch_attention(layer.self_attn, block.attention)
+        torch_attention(layer.self_attn, block.self_attention)
     else:
-        torch_attention(layer.self_attn, block.attention1)
-        torch_attention(layer.multihead_attn, block.attention2)
-        layer.norm3.load_state_dict(block.addnorm3.ln.state_dict())
+        torch_attention(layer.self_attn, block.self_attention)
+        torch_attention(layer.multihead_attn, block.cross_attention)
+        layer.norm3.load_state_dict(block.norm3.state_dict())
     return layer.eval()
 
 
@@ -91,18 +94,18 @@ def test_equals_torchs_encoder_and_decoder_stacks(norm_first):
     target_pad = torch.arange(5) >= target_lens.unsqueeze(1)
     future = torch.ones(5, 5, dtype=torch.bool).triu(1)
     expected = embedded(encoder, SOURCE)
-    for block in encoder.blks.values():
+    for block in encoder.blocks:
         expected = torch_layer(block, norm_first)(expected, src_key_padding_mask=source_pad)
-    expected = encoder.ln(expected) if norm_first else expected
+    expected = encoder.norm(expected) if norm_first else expected
     memory = encoder(SOURCE, LENGTHS)
     close(memory.outputs[~source_pad], expected[~source_pad], 1e-5)
     assert torch.equal(memory.mask[:, 0], ~source_pad)
     x = embedded(decoder, TARGET)
-    for block in decoder.blks.values():
+    for block in decoder.blocks:
         x = torch_layer(block, norm_first)(
             x, expected, tgt_mask=future, tgt_key_padding_mask=target_pad, memory_key_padding_mask=source_pad
         )
-    logits = (decoder.ln(x) if norm_first else x) @ decoder.dense.weight.T + decoder.dense.bias
+    logits = (decoder.norm(x) if norm_first else x) @ decoder.dense.weight.T + decoder.dense.bias
     close(model(SOURCE, LENGTHS, TARGET)[~target_pad], logits[~target_pad], 1e-5)
 
 
@@ -110,25 +113,32 @@ def test_equals_torchs_encoder_and_decoder_stacks(norm_first):
 def test_one_block_under_any_mask_equals_torchs(norm_first):
     """And with torch's own way of stacking, nn.TransformerEncoder with its last norm."""
     encoder = make(norm_first=norm_first, bias=True, dtype=torch.float32).encoder
-    first = encoder.blks["block0"]
+    first = encoder.blocks[0]
     x, free = torch.randn(2, 5, WIDTH), torch.rand(5, 5) < 0.5
     free |= torch.eye(5, dtype=torch.bool)
     theirs = torch_layer(first, norm_first)
     close(first(x, free), theirs(x, src_mask=~free), 1e-5)
     close(first(x), theirs(x), 1e-5)
-    stack = nn.TransformerEncoder(theirs, LAYERS, encoder.ln if norm_first else None, enable_nested_tensor=False).eval()
-    for layer, block in zip(stack.layers, encoder.blks.values(), strict=True):
+    stack = nn.TransformerEncoder(
+        theirs, LAYERS, encoder.norm if norm_first else None, enable_nested_tensor=False
+    ).eval()
+    for layer, block in zip(stack.layers, encoder.blocks, strict=True):
         layer.load_state_dict(torch_layer(block, norm_first).state_dict())
     expected = stack(embedded(encoder, SOURCE[1:2]))
     close(encoder(SOURCE[1:2], LENGTHS[1:2]).outputs, expected, 1e-5)
 
 
-def test_d2ls_encoder_weights_load_by_their_keys():
+def test_d2ls_encoder_weights_load_by_a_map_of_their_names():
     theirs = d2l.TransformerEncoder(
         11, WIDTH, WIDTH, WIDTH, WIDTH, [WIDTH], WIDTH, FFN, HEADS, LAYERS, dropout=0.3
     ).eval()  # fmt: skip
-    ours = TransformerEncoder(11, WIDTH, FFN, HEADS, LAYERS, norm_first=False).eval()
-    ours.load_state_dict(theirs.state_dict())
+    ours = TransformerEncoder(11, TransformerConfig(WIDTH, FFN, HEADS, LAYERS, norm_first=False)).eval()
+    names = {"blks.block": "blocks.", "addnorm1.ln": "norm1", "addnorm2.ln": "norm2", ".attention.": ".self_attention."}
+    state = {
+        functools.reduce(lambda text, pair: text.replace(*pair), names.items(), name): weight
+        for name, weight in theirs.state_dict().items()
+    }
+    ours.load_state_dict(state)
     close(ours(SOURCE[1:2], LENGTHS[1:2]).outputs, theirs(SOURCE[1:2], None), 1e-5)
     padded, real = ours(SOURCE, LENGTHS).outputs, torch.arange(6) < LENGTHS.unsqueeze(1)
     close(padded[real], theirs(SOURCE, LENGTHS)[real], 1e-5)
@@ -137,8 +147,13 @@ def test_d2ls_encoder_weights_load_by_their_keys():
 def test_as_many_weights_as_in_the_paper():
     """Table 3 has 65 million for the base model with a shared vocabulary of 37,000."""
     with torch.device("meta"):
-        model = transformer(37_000, 37_000, **SIZES["base"], norm_first=False, tie=True, tie_source=True)
+        model = transformer(37_000, 37_000, replace(SIZES["base"], norm_first=False, tie=True, tie_source=True))
     assert 62e6 < sum(weight.numel() for weight in model.parameters()) < 66e6
+
+
+class Same(nn.Module):
+    def forward(self, queries, keys, values, mask):
+        return values
 
 
 def test_the_parts_by_hand():
@@ -147,12 +162,11 @@ def test_the_parts_by_hand():
         nn.init.ones_(weight)
     assert ffn(torch.tensor([[1.0, 2.0], [-3.0, 0.0]])).tolist() == [[13.0, 13.0], [1.0, 1.0]]
     x = torch.tensor([[[0.0, 4.0]]])
-    double = AddNorm(2), AddNorm(2, norm_first=True)
-    close(double[0](x, lambda y: y), torch.tensor([[[-1.0, 1.0]]]), 1e-5)  # LN(x + x)
-    close(double[1](x, lambda y: y), torch.tensor([[[-1.0, 5.0]]]), 1e-5)  # x + LN(x)
-    around = AddNorm(2, dropout=1.0), AddNorm(2, dropout=1.0, norm_first=True)  # nothing but the way around is left
-    close(around[0](x, lambda y: 7 * y), torch.tensor([[[-1.0, 1.0]]]), 1e-5)
-    close(around[1](x, lambda y: 7 * y), x, 1e-5)
+    for norm_first, expected in ((False, [-1.0, 1.0]), (True, [-2.0, 6.0])):  # LN of LN(2x); x + LN(x) + LN(x + LN(x))
+        block = TransformerEncoderBlock(TransformerConfig(2, 3, 1, dropout=0.0, norm_first=norm_first))
+        block.self_attention = Same()  # each sublayer gives back its input
+        block.ffn = nn.Identity()
+        close(block(x), torch.tensor([[expected]]), 1e-5)
 
 
 # The contract: one method for training and search
@@ -287,6 +301,19 @@ def test_past_by_hand():
     other = second.append(steps(9), steps(-9), 3)  # behind step 3 there is something already
     assert other is not second and other.values.flatten()[:4].tolist() == [-1, -2, -3, -9]
     assert second.values.flatten()[:4].tolist() == [-1, -2, -3, -4] and first.keys.shape[2] == 2
+    full = third.append(steps(5, 6), steps(-5, -6), 4)
+    assert full is third and full.keys.flatten().tolist() == [1, 2, 3, 4, 5, 6], "it fits: nothing is copied"
+
+
+def test_sentences_of_rows_by_hand():
+    for rows, beams, sentences, after in [
+        ([0, 1, 4, 5], 2, [0, 2], 2),
+        ([0, 1, 1, 2], 2, [0, 0, 0, 1], 1),  # not the same number of rows for each sentence
+        ([0, 4], 2, [0, 2], 1),
+        ([], 2, [], 1),
+    ]:
+        found = sentences_of(torch.tensor(rows, dtype=torch.int64), beams)
+        assert (found[0].tolist(), found[1]) == (sentences, after)
 
 
 # Properties
@@ -294,7 +321,7 @@ def test_past_by_hand():
 
 def test_no_token_moves_an_earlier_position_in_any_layer(model):
     states = []
-    for block in model.decoder.blks.values():
+    for block in model.decoder.blocks:
         block.register_forward_hook(lambda block, arguments, result: states.append(result[0]))
     changed = TARGET.clone()
     changed[:, 3:] = 2
@@ -326,7 +353,7 @@ def test_no_padding_batch_order_or_batch_size_matters(model):
             with record_attention(model) as alone:
                 close(model(source, LENGTHS[row : row + 1], target)[0, :5], logits[row])
             for name, (weights,) in alone.items():
-                keys = 5 if name.endswith("attention1") else int(length)
+                keys = 5 if name.startswith("decoder") and name.endswith("self_attention") else int(length)
                 queries = int(length) if name.startswith("encoder") else 5
                 close(weights[0, :, :queries, :keys], record[name][0][row, :, :queries, :keys])
                 assert (weights[0, :, :queries, keys:] == 0).all()
@@ -338,10 +365,10 @@ def test_what_is_recorded_and_that_recording_changes_nothing(model):
     with record_attention(model) as record:
         close(model(SOURCE, LENGTHS, TARGET), logits)
     shapes = {name: [tuple(weights.shape) for weights in calls] for name, calls in record.items()}
-    expected = {f"encoder.blks.block{i}.attention": [(3, HEADS, 6, 6)] for i in range(LAYERS)}
+    expected = {f"encoder.blocks.{i}.self_attention": [(3, HEADS, 6, 6)] for i in range(LAYERS)}
     for i in range(LAYERS):
-        expected[f"decoder.blks.block{i}.attention1"] = [(3, HEADS, 5, 5)]
-        expected[f"decoder.blks.block{i}.attention2"] = [(3, HEADS, 5, 6)]
+        expected[f"decoder.blocks.{i}.self_attention"] = [(3, HEADS, 5, 5)]
+        expected[f"decoder.blocks.{i}.cross_attention"] = [(3, HEADS, 5, 6)]
     assert shapes == expected
 
 
@@ -375,13 +402,12 @@ def test_gradients_reach_every_weight_and_none_comes_from_padding(model):
 
 @pytest.mark.parametrize("norm_first", [True, False])
 def test_gradients_of_the_blocks(norm_first):
-    options = {"norm_first": norm_first, "bias": True, "rotary": True}
-    encode = TransformerEncoderBlock(4, 6, 2, **options).double()
-    decode = TransformerDecoderBlock(4, 6, 2, **options).double()
+    config = TransformerConfig(4, 6, 2, dropout=0.0, norm_first=norm_first, bias=True, positions="rotary")
+    encode, decode = TransformerEncoderBlock(config).double(), TransformerDecoderBlock(config).double()
     x, y = (torch.randn(2, steps, 4, dtype=torch.float64, requires_grad=True) for steps in (3, 2))
 
     def both(x, y):
-        memory = decode.attention2.project(*[encode(x, torch.tensor([1, 3]))] * 2)
+        memory = decode.cross_attention.project(*[encode(x, torch.tensor([1, 3]))] * 2)
         return decode(y, memory, torch.tensor([1, 3]))[0]
 
     assert torch.autograd.gradcheck(both, [x, y])
@@ -396,30 +422,34 @@ def test_steps_can_be_trained_through(model):
         close(found, expected)
 
 
-def test_dropout_falls_where_the_paper_has_it():
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_dropout_falls_where_the_paper_has_it(positions):
     """On the sum of embeddings and positions, and on what each sublayer gives, before it is added: section 5.4."""
-    model, dropped = make(dropout=1.0).train(), []
-    for block in (*model.encoder.blks.values(), *model.decoder.blks.values()):
+    model, dropped = make(positions, dropout=1.0).train(), []
+    for block in (*model.encoder.blocks, *model.decoder.blocks):
         block.register_forward_hook(lambda block, given, got: dropped.append((given[0], got)))
     memory = model.encoder(SOURCE, LENGTHS)
     logits = model(SOURCE, LENGTHS, TARGET)
     assert len(dropped) == 3 * LAYERS
     for given, got in dropped:  # with pre-norm, the way around is all that is left, and nothing came in
         assert (given == 0).all() and (got[0] if isinstance(got, tuple) else got).eq(0).all()
-    close(memory.outputs, model.encoder.ln.bias.expand_as(memory.outputs))
-    close(logits, model.decoder.dense(model.decoder.ln.bias).expand_as(logits))
-    assert {name for name, m in model.named_modules() if isinstance(m, nn.Dropout) and m.p == 0} == {
+    close(memory.outputs, model.encoder.norm.bias.expand_as(memory.outputs))
+    close(logits, model.decoder.dense(model.decoder.norm.bias).expand_as(logits))
+    silent = {name for name, m in model.named_modules() if isinstance(m, nn.Dropout) and m.p == 0}
+    assert {name for name in silent if "rotary" not in name} == {
         name + ".dropout" for name, m in model.named_modules() if hasattr(m, "record")
     }
 
 
-def test_first_weights():
+@pytest.mark.parametrize("tied", [{}, {"tie": True}, {"tie": True, "tie_source": True}])
+def test_first_weights(tied):
     """Embeddings arrive at the blocks with variance 1, and a matrix keeps the variance about as it was."""
-    model = transformer(2000, 2000, 128, 512, 4)
-    x = model.encoder.embedding(torch.arange(2000)) * 128**0.5
-    assert x.var().item() == pytest.approx(1, abs=0.05)
+    model = transformer(2000, 2000, TransformerConfig(128, 512, 4, **tied))
+    for part in (model.encoder, model.decoder):
+        x = part.embedding(torch.arange(2000)) * 128**0.5
+        assert x.var().item() == pytest.approx(1, abs=0.05)
     for name, weight in model.named_parameters():
-        if "blks" in name and weight.dim() == 2:
+        if "blocks" in name and weight.dim() == 2:
             assert weight.var().item() == pytest.approx(2 / sum(weight.shape), rel=0.1), name
     logits = model.eval()(torch.randint(2000, (8, 6)), torch.full((8,), 6), torch.randint(2000, (8, 6)))
     assert 0.05 < logits.std().item() < 1.5, "a model that knows nothing has to be unsure"
@@ -437,12 +467,12 @@ def test_tied_weights_are_one_and_are_stored_once(tmp_path):
 @pytest.mark.parametrize("size", SIZES)
 def test_named_sizes(size):
     with torch.device("meta"):
-        model = transformer(100, 100, **SIZES[size])
-    assert len(model.encoder.blks) == len(model.decoder.blks) == SIZES[size]["num_layers"]
+        model = transformer(100, 100, SIZES[size])
+    assert len(model.encoder.blocks) == len(model.decoder.blocks) == SIZES[size].num_layers
 
 
 def test_what_there_is_not_is_named():
     with pytest.raises(ValueError, match="no positions 'polar'; choose from sinusoidal, learned, rotary, none"):
-        transformer(11, 13, positions="polar")
+        transformer(11, 13, TransformerConfig(positions="polar"))
     with pytest.raises(ValueError, match="no position 6: 6 were learned"):
         make("learned", max_steps=6)(SOURCE, LENGTHS, torch.ones(3, 7, dtype=torch.long))

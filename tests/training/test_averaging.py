@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from seqlearn.data.batches import Batches
+from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language
-from seqlearn.nn.seq2seq import bahdanau
-from seqlearn.nn.transformer import transformer
-from seqlearn.pairs import Pair
+from seqlearn.nn.seq2seq import BahdanauConfig, bahdanau
+from seqlearn.nn.transformer import TransformerConfig, transformer
 from seqlearn.training import fit, mean_loss
 from seqlearn.training.averaging import mean_of, using_weights
 
@@ -20,8 +20,10 @@ SIZE = len(LANGUAGE.vocab)
 PAIRS = [Pair(line, line[::-1]) for line in LINES]
 TRAIN, VALID = Batches(PAIRS, LANGUAGE, LANGUAGE, 8), Batches(PAIRS[:9], LANGUAGE, LANGUAGE, 9)
 KINDS = {
-    "bahdanau": lambda: bahdanau(SIZE, SIZE, embed_size=8, num_hiddens=8, dropout=0.3),
-    "tied": lambda: transformer(SIZE, SIZE, num_hiddens=8, ffn_num_hiddens=8, num_heads=2, tie=True, dropout=0.3),
+    "bahdanau": lambda: bahdanau(SIZE, SIZE, BahdanauConfig(embed_size=8, num_hiddens=8, dropout=0.3)),
+    "tied": lambda: transformer(
+        SIZE, SIZE, TransformerConfig(num_hiddens=8, ffn_num_hiddens=8, num_heads=2, tie=True, dropout=0.3)
+    ),
 }
 
 
@@ -37,12 +39,13 @@ def train(kind, **options):
     return model, history, seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("average", [2, 3, 9])
 def test_each_epoch_is_the_mean_of_the_last_ones_and_training_goes_on_with_its_own_weights(kind, average):
     """The oracle: a training without averages, whose epochs are averaged afterwards, in a loop and in float64."""
     _, plain, ends = train(kind)
-    model, history, seen = train(kind, average=average)
+    model, history, seen = train(kind, average_last=average)
     assert history.batch_losses == plain.batch_losses and history.train_losses == plain.train_losses
     probe = KINDS[kind]()
     for epoch, weights in enumerate(seen):
@@ -61,8 +64,9 @@ def test_each_epoch_is_the_mean_of_the_last_ones_and_training_goes_on_with_its_o
         assert model.decoder.dense.weight is model.decoder.embedding.weight
 
 
+@pytest.mark.slow
 def test_the_average_of_one_epoch_changes_no_bit():
-    (plain, history, _), (model, same, _) = train("bahdanau"), train("bahdanau", average=1)
+    (plain, history, _), (model, same, _) = train("bahdanau"), train("bahdanau", average_last=1)
     assert (history.batch_losses, history.valid_losses) == (same.batch_losses, same.valid_losses)
     assert all(torch.equal(one, other) for one, other in zip(plain.parameters(), model.parameters(), strict=True))
 
@@ -99,7 +103,7 @@ def test_a_model_uses_other_weights_and_gets_its_own_back_also_after_an_error():
         assert all(torch.equal(tensor, own[name]) for name, tensor in model.state_dict().items())
 
 
-@pytest.mark.parametrize("options", [{"average": 0}, {"patience": 0}])
+@pytest.mark.parametrize("options", [{"average_last": 0}, {"patience": 0}])
 def test_numbers_out_of_range_are_said(options):
-    with pytest.raises(ValueError, match="average and patience are at least 1"):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} is at least 1, not 0"):
         train("bahdanau", **options)

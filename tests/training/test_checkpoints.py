@@ -8,11 +8,12 @@ import torch
 from safetensors.torch import save_file
 
 from seqlearn.data.batches import Batches
+from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language
-from seqlearn.nn.seq2seq import bahdanau
-from seqlearn.nn.transformer import transformer
-from seqlearn.pairs import Pair
+from seqlearn.nn.seq2seq import BahdanauConfig, bahdanau
+from seqlearn.nn.transformer import TransformerConfig, transformer
 from seqlearn.training import Checkpoints, Curriculum, Stage, Stopped, constant, fit, loop
+from seqlearn.training.loop import Training
 from seqlearn.training.storage import read_file, write_file
 
 LINES = [" ".join("abcdef"[(i + j) % 6] for j in range(1 + i % 4)) for i in range(48)]
@@ -21,8 +22,10 @@ PAIRS = [Pair(line, line[::-1]) for line in LINES]
 TRAIN, VALID = Batches(PAIRS, LANGUAGE, LANGUAGE, 7), Batches(PAIRS[:9], LANGUAGE, LANGUAGE, 9)
 UPDATES = 4  # of an epoch: 7 batches, two for each update
 KINDS = {
-    "bahdanau": lambda size: bahdanau(size, size, embed_size=8, num_hiddens=8, dropout=0.3),
-    "tied": lambda size: transformer(size, size, num_hiddens=8, ffn_num_hiddens=8, num_heads=2, tie=True, dropout=0.3),
+    "bahdanau": lambda size: bahdanau(size, size, BahdanauConfig(embed_size=8, num_hiddens=8, dropout=0.3)),
+    "tied": lambda size: transformer(
+        size, size, TransformerConfig(num_hiddens=8, ffn_num_hiddens=8, num_heads=2, tie=True, dropout=0.3)
+    ),
 }
 
 
@@ -33,7 +36,7 @@ class Killed(Exception):
 def train(checkpoints=None, kind="bahdanau", seed=0, lr=0.02, data=TRAIN, valid=VALID, dies_after=None, **options):
     """A training of three epochs with dropout and scheduled sampling, which dies after this many updates."""
     torch.manual_seed(seed)
-    model, calls, update = KINDS[kind](len(LANGUAGE.vocab)), [], loop.update
+    model, calls, update = KINDS[kind](len(LANGUAGE.vocab)), [], Training.update
 
     def mortal(*args):
         if len(calls) == dies_after:
@@ -42,7 +45,7 @@ def train(checkpoints=None, kind="bahdanau", seed=0, lr=0.02, data=TRAIN, valid=
         return update(*args)
 
     options = {"epochs": 3, "accumulate": 2, "teacher_forcing": lambda done: 1 - done / 2, **options}
-    with mock.patch.object(loop, "update", mortal):
+    with mock.patch.object(Training, "update", mortal):
         history = fit(model, data, valid, lr=lr, checkpoints=checkpoints, progress=False, **options)
     return model.state_dict(), history, torch.rand(3)
 
@@ -77,11 +80,11 @@ def test_a_training_that_dies_goes_on_to_the_same_end(whole, tmp_path, dies_afte
 @pytest.mark.parametrize("dies_after", [1, 6, 9])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_training_with_averaged_weights_goes_on_to_the_same_end(tmp_path, kind, dies_after):
-    expected = train(kind=kind, average=3)
+    expected = train(kind=kind, average_last=3)
     with pytest.raises(Killed):
-        train(Checkpoints(tmp_path, every_updates=2), kind, dies_after=dies_after, average=3)
-    same(train(Checkpoints(tmp_path), kind, seed=8, average=3), expected)
-    with pytest.raises(ValueError, match="another value of average"):
+        train(Checkpoints(tmp_path, every_updates=2), kind, dies_after=dies_after, average_last=3)
+    same(train(Checkpoints(tmp_path), kind, seed=8, average_last=3), expected)
+    with pytest.raises(ValueError, match="another value of average_last"):
         train(Checkpoints(tmp_path), kind)
 
 
@@ -106,13 +109,13 @@ def test_checkpoints_change_nothing(whole, tmp_path):
 
 def test_who_asks_it_to_stop_gets_a_checkpoint(whole, tmp_path):
     expected, kind = whole
-    checkpoints, update = Checkpoints(tmp_path), loop.update
+    checkpoints, update = Checkpoints(tmp_path), Training.update
 
-    def ask(*args):
-        checkpoints.stop = args[-1] > 0.4  # in the update that begins then
-        return update(*args)
+    def ask(training, batches):
+        checkpoints.stop = training.done > 0.4  # in the update that begins then
+        return update(training, batches)
 
-    with mock.patch.object(loop, "update", ask), pytest.raises(Stopped):
+    with mock.patch.object(Training, "update", ask), pytest.raises(Stopped):
         train(checkpoints, kind)
     assert json.loads(read_file(checkpoints.files[-1]).texts["state"])["updates"] == 6  # 5 of 12 is the first above 0.4
     same(train(Checkpoints(tmp_path), kind), expected)
@@ -197,7 +200,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_taken(tmp_path):
     with pytest.warns(UserWarning, match=f"{newest.name} is not a whole .*; going on from the checkpoint before it"):
         same(train(Checkpoints(tmp_path)), expected)
     for file in Checkpoints(tmp_path).files:
-        file.write_bytes(b"")
+        file.write_bytes(file.read_bytes()[:-9])
     with pytest.warns(UserWarning), pytest.raises(ValueError, match=r"none of the checkpoints in .* can be read"):
         train(Checkpoints(tmp_path))
 
@@ -230,11 +233,35 @@ def test_a_damaged_checkpoint_does_not_outlive_the_good_one(tmp_path):
 
 
 def test_what_a_kill_left_half_written_is_removed(tmp_path):
-    half = tmp_path / "checkpoint-0000000003.safetensors.123-abc.new"
-    half.write_bytes(b"half")
-    (tmp_path / "notes.new").write_text("somebody else's", "utf-8")
+    train(Checkpoints(tmp_path / "whole"))
+    content = Checkpoints(tmp_path / "whole").files[-1].read_bytes()
+    for number, part in enumerate([b"", content[:8], content[:20], content[:300], content[:-1], content]):
+        (tmp_path / f"checkpoint-0000000003.safetensors.{number}-0123abcd.new").write_bytes(part)
+    mine = [
+        "notes.new",
+        "checkpoint-0000000003.safetensors.9-0123abcd.new",
+        "checkpoint-3.safetensors.9-0123abcd.new.new",
+    ]
+    for name in mine:
+        (tmp_path / name).write_text("somebody else's", "utf-8")
     train(Checkpoints(tmp_path))
-    assert not half.exists() and (tmp_path / "notes.new").exists()
+    assert {path.name for path in tmp_path.glob("*.new")} == set(mine)
+
+
+def test_a_folder_of_checkpoints_keeps_what_is_somebody_elses(tmp_path):
+    mine = ["epoch=3.ckpt", "checkpoint-best.safetensors", "checkpoint-0000000001.safetensors.index.json"]
+    for name in mine:
+        (tmp_path / name).write_bytes(b"precious")
+    train(Checkpoints(tmp_path, every_updates=1, keep=1))
+    Checkpoints(tmp_path).clear()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == dict.fromkeys(mine, b"precious")
+    (tmp_path / "checkpoint-0000000001.safetensors").write_bytes(b"precious")
+    with pytest.raises(
+        ValueError, match=r"checkpoint-0000000001.safetensors is damaged, or is no checkpoint of seqlearn"
+    ):
+        train(Checkpoints(tmp_path))
+    Checkpoints(tmp_path).clear()
+    assert (tmp_path / "checkpoint-0000000001.safetensors").read_bytes() == b"precious"
 
 
 @pytest.mark.parametrize(
@@ -252,7 +279,7 @@ def test_a_checkpoint_is_written_after_some_minutes_or_updates_and_each_epoch_of
 
     After update 14 one is written before the validation, and one after it.
     """
-    now, written, update, write = [0.0], [], loop.update, Checkpoints.write
+    now, written, update, write = [0.0], [], Training.update, Checkpoints.write
 
     def slow_update(*args):
         now[0] += 60
@@ -264,7 +291,7 @@ def test_a_checkpoint_is_written_after_some_minutes_or_updates_and_each_epoch_of
         write(self, updates, *args)
 
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    monkeypatch.setattr(loop, "update", slow_update)
+    monkeypatch.setattr(Training, "update", slow_update)
     monkeypatch.setattr(Checkpoints, "write", slow_write)
     train(Checkpoints(tmp_path, **options), epochs=2, accumulate=1)
     assert written == expected
@@ -272,24 +299,24 @@ def test_a_checkpoint_is_written_after_some_minutes_or_updates_and_each_epoch_of
 
 def test_a_loss_that_is_no_number_is_met_at_its_update_and_the_checkpoint_is_whole(tmp_path):
     """Update 6 is the second of epoch 2. The weights of NaN reach no checkpoint."""
-    update = loop.update
+    update = Training.update
 
-    def spoil(*args):
-        return update(*args) * (float("nan") if args[-1] > 0.6 else 1.0)
+    def spoil(training, batches):
+        loss, norm = update(training, batches)
+        return loss * (float("nan") if training.done > 0.6 else 1.0), norm
 
     torch.manual_seed(0)
     model = KINDS["bahdanau"](len(LANGUAGE.vocab))
     checkpoints = Checkpoints(tmp_path, every_updates=1)
     message = r"the training loss of epoch 2 is nan at update 2 of 4, with learning rate 0\.00375: try a lower"
-    with mock.patch.object(loop, "update", spoil), pytest.raises(ValueError, match=message):
+    with mock.patch.object(Training, "update", spoil), pytest.raises(ValueError, match=message):
         fit(model, TRAIN, VALID, epochs=2, lr=0.01, accumulate=2, checkpoints=checkpoints, progress=False)
     assert all(weight.isfinite().all() for weight in model.state_dict().values())
     assert all(tensor.isfinite().all() for tensor in read_file(checkpoints.files[-1]).tensors.values())
 
 
-@pytest.mark.parametrize("state", [None, {"format": "99"}])
-def test_a_checkpoint_of_another_version_is_refused(tmp_path, state):
-    texts = {} if state is None else {"state": json.dumps(state)}
+def test_a_checkpoint_of_another_version_is_refused(tmp_path):
+    texts = {"state": json.dumps({"format": "99"})}
     write_file(tmp_path / "checkpoint-0000000001.safetensors", {"weight a": torch.ones(1)}, texts)
     with pytest.raises(ValueError, match=r"checkpoint-0000000001.* was written by another version of seqlearn"):
         train(Checkpoints(tmp_path))

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from seqlearn.data.batches import Batches
+from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language
-from seqlearn.nn.seq2seq import bahdanau
-from seqlearn.pairs import Pair
+from seqlearn.nn.seq2seq import BahdanauConfig, bahdanau
 from seqlearn.training.curriculum import Curriculum, Stage
 from seqlearn.training.loop import fit
 
@@ -72,7 +72,7 @@ def test_stages_without_a_limit_are_plain_training():
     models = []
     for train, schedule in ((plain, lambda done: 1.0 if done < 1 / 3 else 0.5), (free, free.rate)):
         torch.manual_seed(0)
-        models.append(bahdanau(len(LANGUAGE.vocab), len(LANGUAGE.vocab), embed_size=4, num_hiddens=4))
+        models.append(bahdanau(len(LANGUAGE.vocab), len(LANGUAGE.vocab), BahdanauConfig(embed_size=4, num_hiddens=4)))
         fit(models[-1], train, plain, epochs=3, lr=0.01, schedule=schedule, progress=False)
     for left, right in zip(*(model.parameters() for model in models), strict=True):
         assert torch.equal(left, right)

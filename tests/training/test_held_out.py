@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from seqlearn.cli import app
 from seqlearn.data.batches import Batches
 from seqlearn.data.corpus import Split, from_tsv
-from seqlearn.pairs import Pair
+from seqlearn.data.pairs import Pair
 from seqlearn.training.storage import read_file
-from seqlearn.translator import Translator
+from seqlearn.translator.translator import Translator
 
 LINES = [f"{a} {b} {c}" for a in "red green blue one".split() for b in "two three four".split() for c in "xyz"]
 PAIRS = [Pair(line, f"{line} !") for line in LINES]

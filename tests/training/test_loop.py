@@ -1,18 +1,22 @@
 """The loop: real tokens only, smoothing, clipping, accumulation, precision, the best epoch, hooks, Ctrl-C."""
 
+import re
 import signal
 
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
-from seqlearn.d2l_compat import d2l
 from seqlearn.data.batches import Batch, Batches
+from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language
-from seqlearn.nn.seq2seq import bahdanau, seq2seq
-from seqlearn.nn.transformer import transformer
-from seqlearn.pairs import Pair
-from seqlearn.training import History, batch_loss, constant, fit, loop, losses, mean_loss, token_loss
+from seqlearn.nn.seq2seq import BahdanauConfig, Seq2SeqConfig, bahdanau, seq2seq
+from seqlearn.nn.transformer import TransformerConfig, transformer
+from seqlearn.runtime.d2l_compat import d2l
+from seqlearn.training import History, batch_loss, constant, fit, loop, losses, mean_loss, progress, token_loss
+from seqlearn.training.checkpoints import TrainingState
+from seqlearn.training.processes import Processes
 
 LINES = [" ".join("abcdef"[(i + j) % 6] for j in range(1 + i % 4)) for i in range(48)]
 LANGUAGE = Language.learn("", LINES)
@@ -21,11 +25,27 @@ PAIRS = [Pair(line, line[::-1]) for line in LINES]
 
 def make(seed=0, **options):
     torch.manual_seed(seed)
-    return bahdanau(len(LANGUAGE.vocab), len(LANGUAGE.vocab), embed_size=8, num_hiddens=8, dropout=0.0, **options)
+    return bahdanau(
+        len(LANGUAGE.vocab), len(LANGUAGE.vocab), BahdanauConfig(embed_size=8, num_hiddens=8, dropout=0.0, **options)
+    )
 
 
 def batches(pairs=PAIRS, size=16):
     return Batches(pairs, LANGUAGE, LANGUAGE, size)
+
+
+def test_a_file_gets_lines_and_no_bar(capsys, monkeypatch):
+    """A line a minute; so a short training writes none."""
+    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    fit(make(), batches(), batches(), epochs=2, lr=0.01)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(progress, "A_LINE", 0.0)
+    fit(make(), batches(), batches(), epochs=2, lr=0.01)
+    told, said = capsys.readouterr()
+    assert told == "" and "\r" not in said and said.endswith("\n")
+    counts = [re.fullmatch(r"on cpu, 1 thread: (\d) of 6 updates \[.*\]", line)[1] for line in said.splitlines()]
+    assert counts == sorted(counts) and counts[-1] == "6"
 
 
 def test_token_loss_by_hand_and_nothing_from_padding():
@@ -75,6 +95,7 @@ def test_updates_equal_plain_pytorch(size, clip):
         torch.testing.assert_close(left, right, msg=name)
 
 
+@pytest.mark.slow
 def test_learns_and_is_the_same_again():
     histories = [fit(make(), batches(), batches(), epochs=40, lr=0.03, progress=False).valid_losses for _ in range(2)]
     assert histories[0] == histories[1]
@@ -123,11 +144,17 @@ def test_the_best_epoch_is_what_remains():
     ],
 )
 def test_patience_ends_training_when_nothing_gets_better(monkeypatch, losses, patience, ends):
-    coming = iter(losses)
+    """Of equally good epochs the first one remains."""
+    coming, model, biases = iter(losses), make(), []
     monkeypatch.setattr(loop, "mean_loss", lambda *args: next(coming))
     epochs = len(losses) if patience is None else 9
-    history = fit(make(), batches(), batches(), epochs=epochs, lr=0.01, patience=patience, progress=False)
+    kept = [lambda model, _: biases.append(model.decoder.dense.bias.detach().clone())]
+    history = fit(
+        model, batches(), batches(), epochs=epochs, lr=0.01, patience=patience, progress=False, after_epoch=kept
+    )
     assert history.valid_losses == losses[:ends] and not history.interrupted
+    assert [torch.equal(model.decoder.dense.bias, bias) for bias in biases].index(True) == history.best_epoch
+    assert history.best_epoch == losses.index(min(losses[:ends]))
 
 
 def test_ctrl_c_keeps_the_best_weights():
@@ -169,14 +196,14 @@ def test_ctrl_c_in_validation_keeps_history_and_mode_together(ctrl_c, monkeypatc
 @pytest.mark.parametrize("where", ["the copy of the best weights", "their return"])
 def test_ctrl_c_leaves_no_mixture_of_two_epochs(ctrl_c, monkeypatch, where):
     """A signal while an epoch is added to the history, or while the best weights are put back after the last one."""
-    model, finish, load = make(), loop._finish_epoch, torch.nn.Module.load_state_dict
+    model, finish, load = make(), TrainingState.finish_epoch, torch.nn.Module.load_state_dict
 
-    def signalled_finish(run, *args):
-        finish(run, *args)
-        if where.startswith("the copy") and run.epoch == 2:
-            run.history.seconds.append(0.0)  # as if the signal came between two lists
+    def signalled_finish(state, valid_loss):
+        finish(state, valid_loss)
+        if where.startswith("the copy") and state.epoch == 2:
+            state.history.seconds.append(0.0)  # as if the signal came between two lists
             signal.raise_signal(signal.SIGINT)
-            run.history.seconds.pop()
+            state.history.seconds.pop()
 
     def signalled_load(self, state, *args):
         if where == "their return" and self is model:
@@ -185,7 +212,7 @@ def test_ctrl_c_leaves_no_mixture_of_two_epochs(ctrl_c, monkeypatch, where):
             signal.raise_signal(signal.SIGINT)
         return load(self, state, *args)
 
-    monkeypatch.setattr(loop, "_finish_epoch", signalled_finish)
+    monkeypatch.setattr(TrainingState, "finish_epoch", signalled_finish)
     monkeypatch.setattr(torch.nn.Module, "load_state_dict", signalled_load)
     histories = []
     try:
@@ -281,7 +308,7 @@ def test_without_a_finite_epoch_there_is_no_best(losses):
 
 def test_dropout_only_in_training():
     torch.manual_seed(0)
-    model = bahdanau(len(LANGUAGE.vocab), len(LANGUAGE.vocab), embed_size=8, num_hiddens=8, dropout=0.9)
+    model = bahdanau(len(LANGUAGE.vocab), len(LANGUAGE.vocab), BahdanauConfig(embed_size=8, num_hiddens=8, dropout=0.9))
     (batch,) = batches(size=48)
     model.train()
     assert mean_loss(model, batches()) == mean_loss(model, batches())
@@ -375,12 +402,16 @@ def test_label_smoothing_by_hand_by_torch_and_never_on_padding():
         assert (gradient[~real] == 0).all() and (gradient[real] != 0).any()
 
 
+MODELS = [(bahdanau, BahdanauConfig), (seq2seq, Seq2SeqConfig), (transformer, TransformerConfig)]
+
+
 @pytest.mark.skipif(not losses.CHUNKS, reason="this torch makes all logits at once")
-@pytest.mark.parametrize("model", [bahdanau, seq2seq, transformer])
+@pytest.mark.parametrize("model", MODELS)
 def test_a_loss_in_chunks_is_the_same_loss(model, monkeypatch):
     """Loss and gradients, with more places than a chunk has; without a gradient, too."""
     torch.manual_seed(0)
-    model = model(len(LANGUAGE.vocab), len(LANGUAGE.vocab), num_layers=1).double().eval()
+    factory, config = model
+    model = factory(len(LANGUAGE.vocab), len(LANGUAGE.vocab), config(num_layers=1)).double().eval()
     (batch,) = batches(PAIRS * 3, size=144)
     assert batch.target[:, 1:].numel() > 256 and (batch.target[:, 1:] == batches().pad).any()
     calls, chunked_loss = [], losses.chunked_loss
@@ -398,6 +429,45 @@ def test_a_loss_in_chunks_is_the_same_loss(model, monkeypatch):
     for ours, expected in zip(results(many=0), whole, strict=True):
         torch.testing.assert_close(ours, expected, atol=1e-10, rtol=1e-10)
     assert len(calls) == 2
+    logits = model(batch.source, batch.source_lens, batch.target[:, :-1])
+    labels = batch.target[:, 1:].flatten()
+    smoothed = F.cross_entropy(logits.flatten(0, 1), labels, ignore_index=0, reduction="sum", label_smoothing=0.3)
+    torch.testing.assert_close(batch_loss(model, batch, batches().pad, label_smoothing=0.3), smoothed)
+
+
+def test_a_decoder_without_features_is_trained_through_its_logits(monkeypatch):
+    class Plain(nn.Module):
+        """Nothing but what `seqlearn.nn.contract` asks for."""
+
+        def __init__(self, inner):
+            super().__init__()
+            self.inner = inner
+
+        def init_state(self, memory):
+            return self.inner.init_state(memory)
+
+        def forward(self, tokens, state):
+            return self.inner(tokens, state)
+
+    model, (batch,) = make(), batches(size=48)
+    expected = batch_loss(model, batch, batches().pad)
+    model.decoder = Plain(model.decoder)
+    monkeypatch.setattr(losses, "MANY_LOGITS", 0)
+    torch.testing.assert_close(batch_loss(model, batch, batches().pad), expected)
+
+
+def test_processes_share_the_batches_of_a_mean():
+    """Each has its own batches; a sum over processes, here of what they did one after the other, gives the mean."""
+    model, parts = make(), []
+
+    class Part(Processes):
+        def sum(self, *numbers):
+            parts.append(numbers)
+            return [sum(column) for column in zip(*parts, strict=True)]
+
+    means = [mean_loss(model, batches(size=7), processes=Part(rank, 3)) for rank in range(3)]
+    assert means[-1] == pytest.approx(mean_loss(model, batches(size=7)))
+    assert len({tokens for _, tokens in parts}) == 3, "the parts should differ"
 
 
 def test_training_is_smoothed_and_validation_is_not():
@@ -501,7 +571,7 @@ def test_losses_are_added_up_in_float32():
     [
         ({"accumulate": 0}, "accumulate is at least 1, not 0"),
         ({"label_smoothing": 1.0}, "label_smoothing is from 0 to below 1, not 1.0"),
-        ({"lr": -0.01}, "lr is at least 0, not -0.01"),
+        ({"lr": -0.01}, "lr is at least 0 and finite, not -0.01"),
         ({"clip": -1.0}, "clip is above 0, not -1.0"),
         ({"clip": float("nan")}, "clip is above 0, not nan"),
         ({"precision": "fp16"}, "precision is None or \"bf16\", not 'fp16'"),
@@ -539,6 +609,8 @@ def test_the_model_goes_to_the_device_that_was_asked_for(monkeypatch):
 
 
 def test_a_progress_bar_unless_it_is_switched_off(monkeypatch, capfd):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+
     def printed(progress=True):
         fit(make(), batches(), batches(), epochs=1, lr=0.01, progress=progress)
         return capfd.readouterr().err
@@ -549,3 +621,108 @@ def test_a_progress_bar_unless_it_is_switched_off(monkeypatch, capfd):
     assert "on cpu, 1 thread: " in printed() and printed(progress=False) == ""
     monkeypatch.setenv("TQDM_DISABLE", "1")
     assert printed() == ""
+
+
+# What must not be trained with
+
+
+def weights(model):
+    return {name: weight.clone() for name, weight in model.state_dict().items()}
+
+
+def same(model, before):
+    return all(torch.equal(weight, before[name]) for name, weight in model.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"lr": float("inf")}, ValueError, "lr is at least 0 and finite, not inf"),
+        ({"lr": "0.1"}, TypeError, r"lr is a number, not '0.1' \(str\)"),
+        ({"clip": None}, TypeError, r"clip is a number, not None \(NoneType\)"),
+        ({"schedule": "cosine"}, TypeError, "schedule is a function, see seqlearn.training.schedules, not 'cosine'"),
+        ({"teacher_forcing": 0.5}, TypeError, "teacher_forcing is a function, see .*, not 0.5"),
+        ({"accumulate": 1.5}, TypeError, r"accumulate is a whole number, not 1.5 \(float\)"),
+        ({"epochs": "1"}, TypeError, r"epochs is a whole number, not '1' \(str\)"),
+        ({"epochs": -1}, ValueError, "epochs is at least 0, not -1"),
+        ({"schedule": lambda share: float("nan")}, ValueError, "factors of at least 0, not nan after 0.0% of training"),
+        ({"schedule": lambda share: float("inf")}, ValueError, "factors of at least 0, not inf"),
+        ({"schedule": lambda share: -1.0}, ValueError, "factors of at least 0, not -1.0"),
+        ({"teacher_forcing": lambda share: float("nan")}, ValueError, "probabilities, from 0 to 1, not nan"),
+        ({"teacher_forcing": lambda share: 1.5}, ValueError, "probabilities, from 0 to 1, not 1.5"),
+        ({"teacher_forcing": lambda share: -0.5}, ValueError, "probabilities, from 0 to 1, not -0.5"),
+    ],
+)
+def test_impossible_options_change_no_weight(options, error, message, as_a_user):
+    model = make()
+    before = weights(model)
+    with pytest.raises(error, match=message):
+        fit(model, batches(), batches(), **{"epochs": 1, "lr": 0.01, "progress": False, **options})
+    assert same(model, before)
+
+
+def test_a_schedule_that_fails_late_leaves_the_best_epoch():
+    model, after = make(), []
+    keep = [lambda model, history: after.append(weights(model))]
+    schedule = lambda share: 1.0 if share < 0.5 else float("nan")  # noqa: E731
+    with pytest.raises(ValueError, match=r"not nan after 50\.0% of training"):
+        fit(model, batches(), batches(), epochs=2, lr=0.01, schedule=schedule, progress=False, after_epoch=keep)
+    assert len(after) == 1 and same(model, after[0])
+
+
+@pytest.mark.parametrize("lr", [3e38, 1e36])
+def test_an_explosion_in_the_first_epoch_leaves_the_model_as_it_came(lr):
+    model = make()
+    before = weights(model)
+    with pytest.raises(ValueError, match=r"of epoch 1 is (nan|inf).*try a lower learning rate"):
+        fit(model, batches(size=8), batches(), epochs=2, lr=lr, progress=False)
+    assert same(model, before)
+
+
+class Spoilt(torch.autograd.Function):
+    """Nothing on the way forward; infinity on the way back."""
+
+    @staticmethod
+    def forward(context, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(context, gradient):
+        return gradient * float("inf")
+
+
+@pytest.mark.parametrize("every", [True, False])
+def test_an_infinite_gradient_is_said_with_its_update(monkeypatch, every):
+    """Whether every update is looked at, as on a CPU, or the last ones of an epoch together, as on a GPU."""
+    model, calls = make(), iter(range(100))
+    before, embed = weights(model), model.encoder.embedding.forward
+    model.encoder.embedding.forward = lambda ids: Spoilt.apply(embed(ids)) if next(calls) == 3 else embed(ids)
+    monkeypatch.setattr(loop, "READY", ("cpu",) if every else ())
+    with pytest.raises(ValueError, match=r"norm of the gradient of epoch 1 is (inf|nan) at update 4 of 6, .* lower"):
+        fit(model, batches(size=8), batches(), epochs=2, lr=0.01, progress=False)
+    assert same(model, before)
+
+
+@pytest.mark.parametrize(
+    ("train", "valid"), [([], []), (batches(), []), ([], batches()), (None, batches()), (PAIRS, PAIRS)]
+)
+def test_fit_takes_batches(train, valid, as_a_user):
+    with pytest.raises(
+        TypeError, match=r"fit takes a torch\.nn\.Module, Batches to train on and Batches to choose with"
+    ):
+        fit(make(), train, valid, epochs=1, lr=0.01)
+
+
+@pytest.mark.parametrize(("size", "error"), [(0, ValueError), (-3, ValueError), ("16", TypeError), (2.5, TypeError)])
+def test_a_batch_holds_a_pair_at_least(size, error, as_a_user):
+    with pytest.raises(error, match="batch_size is "):
+        batches(size=size)
+
+
+def test_a_history_is_shown_in_a_line():
+    history = fit(make(), batches(), batches(), epochs=2, lr=0.01, progress=False)
+    assert repr(history) == f"History(2 epochs, best 2: valid {history.valid_losses[1]:.3f})"
+    assert repr(History(valid_losses=[0.5, 0.25, 0.75], interrupted=True)) == (
+        "History(3 epochs, best 2: valid 0.250, interrupted)"
+    )
+    assert repr(History()) == "History(0 epochs)"

@@ -95,22 +95,7 @@ def test_one_process_needs_no_others():
     assert join() is ALONE and ALONE.first
     assert ALONE.sum(1.5, 2.0) == [1.5, 2.0] and ALONE.any(True, False) == [True, False]
     tensor = torch.ones(2)
-    assert ALONE.gather(tensor)[0] is tensor
-
-
-@pytest.mark.parametrize("name", ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"])
-def test_mpi_is_refused(monkeypatch, name):
-    """Each process would train for itself, and all would write to the same folder."""
-    monkeypatch.setenv(name, "2")
-    with pytest.raises(ValueError, match="MPI has started several processes: start them with torchrun"):
-        join()
-
-
-def test_accelerate_on_a_cpu_is_told_that_it_has_started_one_process(monkeypatch):
-    """However many it was asked for: it asks MPI for more, and does not say how many were wanted."""
-    monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "no")
-    with pytest.warns(UserWarning, match="accelerate launch starts one process on a CPU: torchrun starts several"):
-        assert join() is ALONE
+    assert ALONE.all_gather(tensor)[0] is tensor
 
 
 def test_a_missing_variable_is_named(monkeypatch):

@@ -83,6 +83,11 @@ def test_same_as_torch():
         assert [both(step / UPDATES) for step in range(UPDATES + 1)] == pytest.approx(rates, abs=1e-9)
 
 
+def test_after_the_warmup_comes_the_other_schedule_whatever_it_is():
+    halved = warmup(0.25, then=lambda progress: 0.5 - progress / 4)
+    assert [halved(step / 4) for step in range(5)] == pytest.approx([0.0, 0.5, 0.5 - 1 / 12, 0.5 - 2 / 12, 0.25])
+
+
 def test_by_name():
     for share in (0.0, 0.1, 0.3, 1.0):
         assert make_schedule("linear")(share) == linear_decay(share)

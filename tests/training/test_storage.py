@@ -1,11 +1,17 @@
 """Weights to a file and back."""
 
+import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+import safetensors.torch
 import torch
 from torch import nn
 
+from seqlearn.runtime.ownership import remove_halves
 from seqlearn.training import storage
 from seqlearn.training.storage import load_weights, save_weights
 
@@ -35,6 +41,43 @@ def test_tied_weights_are_stored_once_and_come_back_tied(tmp_path):
     untied = nn.ModuleDict({"embedding": nn.Embedding(4, 3), "dense": nn.Linear(3, 4)})
     with pytest.raises(ValueError, match=r"embedding\.weight is missing there|dense\.weight is missing there"):
         load_weights(untied, tmp_path / "model.safetensors")
+
+
+def test_the_file_is_one_that_the_library_reads(tmp_path):
+    """Each type of numbers, no numbers at all, and one number; numbers are aligned."""
+    types = [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16]
+    types += [torch.int8, torch.uint8, torch.bool, torch.complex64]
+    tensors = {f"{each}": torch.arange(6).reshape(2, 3).to(each) for each in types}
+    tensors |= {"empty": torch.ones(0, 3), "one": torch.tensor(2.5), "turned": torch.arange(6.0).reshape(2, 3).T}
+    storage.write_file(tmp_path / "a.safetensors", tensors, {"text": 'été "quoted"'})
+    found = safetensors.torch.load_file(tmp_path / "a.safetensors")
+    assert found.keys() == tensors.keys()
+    assert all(torch.equal(found[name], tensors[name]) and found[name].dtype == tensors[name].dtype for name in found)
+    with safetensors.safe_open(tmp_path / "a.safetensors", "pt") as file:
+        assert file.metadata()["text"] == 'été "quoted"'
+    content = (tmp_path / "a.safetensors").read_bytes()
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    starts = {name: each["data_offsets"][0] for name, each in header.items() if name != "__metadata__"}
+    assert all(start % tensors[name].element_size() == 0 for name, start in starts.items())
+    assert int.from_bytes(content[:8], "little") % 8 == 0
+
+
+@posix
+def test_a_kill_while_tensors_are_written_leaves_a_file_that_we_know(tmp_path):
+    """The next save removes it. (The library would write to a file of another name.)"""
+    program = """
+import os, sys, torch
+from seqlearn.training import storage
+storage.checksum = lambda *args: ""
+storage._bytes_of = lambda tensor: os.kill(os.getpid(), 9)  # after the header, which is larger than Python's buffer
+storage.write_file(sys.argv[1], {"a": torch.ones(5)}, {"long": "b" * 100_000})
+"""
+    path = tmp_path / "model.safetensors"
+    done = subprocess.run([sys.executable, "-c", program, path], cwd=Path(storage.__file__).parents[2])
+    (half,) = tmp_path.iterdir()
+    assert done.returncode == -9 and half.name.startswith("model.safetensors.") and half.stat().st_size > 0
+    remove_halves(path, age=0)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_crash_while_writing_leaves_the_old_file(tmp_path, monkeypatch):

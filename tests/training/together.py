@@ -4,16 +4,18 @@ import os
 import socket
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from unittest import mock
 
 import torch
 
 from seqlearn.data.batches import Batches
+from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language
-from seqlearn.nn.transformer import transformer
-from seqlearn.pairs import Pair
-from seqlearn.training import Checkpoints, Stopped, fit, loop
+from seqlearn.nn.transformer import TransformerConfig, transformer
+from seqlearn.training import Checkpoints, Stopped, fit, processes as rooms
+from seqlearn.training.loop import Training
 from seqlearn.training.processes import join
 
 LINES = [" ".join("abcdef"[(i + j) % 6] for j in range(1 + i % 5)) for i in range(46)]
@@ -39,18 +41,19 @@ class Killed(Exception):
     """Stands for a crash of all processes at once."""
 
 
-def train(dropout=0.0, seed=0, train=TRAIN, checkpoints=None, before_update=lambda progress: None, accumulate=2):
+def train(dropout=0.0, seed=0, train=TRAIN, checkpoints=None, before_update=lambda done: None, accumulate=2):
     """Weights and history of a training of three epochs in 64-bit numbers."""
     torch.manual_seed(seed)
     size = len(LANGUAGE.vocab)
-    model = transformer(size, size, num_hiddens=8, ffn_num_hiddens=8, num_heads=2, dropout=dropout).double()
-    update = loop.update
+    config = TransformerConfig(num_hiddens=8, ffn_num_hiddens=8, num_heads=2, dropout=dropout)
+    model = transformer(size, size, config).double()
+    update = Training.update
 
-    def watched(*args):
-        before_update(args[-1])
-        return update(*args)
+    def watched(training, batches):
+        before_update(training.done)
+        return update(training, batches)
 
-    with mock.patch.object(loop, "update", watched):
+    with mock.patch.object(Training, "update", watched):
         history = fit(
             model, train, VALID, epochs=3, lr=0.01, accumulate=accumulate, checkpoints=checkpoints, progress=False
         )
@@ -59,7 +62,7 @@ def train(dropout=0.0, seed=0, train=TRAIN, checkpoints=None, before_update=lamb
 
 def at(share, action):
     """Do something before the first update at this share of the training."""
-    return lambda progress: action() if progress >= share else None
+    return lambda done: action() if done >= share else None
 
 
 def crash():
@@ -68,12 +71,12 @@ def crash():
 
 def main(folder):
     processes, results = join(), {}
-    name = f"{processes.count} processes"
+    name = f"{processes.world_size} processes"
     results["whole"] = train(seed=processes.rank)  # the weights of the first process count
     results["every batch in rows"] = train(accumulate=1)
-    if processes.count == 3:
+    if processes.world_size == 3:
         results["resumed"] = train(seed=9, checkpoints=Checkpoints(folder / "lost"))
-    if processes.count == 2:
+    if processes.world_size == 2:
         chance = []
         results["dropout"] = train(dropout=0.3, before_update=lambda _: chance.append(torch.get_rng_state()))
         results["chance"] = chance[0]
@@ -93,7 +96,7 @@ def main(folder):
         except ValueError as error:
             results["other data"] = str(error)
     torch.save(results, folder / f"{name}, {processes.rank}.pt")
-    if processes.count == 2:  # one of them is killed; the other shall not wait for ever
+    if processes.world_size == 2:  # one of them is killed; the other shall not wait for ever
         checkpoints = Checkpoints(folder / "lost", every_updates=2)
         die = at(0.6, (lambda: os._exit(9)) if processes.rank == 1 else (lambda: None))
         try:
@@ -104,4 +107,5 @@ def main(folder):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    rooms.POLL = timedelta(milliseconds=1)  # nearly every wait is interrupted, and changes no bit
     main(Path(sys.argv[1]))

@@ -2,12 +2,12 @@
 
 import torch
 
-from seqlearn.attention_map import AttentionMap
-from seqlearn.beams import Hypothesis, Node, Tree
+from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.data.text import SPECIALS, Language, Vocab, WordTokenizer
 from seqlearn.nn.masking import causal_mask
 from seqlearn.nn.positions import sinusoids
-from seqlearn.translator import Translator
+from seqlearn.search.hypotheses import Hypothesis, Node, Tree
+from seqlearn.translator.translator import Translator
 from seqlearn.views import (
     AttentionSteps,
     AttentionView,

@@ -11,8 +11,8 @@ from seqlearn.nn.attention import DotProductAttention
 from seqlearn.nn.masking import causal_mask
 from seqlearn.nn.recording import record_attention
 from seqlearn.views import AttentionSteps
+from seqlearn.views.shared.constants import MATRICES
 from seqlearn.views.shared.packing import unpack
-from seqlearn.views.steps.data import MATRICES
 
 matplotlib.use("agg")
 
@@ -29,6 +29,7 @@ def tensors(dtype=torch.float32):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mask", [None, MASK, causal_mask(3, past=1)], ids=["none", "with an empty row", "causal"])
 def test_results_are_those_of_the_attention(mask):
     queries, keys, values = tensors()
@@ -107,6 +108,8 @@ def test_all_forms_of_a_mask(mask, same):
         ({"values": torch.full((4, 2), math.inf)}, r"values \(4, 2\) hold NaN or infinity"),
         ({"mask": torch.ones(4, 3).bool()}, r"mask \(4, 3\) does not fit scores \(3, 4\) \(queries, keys\)"),
         ({"mask": torch.ones(2, 3, 4).bool()}, r"mask \(2, 3, 4\) does not fit scores \(3, 4\)"),
+        ({"mask": torch.tensor([5])}, "valid lengths over the keys are from 0 to 4, not 5"),
+        ({"mask": torch.tensor([1, -2, 3])}, "valid lengths over the keys are from 0 to 4, not -2"),
         ({"query_tokens": ["a"]}, r"1 query tokens do not fit 3 rows"),
         ({"key_tokens": list("abcde")}, r"5 key tokens do not fit 4 rows"),
         ({"scale": math.nan}, "a scale is a finite number, not nan"),
@@ -117,6 +120,17 @@ def test_one_sentence_for_what_is_wrong(change, sentence):
     with pytest.raises(ValueError, match=sentence) as caught:
         AttentionSteps(**(given | change))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("convert", [torch.Tensor.numpy, torch.Tensor.tolist])
+def test_arrays_and_lists_are_as_good_as_tensors(convert, as_a_user):
+    queries, keys, values = tensors()
+    mask = torch.ones(len(queries), len(keys), dtype=torch.bool).tril()
+    same = AttentionSteps(*map(convert, (queries, keys, values)), convert(mask))
+    expected = AttentionSteps(queries, keys, values, mask)
+    assert torch.equal(same.tensor("context"), expected.tensor("context"))
+    with pytest.raises(TypeError, match=r"keys is a tensor, an array or a list of numbers, not 'no' \(str\)"):
+        AttentionSteps(queries, "no", values)
 
 
 def test_a_mask_of_floats(as_a_user):
@@ -169,6 +183,7 @@ def test_the_picture_shows_all_steps():
     assert panels[2].texts[1].get_text() == "−∞" and panels[3].texts[1].get_text() == "–"
 
 
+@pytest.mark.slow
 def test_the_picture_says_what_the_view_says():
     """A step, or the locked number with its frames: its cell, and its row where the columns have another meaning."""
     view = AttentionSteps(*tensors(), MASK, list("abc"), list("wxyz"))

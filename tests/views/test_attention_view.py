@@ -2,6 +2,7 @@
 
 import base64
 import math
+from dataclasses import replace
 
 import matplotlib
 import numpy as np
@@ -11,17 +12,17 @@ import traitlets
 from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
-from figures import faults
-from seqlearn.attention_map import AttentionMap
+from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.data.text import Language
 from seqlearn.nn.recording import attention_layers, record_attention, record_vectors
-from seqlearn.translator import Translator
+from seqlearn.translator.translator import Translator
+from seqlearn.translator.whatif import change_of, what_if
 from seqlearn.views import AttentionView
-from seqlearn.views.attention.picture import attention_picture
+from seqlearn.views.attention.attention_picture import attention_picture
 from seqlearn.views.attention.vectors import head_vectors
 from seqlearn.views.shared.attention import map_data
 from seqlearn.views.shared.packing import unpack
-from seqlearn.whatif import what_if
+from tools.figures import faults
 
 matplotlib.use("agg")
 SOURCE, TARGET = ["she", "eats", "it"], ["elle", "la", "mange", "<eos>"]
@@ -91,6 +92,12 @@ def test_the_brightest_colour_stands_for_a_weight_that_occurs(sharp, full):
     assert sent["full"] == full and float(one.weights.max()) <= full
     thumbs = unpack(sent["thumbs"]).double()
     torch.testing.assert_close(thumbs / 255, one.weights.double() / full, atol=0.003, rtol=0)
+
+
+@pytest.mark.parametrize("full", [0.5, 1.0])
+def test_a_weight_may_have_the_brightest_colour(full):
+    row = AttentionMap(torch.tensor([[full, 1 - full]]), ["q"], ["k0", "k1"])
+    assert AttentionView(row).data["maps"][0]["full"] == full
 
 
 def test_a_small_map_of_a_long_sentence_has_the_largest_of_the_weights():
@@ -320,6 +327,7 @@ def test_the_picture_of_one_head_has_no_small_maps():
     assert small is None and large.patches[0].get_bbox().bounds == (1, 0, 1, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("queries", "keys"), [(4, 3), (11, 11), (14, 14), (30, 12), (100, 256)])
 def test_no_picture_is_wider_than_a_lesson(queries, keys):
     view = AttentionView(attention(queries=queries, keys=keys, heads=8), locked=["query", 1])
@@ -333,6 +341,7 @@ def test_the_picture_of_a_long_sentence_has_few_labels():
     assert len(large.get_yticks()) <= 32 and len(large.get_xticks()) <= 32
 
 
+@pytest.mark.slow
 def test_the_bundle_of_a_notebook():
     view, before = AttentionView(attention(layers=8, heads=8, queries=20, keys=20, sharp=4)), plt.get_fignums()
     data, _ = view._repr_mimebundle_()
@@ -369,11 +378,12 @@ def decoder_only(trained):
     return Translator.new("decoder", trained.source, trained.target, **sizes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prefix", [False, True])
 def test_a_decoder_only_model(trained, prefix):
     """One map over source and target; the vectors of both readings give its weights again; heads are switched off."""
     translator = decoder_only(trained)
-    translator.model.decoder.prefix = prefix
+    translator.model.decoder.config = replace(translator.model.decoder.config, prefix=prefix)
     view = AttentionView.of(translator, SENTENCE)
     (attention,) = view.maps.values()
     assert attention.kind == "causal" and attention.key_tokens[: 1 + 10] == (
@@ -384,7 +394,7 @@ def test_a_decoder_only_model(trained, prefix):
     queries, keys, _ = head_vectors(translator, view.maps)["causal"]
     scores = (queries @ keys.transpose(-2, -1) / 2).masked_fill(~attention.mask, -math.inf)
     torch.testing.assert_close(scores.softmax(-1), attention.weights, atol=1e-5, rtol=0)
-    view.edits = [["silence", "causal", 1, 2]]
+    view.edits = [["ablate", "causal", 1, 2]]
     assert not view.maps["causal"].weights[1, 2].any() and view.maps["causal"].weights[1, 1].any()
     assert view.figure().get_suptitle().startswith("causal attention")
 
@@ -504,6 +514,7 @@ def test_roles_of_heads_that_there_are_not(as_a_user, roles, sentence):
         AttentionView(cross(), roles=roles)
 
 
+@pytest.mark.slow
 def test_a_view_of_a_translator_reads_again():
     translator = Translator.pretrained("transformer", "cpu")
     sentence = "The girl washes the red apple and eats it."
@@ -511,9 +522,9 @@ def test_a_view_of_a_translator_reads_again():
     assert (view.kind, view.layer, view.result["text"]) == ("encoder", 1, translator.translate(sentence))
     assert set(view.maps) == {"cross", "encoder", "causal"} and view.data["layers"]["cross"][0][1] == 4
     before = view.data["maps"]
-    edits = [["silence", "cross", 0, None], ["weight", "encoder", 0, 0, 8, 5, 1.0]]
+    edits = [["ablate", "cross", 0, None], ["weight", "encoder", 0, 0, 8, 5, 1.0]]
     view.set_state({"edits": edits})
-    changed = what_if(translator, edits=edits)
+    changed = what_if(translator, edits=map(change_of, edits))
     text = changed.translate(sentence)
     assert view.result["text"] == text and view.result["asked"] == [sentence, edits] and view.sentence == sentence
     for kind, attention in view.maps.items():
@@ -535,13 +546,14 @@ def test_a_view_of_a_translator_reads_again():
         view.edits = edits
 
 
+@pytest.mark.slow
 def test_the_translator_reads_another_sentence():
     translator = Translator.pretrained("transformer", "cpu")
     view = AttentionView.of(translator, SENTENCE, zoom="cell")
     assert "boy" in view.data["vocab"] and view.result["source"][1] == "girl" and not any(view.result["unknown"])
-    other, edits = SENTENCE.replace("girl", "blorp boy"), [["silence", "cross", 0, 1]]
+    other, edits = SENTENCE.replace("girl", "blorp boy"), [["ablate", "cross", 0, 1]]
     view.set_state({"sentence": other, "edits": edits})
-    changed = what_if(translator, edits=edits)
+    changed = what_if(translator, edits=map(change_of, edits))
     for kind, attention in view.maps.items():
         torch.testing.assert_close(attention.weights, changed.attend(other, view.result["text"], kind).weights)
     assert view.result["unknown"][:4] == [False, True, False, False]
@@ -556,6 +568,7 @@ def test_the_translator_reads_another_sentence():
     assert (view.sentence, view.edits, view.result) == ("", [], {})
 
 
+@pytest.mark.slow
 def test_another_reading_stands_beside():
     translator, other = Translator.pretrained("transformer", "cpu"), SENTENCE.replace("girl", "boy")
     view = AttentionView.of(translator, SENTENCE, against=other, layer=1)
@@ -565,11 +578,11 @@ def test_another_reading_stands_beside():
         torch.testing.assert_close(unpack(sent["weights"]), expected)
     titles = [part._suptitle.get_text() for part in view.figure().subfigs]
     assert "other reading: the [boy] washes" in titles[0] and "this reading: the [girl] washes" in titles[1]
-    edits = [["silence", "cross", 1, 0]]
+    edits = [["ablate", "cross", 1, 0]]
     view.set_state({"against": [SENTENCE, edits]})
     assert (unpack(view.other["maps"][0]["weights"])[1, 0] == 0).all()
     lines = [ax for part in view.figure().subfigs for ax in part.axes if ax.get_label() == "lines"]
-    assert [len(ax.collections) for ax in lines] == [0, 1], "the silent head above has no lines"
+    assert [len(ax.collections) for ax in lines] == [0, 1], "the ablated head above has no lines"
     view.edits = edits
     assert view.figure().subfigs == [], "both are the same"
     view.against = []
@@ -586,6 +599,7 @@ def test_another_reading_stands_beside():
     assert (view.against, view.other) == ([], {})
 
 
+@pytest.mark.slow
 def test_one_scale_for_two_readings():
     faint, strong = (
         AttentionMap(weights[None, None], list("abcdefgh"), list("abcdefgh"), "cross")
@@ -604,7 +618,7 @@ def test_a_view_of_maps_alone_cannot_be_edited():
     view = AttentionView(AttentionMap(torch.eye(2), ["a", "b"], ["a", "b"], "encoder"))
     assert view.data["layers"] == {} and view.page_model() is None
     with pytest.raises(traitlets.TraitError, match=r"make the view with AttentionView\.of"):
-        view.edits = [["silence", "encoder", 0, 0]]
+        view.edits = [["ablate", "encoder", 0, 0]]
     with pytest.raises(traitlets.TraitError, match="another sentence needs a model that reads again"):
         view.sentence = "The cat sleeps."
     with pytest.raises(traitlets.TraitError, match="another reading needs a model that reads again"):

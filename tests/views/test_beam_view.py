@@ -14,10 +14,13 @@ import traitlets
 from matplotlib import pyplot as plt
 from torch import nn
 
-from seqlearn.beams import Hypothesis, Node, Tree
-from seqlearn.decoding import beam_search, exhaustive_search, gnmt, greedy_search
+from seqlearn.search.beam import beam_search
+from seqlearn.search.exhaustive import exhaustive_search
+from seqlearn.search.hypotheses import Hypothesis, Node, Tree
+from seqlearn.search.lengths import gnmt
+from seqlearn.search.sampling import greedy_search
 from seqlearn.views import BeamView
-from seqlearn.views.beam.data import tree_data
+from seqlearn.views.beam.beam_data import tree_data
 
 matplotlib.use("agg")
 WORDS = ["<pad>", "<bos>", "<eos>", "the", "a", "cat", "dog", "sleeps"]
@@ -177,6 +180,7 @@ def test_no_lines_cross_and_all_rows_are_used_once(seed):
     assert nodes["score"][shown["best"][-1]] == pytest.approx(tree.best[0].score, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_greedy_loses_and_two_beams_win():
     view = BeamView(searcher(chain()), WORDS, width=1)
     text = lambda name: [view.trees[0]["nodes"]["text"][i] for i in view.trees[0][name]]  # noqa: E731
@@ -358,6 +362,7 @@ def test_the_source_is_shown_and_changed():
     assert view.data["source"] is None, "another sentence has not the old source"
 
 
+@pytest.mark.slow
 def test_a_long_tree_goes_on_below():
     view = BeamView(searcher(Chain((3 * torch.randn(30, 30)).softmax(-1)), min_length=20, max_length=21), width=4)
     assert [ax.get_xlim() for ax in view.figure().axes] == [(-0.5, 6.5), (5.5, 12.5), (11.5, 18.5), (17.5, 24.5)]
@@ -370,7 +375,7 @@ def test_the_bundle_of_a_notebook():
     view = BeamView(searcher(chain(), calls), ["", "", "猫", "שלום", "🐈", "$\\frac$", "x" * 99, "<b>"])
     data, _ = view._repr_mimebundle_()
     assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
-    assert data["text/plain"] == repr(view) == "BeamView(width 2, alpha 0, 4 steps, 15 nodes)"
+    assert data["text/plain"] == repr(view) == "BeamView(width 2, alpha 0, 4 steps, 14 nodes)"
     assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 250_000
     assert plt.get_fignums() == before and len(calls) == 1, "a picture needs no other search"
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from views.samples import PLAIN, SAMPLES
 
-from seqlearn.attention_map import AttentionMap
+from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.training.loop import History
 from seqlearn.views import maps, plots, tables
 
@@ -95,6 +95,7 @@ def assert_no_tex(figure):
     assert [text for text in ticks(figure) if "$" in text or "\\" in text] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("name", FIGURES | VIEWS)
 def test_no_axis_shows_tex(name, style):
@@ -152,6 +153,7 @@ def without_dollars(texts):
     return [text.replace("$", "8") for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parsed", [True, False], ids=["parsed", "unparsed"])
 @pytest.mark.parametrize("name", sorted((FIGURES | VIEWS).keys() - WORDLESS))
 def test_a_dollar_is_a_dollar(name, parsed, monkeypatch):

@@ -9,10 +9,10 @@ from matplotlib import pyplot as plt
 from views.samples import PLAIN, SAMPLES
 from views.test_drawn_texts import FIGURES, history, live
 
-from figures import faults
-from seqlearn.attention_map import AttentionMap
+from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.nn.masking import causal_mask
 from seqlearn.views import plots, tables
+from tools.figures import faults
 
 matplotlib.use("agg")
 
@@ -42,6 +42,7 @@ def good():
     return figure
 
 
+@pytest.mark.slow
 def test_a_good_figure_has_none_and_stays_as_it_was():
     figure = good()
     for _ in range(3):  # until the layout has settled
@@ -99,6 +100,7 @@ SPOILED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPOILED)
 def test_each_fault_is_found(name):
     spoil, sentence = SPOILED[name]
@@ -166,6 +168,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ORDINARY | PLAIN_FIGURES | VIEWS)
 def test_no_figure_of_the_package_has_a_fault(name):
     assert faults((ORDINARY | PLAIN_FIGURES | VIEWS)[name]()) == []

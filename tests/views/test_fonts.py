@@ -7,7 +7,7 @@ from hostile import HOSTILE
 from matplotlib import pyplot as plt
 from views.samples import PLAIN, SAMPLES
 
-from seqlearn.attention_map import AttentionMap
+from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.views import plots, tables
 from seqlearn.views.shared import colours, fonts
 
@@ -63,6 +63,7 @@ def test_a_label_is_one_short_line():
     assert len(ax.get_yticklabels()[0].get_text()) == 40
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("start", range(0, len(HOSTILE), 15))
 def test_no_text_fails_or_warns(start):

@@ -11,12 +11,14 @@ from torch import nn
 
 from seqlearn.data.text import Language, Vocab, WordTokenizer
 from seqlearn.nn.recording import record_attention
-from seqlearn.nn.transformer import TransformerDecoder, transformer
-from seqlearn.translator import Translator
+from seqlearn.nn.transformer import TransformerConfig, TransformerDecoder, transformer
+from seqlearn.translator.translator import Translator
 from seqlearn.views.live import weights
-from seqlearn.views.live.weights import live_javascript, live_model
+from seqlearn.views.live.weights import LIVE, live_engine, live_model
+from seqlearn.views.shared.bundle import bundle
 from seqlearn.views.shared.page import page_of, safe_json, script_part
 
+ENGINE = bundle(f'import {{ pageModel }} from "./engine.js";\n{live_engine()}\npageModel(liveEngine);', LIVE)
 LINES = ["the cat sleeps.", "l'homme mange-t-il une pomme ?"]
 SIZES = {"num_hiddens": 8, "ffn_num_hiddens": 12, "num_heads": 2, "num_layers": 2}
 
@@ -63,7 +65,9 @@ def test_a_shared_matrix_is_stored_once():
 def test_sides_may_differ_in_size():
     translator = small()
     vocab = len(translator.target.vocab)
-    translator.model.decoder = TransformerDecoder(vocab, 8, 20, 4, 1, norm_first=False, positions="rotary")
+    translator.model.decoder = TransformerDecoder(
+        vocab, TransformerConfig(8, 20, 4, 1, norm_first=False, positions="rotary")
+    )
     sizes = live_model(translator)["sizes"]
     assert sizes["decoder"]["num_layers"] == 1 and sizes["decoder"]["positions"] == "rotary"
     assert sizes["encoder"]["num_layers"] == 2 and sizes["encoder"]["positions"] == "sinusoidal"
@@ -100,19 +104,19 @@ def my_tokenizer(translator):
 
 
 def my_linear(translator):
-    translator.model.decoder.blks["block1"].ffn.dense1.__class__ = MyLinear
+    translator.model.decoder.blocks[1].ffn.dense1.__class__ = MyLinear
 
 
 def a_part_of_another_kind(translator):
-    translator.model.encoder.blks["block0"] = nn.Identity()
+    translator.model.encoder.blocks[0] = nn.Identity()
 
 
 def a_hook(translator):
-    translator.model.encoder.blks["block1"].attention.W_k.register_forward_hook(lambda *arguments: None)
+    translator.model.encoder.blocks[1].self_attention.W_k.register_forward_hook(lambda *arguments: None)
 
 
 def a_method_of_its_own(translator):
-    translator.model.decoder.blks["block0"].addnorm2.forward = lambda x, sublayer: x
+    translator.model.decoder.blocks[0].norm2.forward = lambda x: x
 
 
 def a_search_of_its_own(translator):
@@ -120,19 +124,19 @@ def a_search_of_its_own(translator):
 
 
 def another_norm(translator):
-    translator.model.encoder.blks["block1"].addnorm2.norm_first = False
+    translator.model.encoder.blocks[1].norm_first = False
 
 
 def another_number_of_heads(translator):
-    translator.model.decoder.blks["block1"].attention2.num_heads = 4
+    translator.model.decoder.blocks[1].cross_attention.num_heads = 4
 
 
 def another_kind(translator):
-    translator.model.decoder.blks["block0"].attention1.kind = "cross"
+    translator.model.decoder.blocks[0].self_attention.kind = "cross"
 
 
 def another_epsilon(translator):
-    translator.model.decoder.ln.eps = 1e-3
+    translator.model.decoder.norm.eps = 1e-3
 
 
 def other_positions(translator):
@@ -140,7 +144,7 @@ def other_positions(translator):
 
 
 def one_layer_wider(translator):
-    translator.model.decoder.blks["block1"].ffn = small(ffn_num_hiddens=16).model.decoder.blks["block1"].ffn
+    translator.model.decoder.blocks[1].ffn = small(ffn_num_hiddens=16).model.decoder.blocks[1].ffn
 
 
 def one_more_part(translator):
@@ -203,7 +207,9 @@ def test_what_does_not_matter_does_not_matter():
     model = copy.deepcopy(translator.model).double()
     assert live_model(Translator(model, translator.source, translator.target)) == first
     vocabs = len(translator.source.vocab), len(translator.target.vocab)
-    assert live_model(Translator(transformer(*vocabs, **SIZES), translator.source, translator.target))
+    assert live_model(
+        Translator(transformer(*vocabs, TransformerConfig(**SIZES)), translator.source, translator.target)
+    )
 
 
 def test_the_learners_random_numbers_stay():
@@ -215,17 +221,17 @@ def test_the_learners_random_numbers_stay():
 
 def test_the_pretrained_model_is_small():
     assert len(safe_json(live_model(Translator.pretrained("transformer", "cpu")))) < 2.4e6
-    assert len(live_javascript()) < 70_000
+    assert len(live_engine()) < 70_000
 
 
 def test_only_a_page_with_a_model_may_make_a_worker():
     def policy(script):
-        page = page_of("title", "", script_part([script], {}))
+        page = page_of("title", "", script_part(script))
         return re.search(r'Content-Security-Policy"\s+content="(.*?)"', page, re.DOTALL)[1]
 
-    assert "worker-src blob:;" in policy(live_javascript())
+    assert "worker-src blob:;" in policy(ENGINE)
     assert "worker-src" not in policy("draw();")
-    for script in (live_javascript(), "draw();"):
+    for script in (ENGINE, "draw();"):
         rules = [rule.split() for rule in policy(script).split(";")]
         assert ["default-src", "'none'"] in rules and ["form-action", "'none'"] in rules
         for kind in ("script-src", "style-src"):
@@ -236,5 +242,5 @@ def test_only_a_page_with_a_model_may_make_a_worker():
 
 def test_the_script_asks_for_nothing():
     """No address, no import, no code from text, no storage."""
-    text = re.sub(r"//.*|/\*.*?\*/", "", live_javascript(), flags=re.DOTALL)
+    text = re.sub(r"//.*|/\*.*?\*/", "", ENGINE, flags=re.DOTALL)
     assert re.findall(r"https?:|\bimport\b|\beval\b|new Function|fetch|XMLHttp|localStorage|innerHTML", text) == []

@@ -9,8 +9,8 @@ import pytest
 import torch
 import traitlets
 
-from seqlearn.d2l_compat import d2l
 from seqlearn.nn.positions import rotation, sinusoids
+from seqlearn.runtime.d2l_compat import d2l
 from seqlearn.views import PositionView
 from seqlearn.views.shared.packing import unpack
 

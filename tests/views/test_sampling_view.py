@@ -8,7 +8,7 @@ import pytest
 import torch
 import traitlets
 
-from seqlearn.decoding import next_distribution
+from seqlearn.search.sampling import next_distribution
 from seqlearn.views import SamplingView
 from seqlearn.views.shared.packing import unpack
 

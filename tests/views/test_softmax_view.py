@@ -9,7 +9,7 @@ import traitlets
 
 from seqlearn.nn.masking import masked_softmax
 from seqlearn.views import SoftmaxView
-from seqlearn.views.softmax.view import MASKINGS
+from seqlearn.views.softmax.softmax_view import MASKINGS
 
 matplotlib.use("agg")
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from views.samples import PLAIN, SAMPLES
 
-from seqlearn.translator import Translator
+from seqlearn.translator.translator import Translator
 from seqlearn.views import SoftmaxView, TranslatorView
 from seqlearn.views.live.weights import course_model
 from seqlearn.views.shared.base import RECORD
@@ -148,7 +148,7 @@ def test_a_document_holds_the_view_and_nothing_of_a_text_but_text(lesson):
         ),
         ({"output": 0}, "and the lesson shows "),
         ({"cell": "l02-gone"}, "and the lesson shows None"),
-        ({"model": "0123"}, "the record was made with another model than that in assets/transformer"),
+        ({"model": "0123"}, "the record was made with another model than the pretrained transformer"),
         ({"without": ["masking"]}, "the record lacks traits that SoftmaxView has now (masking)"),
     ],
 )
@@ -186,14 +186,14 @@ def test_weights_scripts_and_styles_are_there_once():
     for text in ("function life(build)", "function liveModel(", "function openFrame("):
         assert files["views.js"].count(text) == 1
     for name in SAMPLES:
-        assert files["views.js"].count(f"views.{name} = ") == 1
+        assert files["views.js"].count(f"  {name}: {{ build: build") == 1
     assert set(classes()) == set(SAMPLES)
 
 
 def test_all_that_is_dark_is_in_a_file_of_its_own():
     """Every declaration of a dark block, and no other, by a count that knows only where blocks begin and end."""
     files = shared_files()
-    css = "\n".join(sorted({style for view in classes().values() for style in view._styles}))
+    css = "\n".join(sorted({style for view in classes().values() for style in view.scripts.styles}))
     blocks = css.split("@media screen and (prefers-color-scheme: dark) {\n")[1:]
     inside = [line for block in blocks for line in block.split("\n}\n")[0].splitlines()]
     assert sorted(files["dark.css"].splitlines()) == sorted(inside) and len(inside) > 10

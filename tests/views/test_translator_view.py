@@ -17,12 +17,12 @@ from matplotlib.figure import Figure
 from seqlearn.data.corpus import builtin
 from seqlearn.data.text import Language, Vocab
 from seqlearn.nn.recording import record_attention
-from seqlearn.translator import Translator
+from seqlearn.translator.translator import Translator
+from seqlearn.translator.whatif import change_of, what_if
 from seqlearn.views import TranslatorView
 from seqlearn.views.shared.packing import unpack
-from seqlearn.views.translator.data import EXAMPLES, gold_of, golds, next_tokens, pieces, translated
-from seqlearn.views.translator.picture import draw_candidates
-from seqlearn.whatif import what_if
+from seqlearn.views.translator.translator_data import EXAMPLES, gold_of, golds, next_tokens, pieces, translated
+from seqlearn.views.translator.translator_picture import draw_candidates
 
 matplotlib.use("agg")
 APPLE = "The girl washes the red apple and eats it."
@@ -207,7 +207,7 @@ def test_what_if_a_decoder_only_model_looked_elsewhere():
     translator = untrained("decoder", num_hiddens=8, ffn_num_hiddens=8, num_heads=2, num_layers=2)
     view = TranslatorView(translator, "the cat sleeps.")
     prompt = view.result["best"][0]["attention"]["prompt"]
-    view.edits = [["weight", "causal", 1, 0, prompt + 1, 2, 0.75], ["silence", "causal", 0, 1]]
+    view.edits = [["weight", "causal", 1, 0, prompt + 1, 2, 0.75], ["ablate", "causal", 0, 1]]
     weights = unpack(view.result["best"][0]["attention"]["weights"])
     assert weights[1, 0, 1, 2] == pytest.approx(0.75) and float(weights[1, 0, 1].sum()) == pytest.approx(1)
     assert not weights[0, 1].any() and weights[0, 0].any() and float(weights[1, 0, 0, 2]) != pytest.approx(0.75)
@@ -270,7 +270,7 @@ def test_a_model_that_gives_nan_is_told(beam):
 @pytest.mark.parametrize(
     ("given", "error", "sentence"),
     [
-        ({"translator": "assets/transformer"}, TypeError, "TranslatorView shows a Translator, not a str"),
+        ({"translator": "pretrained/transformer"}, TypeError, "TranslatorView shows a Translator, not a str"),
         ({"beam": 0}, ValueError, "a beam is a whole number from 1 to 16, not 0"),
         ({"beam": 17}, ValueError, "not 17"),
         ({"beam": 1.5}, ValueError, "not 1.5"),
@@ -337,7 +337,7 @@ def test_half_letters_and_several_lines(transformer):
 def test_one_search_and_one_message(transformer, monkeypatch):
     view, calls, sent = TranslatorView(transformer), [], []
     monkeypatch.setattr(
-        "seqlearn.views.translator.view.translated",
+        "seqlearn.views.translator.translator_view.translated",
         lambda *given, **named: calls.append(given[1:3]) or translated(*given, **named),
     )
     view._send = lambda message, buffers=None: sent.append(message)
@@ -366,9 +366,9 @@ def test_what_if(transformer):
     shown = view.result["best"][0]["next"][2]
     assert shown["tokens"][shown["written"]] == "prend"
     assert shown["probs"][shown["written"]] == pytest.approx(float(probs[transformer.target.vocab.ids["prend"]]), 1e-3)
-    edits = [["weight", "cross", None, None, 7, 1, 0.75], ["silence", "cross", 1, 2]]
+    edits = [["weight", "cross", None, None, 7, 1, 0.75], ["ablate", "cross", 1, 2]]
     view.set_state({"prefix": [], "edits": edits})
-    changed = what_if(transformer, edits=edits)
+    changed = what_if(transformer, edits=map(change_of, edits))
     (best,) = changed.search([APPLE], beam=4, n_best=4)
     assert [one["text"] for one in view.result["best"]] == [transformer.target.decode(one.tokens) for one in best]
     weights = unpack(view.result["best"][0]["attention"]["weights"])
@@ -413,7 +413,7 @@ def test_the_stored_links_of_the_examples(transformer, monkeypatch):
 
 def test_what_is_known_of_the_translator(transformer):
     known = TranslatorView(transformer).data
-    assert known["layers"]["cross"] == [[f"decoder.blks.block{i}.attention2", 4] for i in (0, 1)]
+    assert known["layers"]["cross"] == [[f"decoder.blocks.{i}.cross_attention", 4] for i in (0, 1)]
     assert list(known["layers"]) == ["cross", "encoder", "causal"] and known["links"] and known["live"]
     assert set(known["vocab"]) == set(transformer.source.vocab.tokens[4:])
     for sentence in known["examples"]:
@@ -566,3 +566,19 @@ def test_the_step_stays_as_far_as_the_translation_says_the_same(transformer):
     assert view.step == 3, "le citron"
     view.sentence = "We sleep."
     assert view.step == 0
+
+
+@pytest.mark.parametrize(
+    ("lines", "kind", "opening"),
+    [
+        (["der Hund schläft .", "der Hund frisst , der Mond 7 x"], "word", "der hund frisst mond schläft"),
+        (["The girl washes the red apple and eats it."], "word", EXAMPLES[0]),
+        (["1 2 3", "4 5"], "word", EXAMPLES[0]),  # no words at all
+        (["我 喜欢 苹果", "我 喜欢 苹果"], "bpe", "喜欢 苹果"),
+    ],
+)
+def test_the_first_sentence_is_one_that_the_model_can_read(lines, kind, opening):
+    side = Language.learn("", lines, tokens=kind, size=60)
+    view = TranslatorView(Translator.new("bahdanau", side, side, embed_size=4, num_hiddens=4))
+    assert view.sentence == view.result["sentence"] == opening
+    assert any(view.result["unknown"]) == (lines == ["1 2 3", "4 5"])

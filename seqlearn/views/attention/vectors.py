@@ -8,15 +8,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ...attention_map import AttentionMap
+from ...analysis.attention_map import AttentionMap
 from ...data.text import Vocab
-from ...forced_decoding import forced_decoding
 from ...nn.attention import MultiHeadAttention
 from ...nn.recording import Vectors, attention_layers, record_vectors
-from ...reading import prompt_length
-from ...translator import Translator
+from ...search.forced_decoding import forced_decoding
+from ...translator.translator import Translator
 from ..shared.types import Data
-from ..steps.data import steps_data
+from ..steps.steps_data import steps_data
 
 HeadVectors = dict[str, tuple[Tensor, Tensor, Tensor]]
 """Kind -> queries, keys and values of all its heads, each `(layers, heads, tokens, head_size)`."""
@@ -61,7 +60,7 @@ def head_vectors(translator: Translator, maps: Mapping[str, AttentionMap], edite
 def read_ids(translator: Translator, maps: Mapping[str, AttentionMap]) -> tuple[list[int], list[int]]:
     """The ids of the source, with <eos>, and of the tokens that the decoder reads, from <bos> on."""
     encoder, causal, cross = (maps.get(kind) for kind in ("encoder", "causal", "cross"))
-    if causal is not None and (prompt := prompt_length(causal)):
+    if causal is not None and (prompt := causal.prompt):
         tokens = causal.query_tokens
         return _ids(translator.source.vocab, tokens[:prompt]), _ids(translator.target.vocab, tokens[prompt:])
     if encoder is None and cross is None:

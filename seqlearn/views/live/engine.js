@@ -1,29 +1,54 @@
-// The model in the page, in a worker where that is possible, so that the page never waits for it. `liveEngine` is the
-// function around text.js, nn.js, decoding.js and translator.js: a worker gets its source text.
+// The model in the page, in a worker where that is possible, so that the page never waits for it.
 
-/** Makes a model of the packed `data` (see `live_model` in seqlearn/views/live/weights.py). Gives { ready, ask, inWorker }:
- * `ready` is a promise; `ask("translated", question)` promises the answer of this method of `Translator`, or null if a newer
- * question of the same kind came before the model had time; `inWorker()` says whether a worker answers. */
-function liveModel(data, { worker = true } = {}) {
-  const waiting = new Map(); // the newest question of each kind
-  let [running, send, thread] = [null, null, null];
-  const loaded = {};
-  const ready = new Promise((resolve, reject) => Object.assign(loaded, { resolve, reject }));
+/** @import { Answering, LiveModel, Reply } from "./translator.js" */
+
+/** The function around translator.js and all that it imports, which gives `serve` (see `live_engine` in weights.py): a
+ * worker gets its source text.
+ * @typedef {() => (post: (reply: Reply) => void) => (message: object) => void} LiveEngine */
+/** A question, who asked it, and where its answer goes.
+ * @typedef {{ kind: string, question: object, asker: unknown,
+ *   resolve: (answer: unknown) => void, reject: (error: Error) => void }} Asked */
+/** Asks a method of `Translator` in the page; null if a newer question of the same kind and of the same asker (a view)
+ * came before there was time.
+ * @typedef {<Kind extends keyof Answering>(kind: Kind, question: Parameters<Answering[Kind]>[0], asker?: unknown) =>
+ *   Promise<ReturnType<Answering[Kind]> | null>} Ask */
+
+/** The Transformer in the page.
+ * @typedef {{ ask: Ask }} Live */
+
+/** Makes a model of the packed data. `ready` is a promise; `inWorker()` says whether a worker answers.
+ * @param {LiveEngine} liveEngine
+ * @param {LiveModel} data
+ * @returns {Live & { ready: Promise<void>, inWorker: () => boolean }} */
+export function liveModel(liveEngine, data, { worker = true } = {}) {
+  /** @type {Asked[]} */
+  const waiting = []; // the newest question of each kind and asker
+  /** @type {Asked | null} */
+  let running = null;
+  /** @type {Worker | null} */
+  let thread = null;
+  /** @type {(message: object) => void} */
+  let send = () => {};
+  /** @type {{ resolve: () => void, reject: (error: Error) => void }} */
+  let loaded = { resolve: () => {}, reject: () => {} };
+  /** @type {Promise<void>} */
+  const ready = new Promise((resolve, reject) => {
+    loaded = { resolve, reject };
+  });
   ready.catch(() => {}); // whoever asks gets the error, too
 
   const next = () => {
-    if (running || !waiting.size) return;
-    const [kind, asked] = waiting.entries().next().value;
-    waiting.delete(kind);
+    const asked = running ? null : waiting.shift();
+    if (!asked) return;
     running = asked;
-    send({ kind, question: asked.question });
+    send({ kind: asked.kind, question: asked.question });
   };
-  const receive = ({ answer, error, isReady }) => {
+  const receive = (/** @type {Reply} */ { answer, error, isReady }) => {
     if (isReady) return loaded.resolve();
     const asked = running;
     running = null;
     if (error === undefined) asked?.resolve(answer);
-    else (asked?.reject ?? loaded.reject)(new Error(error));
+    else (asked ?? loaded).reject(new Error(error));
     return next();
   };
   const onThisThread = () => {
@@ -36,14 +61,16 @@ function liveModel(data, { worker = true } = {}) {
   const inWorker = () => {
     const source = `"use strict"; const serve = (${liveEngine})()(postMessage); onmessage = ({ data }) => serve(data);`;
     const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-    thread = new Worker(url);
-    thread.onmessage = (event) => receive(event.data);
-    thread.onerror = (event) => { // a policy or a browser that allows no such worker
+    const made = new Worker(url);
+    made.onmessage = (event) => receive(event.data);
+    made.onerror = (event) => {
+      // a policy or a browser that allows no such worker
       event.preventDefault();
-      thread.terminate();
+      made.terminate();
       onThisThread();
     };
-    send = (message) => thread.postMessage(message);
+    thread = made;
+    send = (message) => made.postMessage(message);
     send({ data });
     ready.finally(() => URL.revokeObjectURL(url)).catch(() => {});
   };
@@ -56,10 +83,21 @@ function liveModel(data, { worker = true } = {}) {
   return {
     ready,
     inWorker: () => thread !== null,
-    ask: (kind, question) => new Promise((resolve, reject) => {
-      waiting.get(kind)?.resolve(null);
-      waiting.set(kind, { kind, question, resolve, reject });
-      next();
-    }),
+    ask: (kind, question, asker) =>
+      new Promise((resolve, reject) => {
+        const older = waiting.findIndex((one) => one.kind === kind && one.asker === asker);
+        const asked = { kind, question, asker, resolve: /** @type {Asked["resolve"]} */ (resolve), reject };
+        if (older < 0) waiting.push(asked);
+        else waiting.splice(older, 1, asked)[0].resolve(null);
+        next();
+      }),
   };
+}
+
+/** The model whose weights stand in the page; all views of a page share it.
+ * @param {LiveEngine} liveEngine */
+export function pageModel(liveEngine) {
+  const live = liveModel(liveEngine, JSON.parse(document.getElementById("model")?.textContent ?? ""));
+  window.live = live;
+  return live;
 }

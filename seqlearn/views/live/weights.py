@@ -5,44 +5,39 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import torch
 from torch import nn
 
 from ...data.text import Language, Vocab, WordTokenizer
-from ...fast_step import is_touched
-from ...nn.attention import MultiHeadAttention
 from ...nn.contract import EncoderDecoder
-from ...nn.positions import LearnedPositions, PositionalEncoding, sinusoids
-from ...nn.transformer import TransformerDecoder, TransformerDecoderBlock, TransformerEncoder, TransformerEncoderBlock
-from ...translator import Translator
+from ...nn.positions import PositionalEncoding, sinusoids
+from ...nn.transformer import TransformerDecoder, TransformerEncoder
+from ...search.fast_step import is_touched
+from ...translator.translator import Translator
+from ..shared.bundle import bundle
 from ..shared.types import Data
 
 MOST_WEIGHTS = 4_000_000  # 11 MB in a page
-Block = TransformerEncoderBlock | TransformerDecoderBlock
-PARTS = ("text", "nn", "decoding", "translator")
+LIVE = Path(__file__).parent
 
 
 @cache
-def live_javascript() -> str:
-    """The JavaScript of the model in the page: it defines `liveModel(data)` (see `engine.js`).
-
-    The first four files are enclosed in one function, whose text a worker gets.
-    """
-    folder = Path(__file__).parent
-    *inner, outer = ((folder / f"{name}.js").read_text("utf-8") for name in (*PARTS, "engine"))
-    return "\n".join(["function liveEngine() {", *inner, "return serve;", "}", outer])
+def live_engine() -> str:
+    """The function `liveEngine` of a page: around all modules of the model, so that a worker gets its text alone."""
+    script = bundle('import { serve } from "./translator.js";\nreturn serve;', LIVE)
+    return f"function liveEngine() {{\n{script}\n}}"
 
 
 def live_model(translator: Translator) -> Data | None:
     """All that `liveModel` in `engine.js` needs in order to translate as this translator does.
 
     Returns:
-        `source` and `target`: language and tokens of each side; `sizes`: the arguments of encoder and decoder;
+        `source` and `target`: language and tokens of each side; `sizes`: vocabulary and configuration of each;
         `tensors`: name, shape and start of each parameter in `weights`, where a shared parameter stands once;
         `weights`: all parameters as float16 in base64. Or None, if the page cannot do what the translator does: its
         model is not exactly the Transformer of this package with words as tokens (a part has another class, other
@@ -55,15 +50,16 @@ def live_model(translator: Translator) -> Data | None:
     model = translator.model
     if sum(weight.numel() for weight in model.parameters()) > MOST_WEIGHTS:
         return None
-    sizes = _sizes(model)
-    if sizes is None or not _is_standard(model, sizes):
-        return None
-    if [sizes[side]["vocab_size"] for side in sizes] != [len(one.vocab) for one in languages]:
+    if not _is_standard(model, *(len(one.vocab) for one in languages)):
         return None
     tensors, weights = _packed(model)
     if not np.isfinite(weights).all():
         return None
     source, target = ({"language": one.tokenizer.language, "tokens": one.vocab.tokens} for one in languages)
+    sizes = {
+        side: {"vocab_size": len(one.vocab), **asdict(getattr(model, side).config)}
+        for side, one in zip(("encoder", "decoder"), languages, strict=True)
+    }
     text = base64.b64encode(weights.tobytes()).decode()
     return {"sizes": sizes, "source": source, "target": target, "tensors": tensors, "weights": text}
 
@@ -72,7 +68,7 @@ def live_model(translator: Translator) -> Data | None:
 def course_model() -> Data:
     """The Transformer that comes with the course, as `live_model` packs it."""
     model = live_model(Translator.pretrained("transformer", "cpu"))
-    assert model is not None, "assets/transformer holds a model that no page can imitate"
+    assert model is not None, "seqlearn/pretrained/transformer holds a model that no page can imitate"
     return model
 
 
@@ -87,43 +83,15 @@ def _is_of_words(language: Language) -> bool:
     return tuple(map(type, parts)) == (Language, WordTokenizer, Vocab) and not own_functions
 
 
-def _sizes(model: nn.Module) -> dict[str, Data] | None:
-    """The arguments of encoder and decoder, read off their first blocks; None if the model is none of ours."""
+def _is_standard(model: nn.Module, source_vocab_size: int, target_vocab_size: int) -> bool:
+    """Whether the model has the parts, the options and the shapes of our Transformer, and nothing else."""
     if type(model) is not EncoderDecoder or type(model.encoder) is not TransformerEncoder:
-        return None
+        return False
     if type(model.decoder) is not TransformerDecoder:
-        return None
-    first, other = model.encoder.blks["block0"], model.decoder.blks["block0"]
-    try:
-        return {
-            "encoder": _sizes_of(model.encoder, cast(Block, first), cast(MultiHeadAttention, first.attention)),
-            "decoder": _sizes_of(model.decoder, cast(Block, other), cast(MultiHeadAttention, other.attention1)),
-        }
-    except (AttributeError, KeyError):  # a part was replaced by one that lacks what ours have
-        return None
-
-
-def _sizes_of(side: TransformerEncoder | TransformerDecoder, block: Block, attention: MultiHeadAttention) -> Data:
-    positions = side.pos_encoding
-    unadded = "none" if attention.rotary is None else "rotary"
-    names = {PositionalEncoding: "sinusoidal", LearnedPositions: "learned"}
-    return {
-        "vocab_size": side.embedding.num_embeddings,
-        "num_hiddens": side.embedding.embedding_dim,
-        "ffn_num_hiddens": block.ffn.dense1.out_features,
-        "num_heads": attention.num_heads,
-        "num_layers": len(side.blks),
-        "norm_first": block.addnorm1.norm_first,
-        "positions": names.get(type(positions), unadded),
-        "bias": attention.W_q.bias is not None,
-        "max_steps": positions.P.shape[1] if isinstance(positions, LearnedPositions) else 1,
-    }
-
-
-def _is_standard(model: EncoderDecoder, sizes: dict[str, Data]) -> bool:
-    """Whether the model has the parts, the options and the shapes of one of these sizes, and nothing else."""
+        return False
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):  # the random numbers of the learner stay as they are
-        built = EncoderDecoder(TransformerEncoder(**sizes["encoder"]), TransformerDecoder(**sizes["decoder"]))
+        encoder = TransformerEncoder(source_vocab_size, model.encoder.config)
+        built = EncoderDecoder(encoder, TransformerDecoder(target_vocab_size, model.decoder.config))
     if _described(model) != _described(built) or any(map(is_touched, model.modules())):
         return False
     tables = [part.P for part in model.modules() if type(part) is PositionalEncoding]

@@ -9,25 +9,44 @@ import torch
 from jaxtyping import Shaped
 from torch import Tensor
 
+from ...analysis.attention_map import AttentionMap
+from ...runtime.arguments import as_tensor
+
 Number = TypeVar("Number", int, float)
 
 
 def finite(name: str, tensor: Shaped[Tensor, "..."], dims: int) -> Shaped[Tensor, "..."]:
-    """The numbers of a tensor, detached and on the CPU; float64 stays float64, every other type becomes float32.
+    """The numbers of a tensor (or an array, or a list), detached and on the CPU: float64 stays, all else is float32.
 
     Args:
         name: of what the tensor holds, in the plural, for the error.
         dims: the number of axes that the tensor must have.
 
     Raises:
+        TypeError: it is neither a tensor, nor an array or a list of numbers.
         ValueError: another number of axes, an empty axis, NaN or infinity.
     """
+    tensor = as_tensor(name, tensor)
     if tensor.dim() != dims or tensor.numel() == 0:
         raise ValueError(f"{name} have {dims} axes, none of them empty; got the shape {tuple(tensor.shape)}")
     numbers = tensor.detach().cpu().to(torch.float64 if tensor.dtype == torch.float64 else torch.float32)
     if not numbers.isfinite().all():
         raise ValueError(f"{name} {tuple(tensor.shape)} hold NaN or infinity")
     return numbers
+
+
+def need_map(name: str, given: object) -> None:
+    """Refuse what is no attention map.
+
+    Args:
+        name: of what draws the map, for the error.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(given, AttentionMap):
+        kind = type(given).__name__
+        raise TypeError(f"{name} shows AttentionMap(weights, query_tokens, key_tokens), not a {kind}")
 
 
 def as_text(token: object) -> str:

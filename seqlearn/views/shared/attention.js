@@ -1,26 +1,77 @@
 // Which token looks at which: two columns of tokens joined by lines, and the heat map of the same weights.
 
+import { HIDDEN_BELOW } from "./constants.js";
+import { draw, legendOf, lockNote, make, maskedSign, number, token } from "./base.js";
+import { fit, heatMap, longestOf, rowLabels } from "./heatmap.js";
+
+/** @import { HeatMap, MapOptions, Mark } from "./heatmap.js" */
+/** @import { Cell, Child, Numbers, Target } from "./types.js" */
+
+/** @typedef {Extract<Target, [what: "pair", ...number[]]>} Pair */
+/** @typedef {[side: "query" | "key", index: number]} Place */
+/** @typedef {{ query: string, key: string, arrow: string }} Verbs */
+/** @typedef {(row: number, column: number) => number} WeightAt */
+/** @typedef {(row: number, column: number) => boolean} IsMasked */
+
+/** What to do with a target: see `attentionPanel`.
+ * @typedef {{
+ *   point: (target: Target | null) => void,
+ *   lock: (target: Target | null) => void,
+ *   enter?: ((target: Target) => void) | null,
+ * }} Doing
+ */
+
+/** The tokens of one attention, and what to do with a target: see `attentionPanel`.
+ * @typedef {{
+ *   queries: string[],
+ *   keys: string[],
+ *   names: { query: string, key: string },
+ *   isMasked?: IsMasked,
+ *   full?: number,
+ * } & Doing} Tokens
+ */
+
+/** Dragging of lines, as a panel is told: see `attentionPanel`.
+ * @typedef {{ may: () => unknown, done: (pair: Pair, weight: number) => void }} Pull
+ */
+
+/** Dragging of lines, as the columns are told: see `dragLines`.
+ * @typedef {Pull & { weight: (pair: Pair) => number, move: (pair: Pair, weight: number) => void }} Drag
+ */
+
+/** A line from a query to a key. tone: the colour of a head; shift: how far it is moved down, in pixels.
+ * @typedef {{ i: number, j: number, weight: number, tone?: number, shift?: number }} Line
+ */
+
+/** What the sentences need to know.
+ * @typedef {{ queries: string[], keys: string[], isMasked: IsMasked, at: WeightAt, verbs: () => Verbs }} Words
+ */
+
+/** @typedef {ReturnType<typeof attentionPanel>} AttentionPanel */
+/** @typedef {ReturnType<typeof overlayPanel>} OverlayPanel */
+
 const MOST_LINES = 6000; // an SVG with more takes too long
 const MOST_WORDS = 5; // tokens that a sentence names with their weights
+/** @type {Verbs} */
 const LOOKS = { query: "looks at", key: "is looked at by", arrow: " → " };
+/** @type {Verbs} */
 const MADE = { query: "is made of", key: "is a part of", arrow: " ← " }; // of a rollout
-const MOST_TONES = 8; // heads that are drawn over each other: four colours, each as a solid and as a dashed line
 const TONE_GAP = 4; // pixels between the lines of two heads from one token to another
 const LINE = { thin: 0.6, thick: 7, faint: 0.15, gap: 5 }; // pixels, and the opacity of a weight near 0
 const PULL = { start: 4, whole: 160 }; // pixels: a line is dragged, and not clicked; from weight 0 to weight 1
 const LEAST_LINES = 64; // pixels: the width of the lines beside a heat map
-const WEIGHT = { cell: 28, least: 0.05, most: 24 }; // pixels of a cell; the smallest weight and the longest sentence with numbers
+const WEIGHT = { cell: 28, most: 24 }; // pixels of a cell; the longest sentence with numbers
 
 /** The columns and the heat map of one attention. The panel keeps no choices: `show` and `mark` say what to draw.
  *
  * queries, keys: the texts of the rows and of the columns. names: { query, key }, the names of the two columns.
- * isMasked(i, j): whether a cell is masked; such a cell is hatched and has no line. full: the weight of the thickest line
- * and of the brightest cell. room: the width for the panel, in pixels. point(target): called with what is under the
- * mouse or the arrow keys, or null. lock(target): called after a click or Enter; null frees. enter(target): called after
- * Enter on what is locked, or a double click; without it Enter frees.
+ * isMasked(i, j): whether a cell is masked; such a cell is hatched and has no line. full: the weight of the thickest
+ * line and of the brightest cell. room: the width for the panel, in pixels. point(target): called with what is under
+ * the mouse or the arrow keys, or null. lock(target): called after a click or Enter; null frees. enter(target): called
+ * after Enter on what is locked, or a double click; without it Enter frees.
  * A target is ["query", i], ["key", j] or ["pair", i, j].
- * beside: the width for columns and heat map side by side, in place of `room`, the width for one of them. cell: the size of
- * a cell; cells: its width, if that is less. Inside an element of class "resting", marks fade nothing.
+ * beside: the width for columns and heat map side by side, in place of `room`, the width for one of them. cell: the
+ * size of a cell; cells: its width, if that is less. Inside an element of class "resting", marks fade nothing.
  * pull: { may(), done(pair, weight) }, whether a line can be dragged now, and what to do after it; null: lines stay.
  *
  * Gives { nodes, legend, show, mark, says, focus, preview }.
@@ -32,74 +83,136 @@ const WEIGHT = { cell: 28, least: 0.05, most: 24 }; // pixels of a cell; the sma
  * says(target, locked): the sentences about the target, as a list of texts and elements.
  * focus(which): gives the focus to the columns, 0, or to the heat map, 1.
  * preview(pair, weight): draws the row of the pair as it were with this weight, until the next `mark`.
+ * @param {Tokens & Partial<Sizes> & { cells?: number, pull?: Pull | null }} options
  */
-function attentionPanel({ queries, keys, names, isMasked = () => false, full = 1, room = 900, beside = null, cell = WEIGHT.cell, cells = cell, point, lock, enter = null, pull = null }) {
+export function attentionPanel(options) {
+  const { queries, keys, full = 1, room = 900, beside = null, cell = WEIGHT.cell, cells = cell, pull = null } = options;
+  const isMasked = options.isMasked ?? (() => false);
   const pitch = cellOf(Math.max(queries.length, keys.length), cell, 500);
   const { forLines, forMap } = roomFor({ queries, keys, beside, room, cell: cells });
-  const preview = (pair, weight) => {
-    const [, i, j] = pair;
-    columns.preview(i, j, rowWith(keys.map((_, k) => at(i, k)), j, weight, (k) => !isMasked(i, k)));
-    tip.hidden = !mouse;
-    if (mouse) putTip(tip, mouse, [...tokenAt(queries, i), " → ", ...tokenAt(keys, j), ` ${weightText(weight)}`]);
+  let shown = { weights: /** @type {Numbers} */ ([]), verbs: LOOKS };
+  const at = (/** @type {number} */ i, /** @type {number} */ j) => shown.weights[i * keys.length + j];
+  const preview = (/** @type {Pair} */ [, i, j], /** @type {number} */ weight) => {
+    const row = keys.map((_, k) => at(i, k));
+    columns.preview(
+      i,
+      j,
+      rowWith(row, j, weight, (k) => !isMasked(i, k)),
+    );
+    tip.show(() => [...tokenAt(queries, i), " → ", ...tokenAt(keys, j), ` ${weightText(weight)}`]);
   };
-  const dragged = pull && { may: pull.may, weight: ([, i, j]) => at(i, j), move: preview, done: pull.done };
-  const columns = tokenColumns({ queries, keys, names, full, pitch, room: forLines, point, lock, enter, pull: dragged });
-  const pairOf = (cell) => cell && ["pair", cell.row, cell.column];
-  const map = heatMap({
-    title: "attention", rows: queries, columns: keys, isMasked, word: (weight, i, j) => (isMasked(i, j) ? "" : null),
-    height: pitch, width: cellOf(keys.length, cells, forMap), most: WEIGHT.most, least: WEIGHT.least,
-    point: (cell) => point(pairOf(cell)), lock: (cell) => lock(pairOf(cell)), enter: enter && ((cell) => enter(pairOf(cell))),
+  const drag = pull && { ...pull, weight: (/** @type {Pair} */ [, i, j]) => at(i, j), move: preview };
+  const columns = tokenColumns({ ...options, full, pitch, room: forLines, pull: drag });
+  const map = weightMap(options, {
+    title: "attention",
+    height: pitch,
+    width: cellOf(keys.length, cells, forMap),
   });
   const boxes = [columns.node, make("div", { class: "scrolls" }, map.node)];
-  if (room > 700 || beside) boxes[1].style.marginBottom = `${pitch * Math.max(0, keys.length - queries.length)}px`; // rows beside queries
-  const tip = make("div", { class: "tip", "aria-hidden": "true", hidden: true });
-  let mouse = null; // where a tooltip would stand
-  for (const box of boxes) {
-    box.addEventListener("pointermove", (event) => (mouse = event), true); // before `point` is called
-    box.addEventListener("keydown", () => (mouse = null), true);
-    box.addEventListener("pointerleave", () => (mouse = null));
-  }
-  let shown; // { weights, verbs }
-  const at = (i, j) => shown.weights[i * keys.length + j];
+  // The rows of the map stand beside the queries.
+  if (room > 700 || beside) boxes[1].style.marginBottom = `${pitch * Math.max(0, keys.length - queries.length)}px`;
+  const tip = tooltip(boxes);
   const words = { queries, keys, isMasked, at, verbs: () => shown.verbs };
+  const anyMasked = queries.some((_, i) => keys.some((_, j) => isMasked(i, j)));
   return {
-    nodes: [...boxes, tip],
+    nodes: [...boxes, tip.node],
     preview,
-    legend: attentionLegend(full, queries.some((_, i) => keys.some((_, j) => isMasked(i, j)))),
-    focus: (which) => [columns, map][which].focus(),
-    show(weights, { title = "attention", threshold = 0, made = false } = {}) {
+    legend: attentionLegend(full, anyMasked),
+    focus: (/** @type {number} */ which) => [columns, map][which].focus(),
+    show(/** @type {Numbers} */ weights, { title = "attention", threshold = 0, made = false } = {}) {
       shown = { weights, verbs: made ? MADE : LOOKS };
       map.show(weights, [0, full]);
-      map.node.querySelector("figcaption").textContent = title;
+      map.caption.textContent = title;
       const lines = linesFrom(queries.length, keys.length, isMasked, at, threshold);
       columns.show(lines.drawn, shown.verbs);
       return linesText(lines, threshold);
     },
-    mark(target, locked = false) {
-      const [what, first, second] = target ?? [];
+    mark(/** @type {Target | null} */ target, locked = false) {
       columns.mark(target, locked);
-      const frames = { query: [{ row: first }], key: [{ column: first }], pair: [{ row: first }, { row: first, column: second, strong: true }] };
-      map.mark(frames[what] ?? [], target !== null && !map.node.closest(".resting"));
-      map.target(locked && what === "pair" ? { row: first, column: second } : null);
-      tip.hidden = !target || locked || !mouse;
-      if (!tip.hidden) putTip(tip, mouse, tipText(words, target));
+      markMap(map, target, locked, target !== null && !map.node.closest(".resting"));
+      tip.show(target && !locked ? () => tipText(words, target) : null);
     },
-    says: (target, locked = false) => attentionWords(words, target, locked),
+    says: (/** @type {Target} */ target, locked = false) => attentionWords(words, target, locked),
   };
 }
 
-/** The size of one of `count` cells that share this room; cells up to 6 pixels have no gaps. */
-const cellOf = (count, most, space) => [fit(count, most, space)].map((size) => (size > 6 && size < 9 ? 6 : size))[0];
+/** The heat map of one attention.
+ * @param {Tokens} tokens
+ * @param {Pick<MapOptions, "title" | "width" | "height" | "bar">} more
+ */
+function weightMap({ queries, keys, isMasked = () => false, point, lock, enter }, more) {
+  return heatMap({
+    rows: queries,
+    columns: keys,
+    isMasked,
+    word: (_weight, i, j) => (isMasked(i, j) ? "" : null),
+    most: WEIGHT.most,
+    least: HIDDEN_BELOW,
+    point: (cell) => point(cell && pairOf(cell)),
+    lock: (cell) => lock(cell && pairOf(cell)),
+    enter: enter && ((cell) => enter(pairOf(cell))),
+    ...more,
+  });
+}
 
-/** The widths for the columns and for the cells of the heat map. */
+/** @type {(cell: Cell) => Pair} */
+const pairOf = ({ row, column }) => ["pair", row, column];
+
+/** Emphasises a target in the heat map of an attention.
+ * @param {HeatMap} map
+ * @param {Target | null} target
+ * @param {boolean} locked
+ * @param {boolean} fades
+ */
+function markMap(map, target, locked, fades) {
+  map.mark(target ? framesOf(target) : [], fades);
+  map.target(locked && target?.[0] === "pair" ? { row: target[1], column: target[2] } : null);
+}
+
+/** @type {(target: Target) => Mark[]} */
+function framesOf(target) {
+  if (target[0] === "query") return [{ row: target[1] }];
+  if (target[0] === "key") return [{ column: target[1] }];
+  return [{ row: target[1] }, { row: target[1], column: target[2], strong: true }];
+}
+
+/** The size of one of `count` cells that share this room; cells up to 6 pixels have no gaps.
+ * @type {(count: number, most: number, space: number) => number}
+ */
+export const cellOf = (count, most, space) =>
+  [fit(count, most, space)].map((size) => (size > 6 && size < 9 ? 6 : size))[0];
+
+/** The room of a panel, and the width of a cell at most: see `attentionPanel`.
+ * @typedef {{ beside: number | null, room: number, cell: number }} Sizes
+ */
+
+/** The widths for the columns and for the cells of the heat map.
+ * @param {{ queries: string[], keys: string[] } & Sizes} options
+ */
 const roomFor = ({ queries, keys, beside, room, cell }) =>
-  share(queries, keys, beside, cell) ?? { forLines: room, forMap: Math.min(480, Math.max(100, room - longestOf(queries) - 60)) };
+  share(queries, keys, beside, cell) ?? {
+    forLines: room,
+    forMap: Math.min(480, Math.max(100, room - longestOf(queries) - 60)),
+  };
 
-/** The same width of a cell for several maps. */
-const commonCell = (maps, options) => Math.min(...maps.map(({ queries, keys }) => cellOf(keys.length, options.cell, roomFor({ queries, keys, ...options }).forMap)));
+/** The same width of a cell for several maps.
+ * @param {{ queries: string[], keys: string[] }[]} maps
+ * @param {Sizes} options
+ */
+export const commonCell = (maps, options) =>
+  Math.min(
+    ...maps.map(({ queries, keys }) =>
+      cellOf(keys.length, options.cell, roomFor({ queries, keys, ...options }).forMap),
+    ),
+  );
 
-/** The widths for the columns and for the cells of the heat map, side by side in `beside` pixels; null if that is too little
- * for both. */
+/** The widths for the columns and for the cells of the heat map, side by side in `beside` pixels; null if that is too
+ * little for both.
+ * @param {string[]} queries
+ * @param {string[]} keys
+ * @param {number | null} beside
+ * @param {number} cell
+ */
 function share(queries, keys, beside, cell) {
   if (beside === null) return null;
   const labels = longestOf(queries) + longestOf(keys) + 30;
@@ -112,65 +225,114 @@ function share(queries, keys, beside, cell) {
 
 /** Several heads of one kind: their lines over each other, a colour for each head, and their heat maps side by side.
  *
- * maps: whether the heat maps are drawn even where they do not fit beside the lines. The other options are those of `attentionPanel`, which has the same parts:
- * Gives { nodes, legend, show, mark, says, focus }. show takes a list of { name, role, weights } in place of the weights.
+ * maps: whether the heat maps are drawn even where they do not fit beside the lines. The other options are those of
+ * `attentionPanel`, which has the same parts:
+ * Gives { nodes, legend, show, mark, says, focus }. show takes a list of { name, role, weights } in place of the
+ * weights.
+ * @param {Tokens & Sizes & { maps: boolean }} options
  */
-function overlayPanel({ queries, keys, names, isMasked = () => false, full = 1, room, beside, cell, maps, point, lock, enter = null }) {
+export function overlayPanel(options) {
+  const { queries, keys, isMasked = () => false, full = 1, room, beside, maps } = options;
   const pitch = cellOf(Math.max(queries.length, keys.length), WEIGHT.cell, 500);
   const space = beside ?? room;
   const aside = longestOf(queries) + 0.71 * longestOf(keys) + 46; // beside the cells of a map
-  const lines = longestOf(queries) + longestOf(keys) + 30 + 170;
-  const columns = tokenColumns({ queries, keys, names, full, pitch, room: Math.min(space, lines), point, lock, enter });
+  const widest = longestOf(queries) + longestOf(keys) + 30 + 170; // of the lines
+  const columns = tokenColumns({ ...options, full, pitch, room: Math.min(space, widest), pull: null });
   const pictures = make("div", { class: "pictures" });
   const legend = make("div");
-  let drawn = []; // { name, role, weights, map }
-  const at = ({ weights }) => (i, j) => weights[i * keys.length + j];
-  const pairOf = (cell) => cell && ["pair", cell.row, cell.column];
-  const sidedFor = (count) => (space - lines - 24) / count - aside; // the width of the cells of a map beside the lines
+  /** @type {(Overlaid & { map: HeatMap | null })[]} */
+  let drawn = [];
+  /** @type {(one: Overlaid) => WeightAt} */
+  const at = (one) => (i, j) => one.weights[i * keys.length + j];
+  /** @type {(count: number) => number} */
+  const sidedFor = (count) => (space - widest - 24) / count - aside; // the width of the cells of a map beside the lines
+  /** @type {(one: Overlaid, tone: number, count: number) => HeatMap} */
   const mapOf = (one, tone, count) => {
     const sided = sidedFor(count);
-    const width = cellOf(keys.length, Math.min(cell, WEIGHT.cell), sided >= 10 * keys.length ? sided : Math.min(320, space - aside));
-    const map = heatMap({ title: one.name, rows: queries, columns: keys, isMasked, word: (weight, i, j) => (isMasked(i, j) ? "" : null),
-      width, height: Math.min(width, pitch), most: WEIGHT.most, least: WEIGHT.least, bar: false,
-      point: (cell) => point(pairOf(cell)), lock: (cell) => lock(pairOf(cell)), enter: enter && ((cell) => enter(pairOf(cell))) });
+    const most = sided >= 10 * keys.length ? sided : Math.min(320, space - aside);
+    const width = cellOf(keys.length, Math.min(options.cell, WEIGHT.cell), most);
+    const map = weightMap(options, { title: one.name, width, height: Math.min(width, pitch), bar: false });
     map.show(one.weights, [0, full]);
-    map.node.querySelector("figcaption").replaceChildren(toneSign(tone), ` head ${one.name}${one.role ? ` · ${one.role}` : ""}`);
+    map.caption.replaceChildren(toneSign(tone), ` head ${one.name}${one.role ? ` · ${one.role}` : ""}`);
     return map;
   };
   return {
     nodes: [columns.node, pictures],
     legend,
     focus: () => columns.focus(),
-    show(list, { threshold = 0 } = {}) {
+    show(/** @type {Overlaid[]} */ list, { threshold = 0 } = {}) {
       const mapped = maps || sidedFor(list.length) >= 10 * keys.length;
       drawn = list.map((one, tone) => ({ ...one, map: mapped ? mapOf(one, tone, list.length) : null }));
-      pictures.replaceChildren(...drawn.filter(({ map }) => map).map(({ map }) => make("div", { class: "scrolls" }, map.node)));
+      pictures.replaceChildren(
+        ...drawn.flatMap(({ map }) => (map ? [make("div", { class: "scrolls" }, map.node)] : [])),
+      );
+      legend.replaceChildren(overlayLegend(drawn, maps));
       const parts = drawn.map((one) => linesFrom(queries.length, keys.length, isMasked, at(one), threshold));
-      const lines = parts.flatMap(({ drawn: some }, tone) => some.map((line) => ({ ...line, tone, shift: (tone - (list.length - 1) / 2) * Math.min(TONE_GAP, pitch / list.length) })));
-      columns.show(lines.sort((a, b) => a.weight - b.weight).slice(-MOST_LINES), LOOKS);
-      legend.replaceChildren(legendOf(["each head has its colour:", ""], ...drawn.map(({ name, role }, tone) => [toneSign(tone), `head ${name}${role ? `: ${role}` : ""}`]),
-        [maps ? "" : "click a small map to add a head or to take one away; zoom in for large maps", ""]));
-      return linesText({ drawn: lines, total: lines.length, open: parts.reduce((sum, { open }) => sum + open, 0) }, threshold);
+      const lines = sideBySide(
+        parts.map((part) => part.drawn),
+        pitch,
+      );
+      columns.show(lines.slice(-MOST_LINES), LOOKS);
+      const open = parts.reduce((sum, part) => sum + part.open, 0);
+      return linesText({ drawn: lines, total: lines.length, open }, threshold);
     },
-    mark(target, locked = false) {
-      const [what, first, second] = target ?? [];
+    mark(/** @type {Target | null} */ target, locked = false) {
       columns.mark(target, locked);
-      const frames = { query: [{ row: first }], key: [{ column: first }], pair: [{ row: first }, { row: first, column: second, strong: true }] };
-      drawn.forEach(({ map }) => {
-        map?.mark(frames[what] ?? [], target !== null);
-        map?.target(locked && what === "pair" ? { row: first, column: second } : null);
-      });
+      for (const { map } of drawn) if (map) markMap(map, target, locked, target !== null);
     },
-    says: (target, locked = false) => drawn.map((one, tone) => make("div", {}, toneSign(tone), ` ${one.name}: `,
-      ...attentionWords({ queries, keys, isMasked, at: at(one), verbs: () => LOOKS }, target, locked && tone === 0))),
+    says: (/** @type {Target} */ target, locked = false) =>
+      drawn.map((one, tone) => {
+        const words = { queries, keys, isMasked, at: at(one), verbs: () => LOOKS };
+        const says = attentionWords(words, target, locked && tone === 0);
+        return make("div", {}, toneSign(tone), ` ${one.name}: `, ...says);
+      }),
   };
 }
 
-const toneSign = (tone) => draw("svg", { class: `sample tone${tone}`, width: 22, height: 10, "aria-hidden": "true" }, draw("line", { x1: 1, x2: 21, y1: 5, y2: 5, "stroke-width": 4 }));
+/** A head that is drawn over others.
+ * @typedef {{ name: string, role: string, weights: Numbers }} Overlaid
+ */
 
-/** A line for each weight from the threshold on, the heaviest last. Of more than MOST_LINES the heaviest are drawn; `total`
- * counts all of them, `open` all weights that are not masked. */
+/** The lines of all heads, each head a little below the one before, the heaviest last.
+ * @param {Line[][]} heads
+ * @param {number} pitch
+ * @returns {Line[]}
+ */
+function sideBySide(heads, pitch) {
+  const gap = Math.min(TONE_GAP, pitch / heads.length);
+  const shift = (/** @type {number} */ tone) => (tone - (heads.length - 1) / 2) * gap;
+  const lines = heads.flatMap((some, tone) => some.map((line) => ({ ...line, tone, shift: shift(tone) })));
+  return lines.sort((a, b) => a.weight - b.weight);
+}
+
+/** @type {(heads: Overlaid[], maps: boolean) => HTMLElement} */
+const overlayLegend = (heads, maps) =>
+  legendOf(
+    ["each head has its colour:", ""],
+    ...heads.map(({ name, role }, tone) => toneEntry(tone, `head ${name}${role ? `: ${role}` : ""}`)),
+    [maps ? "" : "click a small map to add a head or to take one away; zoom in for large maps", ""],
+  );
+
+/** @type {(tone: number, text: string) => [Child, string]} */
+const toneEntry = (tone, text) => [toneSign(tone), text];
+
+const toneSign = (/** @type {number} */ tone) =>
+  draw(
+    "svg",
+    { class: `sample tone${tone}`, width: 22, height: 10, "aria-hidden": "true" },
+    draw("line", { x1: 1, x2: 21, y1: 5, y2: 5, "stroke-width": 4 }),
+  );
+
+/** A line for each weight from the threshold on, the heaviest last. Of more than MOST_LINES the heaviest are drawn;
+ * `total` counts all of them, `open` all weights that are not masked.
+ * @param {number} rows
+ * @param {number} columns
+ * @param {IsMasked} isMasked
+ * @param {WeightAt} at
+ * @param {number} threshold
+ */
 function linesFrom(rows, columns, isMasked, at, threshold) {
+  /** @type {Line[]} */
   const lines = [];
   let open = 0;
   for (let i = 0; i < rows; i++) {
@@ -185,112 +347,189 @@ function linesFrom(rows, columns, isMasked, at, threshold) {
   return { drawn: lines.slice(-MOST_LINES), total: lines.length, open };
 }
 
+/** How many lines there are, and how many weights have none.
+ * @param {{ drawn: Line[], total: number, open: number }} lines
+ * @param {number} threshold
+ */
 function linesText({ drawn, total, open }, threshold) {
-  const many = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
-  const lines = total > drawn.length ? `the ${many(drawn.length, "line")} of the largest weights, out of ${many(total, "line")}` : many(total, "line");
+  const many = (/** @type {number} */ count, /** @type {string} */ word) =>
+    `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+  const lines =
+    total > drawn.length
+      ? `the ${many(drawn.length, "line")} of the largest weights, out of ${many(total, "line")}`
+      : many(total, "line");
   const below = open - total;
-  return `${lines}; not drawn: ${below ? `${many(below, "weight")} ${threshold ? `below ${number(threshold)}` : "of 0"}` : "none"}.`;
+  const limit = threshold ? `below ${number(threshold)}` : "of 0";
+  return `${lines}; not drawn: ${below ? `${many(below, "weight")} ${limit}` : "none"}.`;
 }
 
-/** Queries at the left, keys at the right, lines between them: gives { node, focus, show(lines), mark(target, locked) }. */
-function tokenColumns({ queries, keys, names, full, pitch, room, point, lock, enter, pull = null }) {
+/** Where lines are drawn. pitch: from a token to the next; width: of all lines; full: the weight of the thickest one.
+ * @typedef {{ pitch: number, width: number, full: number }} Plane
+ */
+
+/** Queries at the left, keys at the right, lines between them: gives { node, focus, show(lines), mark(target, locked)
+ * }.
+ * @param {Tokens & { full: number, pitch: number, room: number, pull: Drag | null }} options
+ */
+function tokenColumns({ queries, keys, names, full, pitch, room, point, lock, enter, pull }) {
   const most = room < 420 ? 78 : 110;
   const [left, right] = [rowLabels(queries, pitch), rowLabels(keys, pitch)];
   right.node.classList.add("keys");
   const taken = [queries, keys].map((texts) => Math.min(most, longestOf(texts)) + 12);
   const width = Math.max(60, Math.min(220, room - taken[0] - taken[1]));
+  const plane = { pitch, width, full };
   const [all, lit] = [draw("g", { class: "all" }), draw("g", { class: "lit" })];
-  const svg = draw("svg", { width, height: pitch * Math.max(queries.length, keys.length), "aria-hidden": "true" }, all, lit);
+  const height = pitch * Math.max(queries.length, keys.length);
+  const svg = draw("svg", { width, height, "aria-hidden": "true" }, all, lit);
   const spoken = `${names.query}, ${queries.length}, and ${names.key}, ${keys.length}`;
-  const body = make("div", { class: "body", role: "application", tabindex: 0, "aria-label": `${spoken}. Arrow keys move, Enter locks.` },
-    left.node, svg, right.node);
+  const label = { role: "application", tabindex: 0, "aria-label": `${spoken}. Arrow keys move, Enter locks.` };
+  const body = make("div", { class: "body", ...label }, left.node, svg, right.node);
   const verb = make("span", { class: "faint" });
   const head = make("figcaption", {}, make("span", {}, names.query), verb, make("span", {}, names.key));
   const node = make("figure", { class: "looks" }, head, body);
   node.style.setProperty("--most", `${most}px`);
-  const middle = (i) => (i + 0.5) * pitch;
-  const thick = (weight) => LINE.thin + (LINE.thick - LINE.thin) * Math.min(weight / full, 1);
+  /** @type {Line[]} */
   let lines = [];
-  const lineAt = (x, y) => {
-    let [best, least] = [null, LINE.gap];
-    for (const line of lines) {
-      const away = Math.abs(y - (line.shift ?? 0) - middle(line.i) - ((middle(line.j) - middle(line.i)) * x) / width);
-      const gap = Math.max(0, away - thick(line.weight) / 2);
-      if (gap <= least) [best, least] = [line, gap]; // of two lines, the heavier one
-    }
-    return best && ["pair", best.i, best.j];
-  };
+  /** @type {(event: MouseEvent) => Target | null} */
   const targetAt = (event) => {
     const box = svg.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    if (x >= 0 && x <= width) return lineAt(x, y);
-    const [side, index, count] = [x < 0 ? "query" : "key", Math.floor(y / pitch), (x < 0 ? queries : keys).length];
-    return index >= 0 && index < count ? [side, index] : null;
+    if (x >= 0 && x <= width) return lineAt(plane, lines, x, y);
+    const index = Math.floor(y / pitch);
+    if (index < 0 || index >= (x < 0 ? queries : keys).length) return null;
+    return x < 0 ? ["query", index] : ["key", index];
   };
   if (pull) dragLines(svg, targetAt, { ...pull, back: () => point(null) });
   const keep = columnKeys(body, targetAt, { query: queries.length, key: keys.length }, { point, lock, enter });
-  const lineOf = ({ i, j, weight, tone, shift = 0 }, strong = false) => draw("line", {
-    class: tone === undefined ? strong && "strong" : `tone${tone}`, x1: 0, y1: middle(i) + shift, x2: width, y2: middle(j) + shift, "stroke-width": thick(weight).toFixed(2),
-    "stroke-opacity": (LINE.faint + (1 - LINE.faint) * Math.min(weight / full, 1)).toFixed(2),
-  });
-  /** The lines of a row or a column, with their numbers, above all others. */
-  const light = (mine, what, second) => {
-    const numbers = pitch < 11 ? [] : mine.filter(({ tone }) => tone === undefined).map(({ i, j, weight }) => (what === "key" ?
-      draw("text", { x: 1, y: middle(i) + 4 }, weightText(weight)) :
-      draw("text", { x: width - 1, y: middle(j) + 4, "text-anchor": "end" }, weightText(weight))));
-    lit.replaceChildren(...mine.map((line) => lineOf(line, what === "pair" && line.j === second)), ...numbers);
-  };
   return {
     node,
     focus: () => body.focus({ focusVisible: true }),
-    preview(i, j, row) {
+    preview(/** @type {number} */ i, /** @type {number} */ j, /** @type {number[]} */ row) {
       svg.classList.add("pointed");
       left.mark([i]);
       right.mark([j]);
-      light(row.map((weight, k) => ({ i, j: k, weight })).filter(({ j: k, weight }) => k === j || weight >= 0.005), "pair", j);
+      const mine = row.map((weight, k) => ({ i, j: k, weight })).filter((line) => line.j === j || line.weight >= 0.005);
+      light(plane, lit, mine, ["pair", i, j]);
     },
-    show(list, verbs) {
+    show(/** @type {Line[]} */ list, /** @type {Verbs} */ verbs) {
       lines = list;
       verb.textContent = `${verbs.query} →`;
-      all.replaceChildren(...lines.map((line) => lineOf(line)));
+      all.replaceChildren(...lines.map((line) => lineOf(plane, line)));
     },
-    mark(target, locked) {
-      const [what, first, second] = target ?? [];
+    mark(/** @type {Target | null} */ target, /** @type {boolean} */ locked) {
       keep(target, locked);
       svg.classList.toggle("pointed", target !== null);
-      const mine = target ? lines.filter(({ i, j }) => (what === "key" ? j : i) === first) : [];
-      left.mark(what === "key" ? mine.map(({ i }) => i) : [first]);
-      right.mark(what === "key" ? [first] : what === "pair" ? [second] : mine.map(({ j }) => j));
-      light(mine, what, second);
+      const mine = target ? lines.filter(({ i, j }) => (target[0] === "key" ? j : i) === target[1]) : [];
+      left.mark(target?.[0] === "key" ? mine.map(({ i }) => i) : [target?.[1]]);
+      right.mark(target?.[0] === "query" ? mine.map(({ j }) => j) : [target?.[0] === "pair" ? target[2] : target?.[1]]);
+      light(plane, lit, mine, target);
     },
   };
 }
 
-/** A row whose weight in column j is another one; the other weights share the rest, as after `reweighted` in reading.py. */
+/** @type {(plane: Plane, token: number) => number} */
+const middle = ({ pitch }, i) => (i + 0.5) * pitch;
+
+/** @type {(plane: Plane, weight: number) => number} */
+const thick = ({ full }, weight) => LINE.thin + (LINE.thick - LINE.thin) * Math.min(weight / full, 1);
+
+/** The line at this place; of two lines, the heavier one.
+ * @param {Plane} plane
+ * @param {Line[]} lines
+ * @param {number} x
+ * @param {number} y
+ * @returns {Pair | null}
+ */
+function lineAt(plane, lines, x, y) {
+  let least = LINE.gap;
+  /** @type {Pair | null} */
+  let best = null;
+  for (const { i, j, weight, shift = 0 } of lines) {
+    const [from, to] = [middle(plane, i), middle(plane, j)];
+    const away = Math.abs(y - shift - from - ((to - from) * x) / plane.width);
+    const gap = Math.max(0, away - thick(plane, weight) / 2);
+    if (gap > least) continue;
+    best = ["pair", i, j];
+    least = gap;
+  }
+  return best;
+}
+
+/** @param {Plane} plane
+ * @param {Line} line
+ * @param {boolean} strong
+ */
+function lineOf(plane, { i, j, weight, tone, shift = 0 }, strong = false) {
+  return draw("line", {
+    class: tone === undefined ? strong && "strong" : `tone${tone}`,
+    x1: 0,
+    y1: middle(plane, i) + shift,
+    x2: plane.width,
+    y2: middle(plane, j) + shift,
+    "stroke-width": thick(plane, weight).toFixed(2),
+    "stroke-opacity": (LINE.faint + (1 - LINE.faint) * Math.min(weight / plane.full, 1)).toFixed(2),
+  });
+}
+
+/** Draws the lines of a row or a column, with their numbers, above all others.
+ * @param {Plane} plane
+ * @param {SVGElement} lit
+ * @param {Line[]} mine
+ * @param {Target | null} target
+ */
+function light(plane, lit, mine, target) {
+  const isNumbered = (/** @type {Line} */ { tone }) => plane.pitch >= 11 && tone === undefined;
+  const numbers = mine
+    .filter(isNumbered)
+    .map(({ i, j, weight }) =>
+      target?.[0] === "key"
+        ? draw("text", { x: 1, y: middle(plane, i) + 4 }, weightText(weight))
+        : draw("text", { x: plane.width - 1, y: middle(plane, j) + 4, "text-anchor": "end" }, weightText(weight)),
+    );
+  const lines = mine.map((line) => lineOf(plane, line, target?.[0] === "pair" && line.j === target[2]));
+  lit.replaceChildren(...lines, ...numbers);
+}
+
+/** A row whose weight in column j is another one; the other weights share the rest, as after `reweighted` in
+ * edits.py.
+ * @param {number[]} row
+ * @param {number} j
+ * @param {number} weight
+ * @param {(column: number) => boolean} isOpen
+ */
 function rowWith(row, j, weight, isOpen) {
   const others = row.reduce((sum, one, k) => (k === j ? sum : sum + one), 0);
   const open = row.filter((_, k) => k !== j && isOpen(k)).length;
-  return row.map((one, k) => (k === j ? (open ? weight : 1) : !isOpen(k) ? 0 : others > 0 ? (one * (1 - weight)) / others : (1 - weight) / open));
+  return row.map((one, k) =>
+    k === j ? (open ? weight : 1) : !isOpen(k) ? 0 : others > 0 ? (one * (1 - weight)) / others : (1 - weight) / open,
+  );
 }
 
 /** Dragging of lines: up or to the right is more weight. Escape, or a finger that scrolls, takes it back.
  *
- * may(): whether lines can be dragged now. weight(pair): of a line. move(pair, weight): called while one drags. done(pair,
- * weight): called at the end. back(): called instead, if nothing comes of it. */
+ * may(): whether lines can be dragged now. weight(pair): of a line. move(pair, weight): called while one drags.
+ * done(pair, weight): called at the end. back(): called instead, if nothing comes of it.
+ * @param {SVGElement} svg
+ * @param {(event: MouseEvent) => Target | null} targetAt
+ * @param {Drag & { back: () => void }} options
+ */
 function dragLines(svg, targetAt, { may, weight, move, done, back }) {
-  let held = null; // { pair, x, y, now }: a line, where it was touched, and its weight; now is null before it moves
+  /** A line, where it was touched, and its weight, null before it moves.
+   * @type {{ pair: Pair, x: number, y: number, now: number | null } | null} */
+  let held = null;
   let justDragged = false;
   svg.classList.add("pulls");
-  const release = (values = null) => {
+  const release = (keeps = false) => {
+    if (!held) return;
     const { pair, now } = held;
     held = null;
-    window.removeEventListener("keydown", escape, true);
+    window.removeEventListener("keydown", cancel, true);
     if (now === null) return;
     justDragged = true;
-    if (values && now !== Math.round(100 * weight(pair)) / 100) done(pair, now);
+    if (keeps && now !== Math.round(100 * weight(pair)) / 100) done(pair, now);
     else back();
   };
-  const escape = (event) => {
+  const cancel = (/** @type {KeyboardEvent} */ event) => {
     if (event.key !== "Escape") return;
     event.preventDefault();
     event.stopImmediatePropagation();
@@ -301,7 +540,7 @@ function dragLines(svg, targetAt, { may, weight, move, done, back }) {
     const pair = event.button === 0 && may() ? targetAt(event) : null;
     if (pair?.[0] !== "pair" || held) return;
     held = { pair, x: event.clientX, y: event.clientY, now: null };
-    window.addEventListener("keydown", escape, true);
+    window.addEventListener("keydown", cancel, true);
   });
   svg.addEventListener("pointermove", (event) => {
     if (!held) return;
@@ -313,8 +552,8 @@ function dragLines(svg, targetAt, { may, weight, move, done, back }) {
     held.now = Math.round(100 * Math.min(Math.max(weight(held.pair) + by / PULL.whole, 0), 1)) / 100;
     move(held.pair, held.now);
   });
-  svg.addEventListener("pointerup", () => held && release(true));
-  svg.addEventListener("pointercancel", () => held && release());
+  svg.addEventListener("pointerup", () => release(true));
+  svg.addEventListener("pointercancel", () => release());
   svg.addEventListener("click", (event) => {
     if (justDragged) event.stopPropagation(); // the end of a drag is no click
     justDragged = false;
@@ -322,34 +561,54 @@ function dragLines(svg, targetAt, { may, weight, move, done, back }) {
 }
 
 /** Mouse and keyboard on the columns. The arrow keys go up and down, left to the queries, right to the attention keys.
- * Returns a function that sets the target. */
+ * Returns a function that sets the target.
+ * @param {HTMLElement} body
+ * @param {(event: MouseEvent) => Target | null} targetAt
+ * @param {{ query: number, key: number }} counts
+ * @param {Doing} doing
+ */
 function columnKeys(body, targetAt, counts, { point, lock, enter = null }) {
-  let [locked, cursor] = [null, ["query", 0]];
-  const toggle = (target) => lock(locked && locked.join() === target.join() ? null : target);
+  /** @type {Target | null} */
+  let locked = null;
+  /** @type {Place} */
+  let cursor = ["query", 0];
+  const isLocked = (/** @type {Target} */ target) => locked?.join() === target.join();
+  const toggle = (/** @type {Target} */ target) => lock(isLocked(target) ? null : target);
+  /** @type {(side: Place[0], index: number) => Place} */
   const place = (side, index) => [side, Math.min(Math.max(index, 0), counts[side] - 1)];
+  /** @type {Record<string, (from: Place) => Place>} */
   const moves = {
-    ArrowUp: ([side, index]) => place(side, index - 1), ArrowDown: ([side, index]) => place(side, index + 1),
-    ArrowLeft: ([, index]) => place("query", index), ArrowRight: ([, index]) => place("key", index),
-    Home: ([side]) => place(side, 0), End: ([side]) => place(side, counts[side] - 1),
+    ArrowUp: ([side, index]) => place(side, index - 1),
+    ArrowDown: ([side, index]) => place(side, index + 1),
+    ArrowLeft: ([, index]) => place("query", index),
+    ArrowRight: ([, index]) => place("key", index),
+    Home: ([side]) => place(side, 0),
+    End: ([side]) => place(side, counts[side] - 1),
   };
   body.addEventListener("pointermove", (event) => point(targetAt(event)));
   body.addEventListener("pointerleave", () => point(null));
   body.addEventListener("blur", () => point(null));
   body.addEventListener("focus", () => body.matches(":focus-visible") && point(cursor));
-  body.addEventListener("click", (event) => targetAt(event) && toggle(targetAt(event)));
-  body.addEventListener("dblclick", (event) => enter && targetAt(event) && enter(targetAt(event)));
+  body.addEventListener("click", (event) => {
+    const target = targetAt(event);
+    if (target) toggle(target);
+  });
+  body.addEventListener("dblclick", (event) => {
+    const target = enter && targetAt(event);
+    if (target) enter(target);
+  });
   body.addEventListener("keydown", (event) => {
     if (event.key in moves) {
       cursor = moves[event.key](cursor);
       if (locked) lock(cursor); // the lock follows the arrow keys
       point(cursor);
-    } else if (event.key === "Enter" && enter && locked?.join() === cursor.join()) enter(cursor);
+    } else if (event.key === "Enter" && enter && isLocked(cursor)) enter(cursor);
     else if (event.key === "Enter" || event.key === " ") toggle(cursor);
     else if (event.key === "Escape") lock(null);
     else return;
     event.preventDefault();
   });
-  return (target, stays) => {
+  return (/** @type {Target | null} */ target, /** @type {boolean} */ stays) => {
     locked = stays ? target : null;
     if (target && target[0] !== "pair") cursor = target;
   };
@@ -357,68 +616,134 @@ function columnKeys(body, targetAt, counts, { point, lock, enter = null }) {
 
 // ---- In words -------------------------------------------------------------------------------------------------------
 
-/** A weight as a text; a small weight is not written as 0. */
-const weightText = (x) => (x > 0 && x < 0.005 ? "<0.005" : x.toFixed(2));
+/** A weight as a text; a small weight is not written as 0.
+ * @param {number} x
+ */
+export const weightText = (x) => (x > 0 && x < 0.005 ? "<0.005" : x.toFixed(2));
 
-/** A token of a sentence; with its number among equal ones, "la (3rd)", and with its place if the text is invisible. */
-function tokenAt(texts, i) {
+/** A token of a sentence; with its number among equal ones, "la (3rd)", and with its place if the text is invisible.
+ * @param {string[]} texts
+ * @param {number} i
+ * @returns {(HTMLElement | string)[]}
+ */
+export function tokenAt(texts, i) {
   if (texts[i].trim() === "") return [token(texts[i]), ` (token ${i + 1})`];
   if (texts.indexOf(texts[i]) === texts.lastIndexOf(texts[i])) return [token(texts[i])];
   return [token(texts[i]), ` (${ordinal(texts.slice(0, i + 1).filter((text) => text === texts[i]).length)})`];
 }
 
-/** 1st, 2nd, 3rd, 4th ... 11th, 12th, 13th ... 21st */
-const ordinal = (n) => `${n}${(n % 100 > 10 && n % 100 < 14 ? "" : { 1: "st", 2: "nd", 3: "rd" }[n % 10]) || "th"}`;
+/** 1st, 2nd, 3rd, 4th ... 11th, 12th, 13th ... 21st
+ * @param {number} n
+ */
+const ordinal = (n) => `${n}${(n % 100 > 10 && n % 100 < 14 ? "" : ["", "st", "nd", "rd"][n % 10]) || "th"}`;
 
-function tipText({ queries, keys, isMasked, at, verbs }, [what, first, second]) {
-  const [from, to] = [(i) => tokenAt(queries, i), (j) => tokenAt(keys, j)];
-  if (what === "pair") return [...from(first), verbs().arrow, ...to(second), isMasked(first, second) ? " masked" : ` ${weightText(at(first, second))}`];
+/** @type {(words: Words, target: Target) => (Node | string)[]} */
+function tipText({ queries, keys, isMasked, at, verbs }, target) {
+  const what = target[0];
+  const pair = (/** @type {number} */ i, /** @type {number} */ j) => {
+    const weight = what === "pair" && isMasked(i, j) ? "masked" : weightText(at(i, j));
+    return [...tokenAt(queries, i), verbs().arrow, ...tokenAt(keys, j), ` ${weight}`];
+  };
+  if (what === "pair") return pair(target[1], target[2]);
   const others = (what === "query" ? keys : queries).map((_, i) => i);
-  const weight = what === "query" ? (j) => at(first, j) : (i) => at(i, first);
+  const weight = (/** @type {number} */ i) => (what === "query" ? at(target[1], i) : at(i, target[1]));
   const best = others.reduce((a, b) => (weight(b) > weight(a) ? b : a));
-  const ends = what === "query" ? [from(first), to(best)] : [from(best), to(first)];
-  return [...ends[0], verbs().arrow, ...ends[1], ` ${weightText(weight(best))}`];
+  return what === "query" ? pair(target[1], best) : pair(best, target[1]);
 }
 
-/** The tooltip beside the mouse, within the view. */
+/** The tooltip of some boxes: gives { node, show(words) }. It is shown where the mouse is; without words it is hidden.
+ * @param {HTMLElement[]} boxes
+ */
+function tooltip(boxes) {
+  const node = make("div", { class: "tip", "aria-hidden": "true", hidden: true });
+  /** @type {MouseEvent | null} */
+  let mouse = null;
+  const stays = (/** @type {MouseEvent | null} */ event) => {
+    mouse = event;
+  };
+  for (const box of boxes) {
+    box.addEventListener("pointermove", stays, true); // before `point` is called
+    box.addEventListener("keydown", () => stays(null), true);
+    box.addEventListener("pointerleave", () => stays(null));
+  }
+  const show = (/** @type {(() => (Node | string)[]) | null} */ words) => {
+    node.hidden = !words || !mouse;
+    if (words && mouse) putTip(node, mouse, words());
+  };
+  return { node, show };
+}
+
+/** The tooltip beside the mouse, within the view.
+ * @param {HTMLElement} tip
+ * @param {MouseEvent} mouse
+ * @param {(Node | string)[]} children
+ */
 function putTip(tip, { clientX, clientY }, children) {
   tip.replaceChildren(...children);
-  const view = tip.offsetParent.getBoundingClientRect();
+  const view = tip.offsetParent?.getBoundingClientRect() ?? new DOMRect();
   tip.style.left = `${Math.max(4, Math.min(clientX - view.left + 14, view.width - tip.offsetWidth - 4))}px`;
   tip.style.top = `${clientY - view.top + 16}px`;
 }
 
-function attentionWords(words, target, locked) {
-  const { queries, keys, isMasked, at, verbs } = words;
-  const [what, first, second] = target;
+/** @type {(words: Words, target: Target, locked: boolean) => Child[]} */
+function attentionWords({ queries, keys, isMasked, at, verbs }, target, locked) {
+  const first = target[1];
   const end = locked ? [lockNote(locked)] : [];
-  if (what === "key") {
+  if (target[0] === "key") {
     const open = queries.map((_, i) => i).filter((i) => !isMasked(i, first));
     return [...tokenAt(keys, first), " ", ...listed(verbs().key, queries, open, (i) => at(i, first)), ...end];
   }
   const open = keys.map((_, j) => j).filter((j) => !isMasked(first, j));
   const row = [...tokenAt(queries, first), " ", ...listed(verbs().query, keys, open, (j) => at(first, j)), ...end];
-  if (what === "query") return row;
+  if (target[0] === "query") return row;
+  const second = target[2];
   const weight = isMasked(first, second) ? "masked: it may not be attended. " : `${weightText(at(first, second))}. `;
   return [...tokenAt(queries, first), ` ${verbs().arrow.trim()} `, ...tokenAt(keys, second), `: ${weight}`, ...row];
 }
 
-/** looks at A 0.91, B 0.05, and 8 others 0.04 together. */
+/** looks at A 0.91, B 0.05, and 8 others 0.04 together.
+ * @param {string} verb
+ * @param {string[]} texts
+ * @param {number[]} open
+ * @param {(i: number) => number} weight
+ */
 function listed(verb, texts, open, weight) {
   if (!open.length) return ["has nothing: all is masked."];
   const order = [...open].sort((a, b) => weight(b) - weight(a));
   const named = order.slice(0, MOST_WORDS).filter((i, place) => place === 0 || weight(i) >= 0.005);
   const rest = order.slice(named.length);
   const together = weightText(rest.reduce((sum, i) => sum + weight(i), 0));
-  const more = rest.length ? `, and ${rest.length} other${rest.length === 1 ? "" : "s"} ${together}${rest.length === 1 ? "" : " together"}` : "";
-  return [`${verb} `, ...named.flatMap((i, place) => [place ? ", " : "", ...tokenAt(texts, i), ` ${weightText(weight(i))}`]), `${more}.`];
+  const more = rest.length
+    ? `, and ${rest.length} other${rest.length === 1 ? "" : "s"} ${together}${rest.length === 1 ? "" : " together"}`
+    : "";
+  return [
+    `${verb} `,
+    ...named.flatMap((i, place) => [place ? ", " : "", ...tokenAt(texts, i), ` ${weightText(weight(i))}`]),
+    `${more}.`,
+  ];
 }
 
+/** @type {(full: number, masked: boolean) => HTMLElement} */
 function attentionLegend(full, masked) {
-  const sample = (share) => [draw("svg", { class: "sample", width: 24, height: 12, "aria-hidden": "true" }, draw("line", {
-    x1: 1, x2: 23, y1: 6, y2: 6, "stroke-width": LINE.thin + (LINE.thick - LINE.thin) * share,
-    "stroke-opacity": LINE.faint + (1 - LINE.faint) * share,
-  })), number(share * full)];
-  return legendOf(["thickness of a line, and colour of a cell, are the weight:", ""], ...[0.1, 0.5, 1].map(sample),
-    masked && [maskedSign(), "masked: may not be attended, no line"]);
+  /** @type {(share: number) => [Child, string]} */
+  const sample = (share) => [
+    draw(
+      "svg",
+      { class: "sample", width: 24, height: 12, "aria-hidden": "true" },
+      draw("line", {
+        x1: 1,
+        x2: 23,
+        y1: 6,
+        y2: 6,
+        "stroke-width": LINE.thin + (LINE.thick - LINE.thin) * share,
+        "stroke-opacity": LINE.faint + (1 - LINE.faint) * share,
+      }),
+    ),
+    number(share * full),
+  ];
+  return legendOf(
+    ["thickness of a line, and colour of a cell, are the weight:", ""],
+    ...[0.1, 0.5, 1].map(sample),
+    masked && [maskedSign(), "masked: may not be attended, no line"],
+  );
 }

@@ -9,16 +9,12 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from ...attention_map import AttentionMap
-from ...reading import mean_of_heads, rollout
-from ..maps import AXIS_NAMES
+from ...analysis.attention_map import AttentionMap
+from ...analysis.measures import mean_of_heads, rollout
 from .arguments import as_text
-from .packing import LARGEST, pack
+from .constants import AXIS_NAMES, EXACT, FULL, LARGEST, THUMB
+from .packing import pack
 from .types import Data, Lock
-
-FULL = (0.02, 0.05, 0.1, 0.2, 0.5)  # the brightest colour is the first of these limits that no weight exceeds, or 1
-EXACT = 2**18  # up to this many weights are sent in full, 1 MB; more are rounded to 65,536 levels (error 0.000008)
-THUMB = 32  # pixels of a small map; in a longer sentence each pixel shows the largest of its weights
 
 
 def map_data(attention: AttentionMap) -> Data:

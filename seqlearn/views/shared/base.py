@@ -1,7 +1,7 @@
 """The base class of all interactive views.
 
-A view is a folder with three parts. `view.py` holds the class: Python computes everything and puts all that is drawn
-into one trait, `data`. `view.js` draws the data with the helpers of `shared/base.js`. `view.css` styles the drawing.
+A view is a folder, here `beam/`. `beam_view.py` holds the class: Python computes everything and puts all that is drawn
+into one trait, `data`. `beam_view.js` draws the data with the modules of `shared/`; `beam_view.css` styles the drawing.
 Choices that both Python and the browser may change (`step`, `locked`, ...) are further synced traits. Only the browser
 knows what the mouse points at.
 """
@@ -14,38 +14,67 @@ import io
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import anywidget
 import traitlets
 from matplotlib.figure import Figure
 
-from ..live.weights import course_model, live_javascript, name_of_model
+from ...runtime.ownership import write
+from ..live.weights import course_model, live_engine, name_of_model
 from .arguments import as_text
-from .colours import as_css, as_javascript
+from .bundle import bundle, modules_of
+from .colours import as_css
 from .fonts import any_script
 from .page import model_part, page_of, safe_json, script_part, state_part
 from .sharp import sharp_png
 from .types import Data
 
-SHARED = Path(__file__).parent
+VIEWS = Path(__file__).parents[1]
 RECORD = "application/vnd.seqlearn.view+json"  # in the output of a cell, while lessons are refreshed
+LIFE = 'import { life } from "./shared/life.js";\n'
 AnyView = TypeVar("AnyView", bound="View")
 
 
-class View(anywidget.AnyWidget):
-    """The base of every view: `class MyView(View, folder=Path(__file__).parent)` draws with `view.js` of that folder.
+@dataclass(frozen=True)
+class Scripts:
+    """The files of one view for a browser; what the scripts import follows from them."""
 
-    A view sets `data` and defines `figure`, `summary` and `update`. `shared=("attention", "heads")` names scripts of
-    this folder that several views share; the browser reads them before the view's own `view.js`.
+    entry: Path
+    """The module that exports `build`, which draws the view."""
+
+    @property
+    def answers(self) -> Path | None:
+        """The module that exports `answers`, with which a model in a page answers; None: the view asks nothing."""
+        module = self.entry.with_name(self.entry.name.replace("_view.js", "_answers.js"))
+        return module if module.exists() else None
+
+    @property
+    def styles(self) -> list[str]:
+        """The colours, and the styles beside each module, in the order of the modules."""
+        files = [module.with_suffix(".css") for module in modules_of([self.entry])]
+        return [as_css(), *(file.read_text("utf-8") for file in files if file.exists())]
+
+    def imported(self, number: int = 0, live: bool = False) -> str:
+        """The lines that import `build{number}`, if `live` also `answers{number}`, into a script in `VIEWS`."""
+        files = {"build": self.entry} | ({"answers": self.answers} if live and self.answers else {})
+        return "".join(
+            f'import {{ {name} as {name}{number} }} from "./{Path(os.path.relpath(file, VIEWS)).as_posix()}";\n'
+            for name, file in files.items()
+        )
+
+
+class View(anywidget.AnyWidget):
+    """The base of every view: `class BeamView(View, folder=Path(__file__).parent)` draws with `beam_view.js`.
+
+    The name of the folder is that of the files in it. A view sets `data` and defines `figure`, `summary` and `update`.
     """
 
-    _shared: Sequence[str] = ()
-    _own = ""
-    _styles: Sequence[str] = ()
-    _answers: Sequence[str] = ()
+    scripts: ClassVar[Scripts]
+    """The scripts and the styles of the view."""
 
     caption = ""
     """What all views of the class show, in a few words: the title of a page begins with it."""
@@ -60,17 +89,12 @@ class View(anywidget.AnyWidget):
     def __init_subclass__(
         cls,
         folder: Path | None = None,
-        shared: Sequence[str] = (),
         **kwargs: Any,  # of anywidget
     ) -> None:
         if folder is not None:
-            common = [SHARED / name for name in ("base", "heatmap", *shared)]
-            cls._shared = [as_javascript(), *_texts(common, ".js")]
-            cls._own = "\n".join(_texts([folder / "view"], ".js"))
-            cls._styles = [as_css(), *_texts([*common, folder / "view"], ".css")]
-            cls._answers = _texts([folder / "answers"], ".js")
-            cls._esm = "\n".join([*cls._shared, cls._own, "export default { render: life(build) };\n"])
-            cls._css = "\n".join(cls._styles)
+            cls.scripts = Scripts(folder / f"{folder.name}_view.js")
+            cls._esm = bundle(f"{LIFE}{cls.scripts.imported()}export default {{ render: life(build0) }};\n", VIEWS)
+            cls._css = "\n".join(cls.scripts.styles)
         super().__init_subclass__(**kwargs)
 
     def figure(self) -> Figure:
@@ -86,7 +110,8 @@ class View(anywidget.AnyWidget):
 
         Args:
             text: with each of these words in square brackets: "Look at [it]."
-            words: a word -> the values of traits, such as `{"it": {"locked": ["query", 8]}}`.
+            words: a word -> the values of traits, such as `{"it": {"locked": ["query", 8]}}`. A change of attention
+                is sent as its list.
 
         Raises:
             ValueError: a word is not in the text, a bracket is not in `words`, or the view has no such trait.
@@ -97,7 +122,8 @@ class View(anywidget.AnyWidget):
             raise ValueError(f"the text has {found}, and there are states for {', '.join(words) or 'no word'}")
         if unknown := {name for state in words.values() for name in state} - set(self.keys):
             raise ValueError(f"{type(self).__name__} has no trait {', '.join(sorted(unknown))}")
-        told = [[piece, dict(words[piece]) if i % 2 else None] for i, piece in enumerate(pieces) if piece]
+        states = {word: {name: _sent(value) for name, value in state.items()} for word, state in words.items()}
+        told = [[piece, states[piece] if i % 2 else None] for i, piece in enumerate(pieces) if piece]
         self.told = [[as_text(piece), state] for piece, state in told]
         return self
 
@@ -125,9 +151,9 @@ class View(anywidget.AnyWidget):
         """
         title = self.title()
         body = f'<header>\n<h1>{html.escape(self.caption or title)}</h1>\n</header>\n<main id="view"></main>\n'
-        page = page_of(title, "\n".join(self._styles), body + parts_of({"": self}))
+        page = page_of(title, "\n".join(self.scripts.styles), body + parts_of({"": self}))
         if path is not None:
-            Path(path).write_text(page, "utf-8")
+            write(path, page)
         return page
 
     def page_model(self) -> Data | None:
@@ -181,21 +207,33 @@ def parts_of(views: Mapping[str, View], together: bool = False) -> str:
     """
     models = {number: view.page_model() for number, view in views.items()}
     model = next((one for one in models.values() if one is not None), None)
-    states: list[str] = []
-    shared: list[str] = []
-    own: dict[str, list[str]] = {}
+    live = {number: model is not None and models[number] == model for number in views}
+    states = [state_part(number, view.page_state(live[number])) for number, view in views.items()]
+    return "".join([*states, model_part(model), script_part(_script(views, live, together))])
+
+
+def _script(views: Mapping[str, View], live: Mapping[str, bool], together: bool) -> str:
+    """The script of a page: it opens each view, and the one model of all views that are live."""
+    kinds = list(dict.fromkeys(view.scripts for view in views.values()))
+    lines = ['import { openPage, together } from "./shared/page.js";\n']
+    asks = {view.scripts for number, view in views.items() if live[number]}
+    lines += [scripts.imported(i, scripts in asks) for i, scripts in enumerate(kinds)]
+    calls: list[str] = []
+    if any(live.values()):
+        lines.append('import { pageModel } from "./live/engine.js";\n')
+        calls += [live_engine(), "const live = pageModel(liveEngine);"]
     for number, view in views.items():
-        live = model is not None and models[number] == model
-        states.append(state_part(number, view.page_state(live)))
-        shared += [*view._shared, *([live_javascript()] if live else [])]
-        code = "\n".join([view._own, *(view._answers if live else [])])
-        call = f'openPage(build, "{number}"{", answers" if live else ""});'
-        own.setdefault(code, []).append(f"models.push({call[:-1]});" if live and together else call)
-    first, last = ("const models = [];", "together(models);") if together else ("", "")
-    return "".join([*states, model_part(model), script_part([*shared, first], own, last)])
+        i = kinds.index(view.scripts)
+        calls.append(
+            f'const view{number} = openPage(build{i}, "{number}"{f", answers{i}, live" if live[number] else ""});'
+        )
+    if together:
+        calls.append(f"together([{', '.join(f'view{number}' for number in views if live[number])}]);")
+    return bundle("\n".join(["".join(lines), *calls]), VIEWS)
 
 
-def _texts(parts: Sequence[Path], suffix: str) -> list[str]:
-    """The contents of the files with this ending; a part may have none."""
-    files = [part.with_suffix(suffix) for part in parts]
-    return [file.read_text("utf-8") for file in files if file.exists()]
+def _sent(value: object) -> object:
+    """The value of a trait as a browser gets it."""
+    if not isinstance(value, list):
+        return value
+    return [each.as_list() if hasattr(each, "as_list") else each for each in value]

@@ -1,12 +1,10 @@
 """The colours of all figures and views, in one place.
 
 The colour maps are matplotlib's: `CMAP` for weights, `BLUE_RED` for numbers of both signs. Figures use them by name.
-`as_javascript` and `as_css` send the same colours to the browser, so that pictures and pages look alike.
+`for_browser` and `as_css` send the same colours to the browser, so that pictures and pages look alike.
 """
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 from matplotlib import colormaps
@@ -24,16 +22,14 @@ def colour_table(name: str) -> list[list[int]]:
     return colormaps[name](np.arange(256), bytes=True)[:, :3].tolist()
 
 
-def as_javascript() -> str:
-    """The colours as constants for `heatmap.js`."""
-    constants = {
+def for_browser() -> dict[str, object]:
+    """The constants of the module `colours.js` (see `bundle.py`)."""
+    return {
         "VIRIDIS": colour_table(CMAP),
         "BLUE_RED": colour_table(BLUE_RED),
         "OPEN": OPEN,
         "MASKED": {"ground": GROUND, "stripe": STRIPE},
     }
-    texts = {name: json.dumps(value, separators=(",", ":")) for name, value in constants.items()}
-    return "\n".join(f"const {name} = {text};" for name, text in texts.items())
 
 
 def as_css() -> str:

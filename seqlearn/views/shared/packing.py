@@ -9,8 +9,6 @@ from torch import Tensor
 
 from .types import Data
 
-LARGEST = 65535  # in a "uint16" of weights, the whole number of the largest weight; base.js has the same constant
-
 
 def pack(numbers: Shaped[Tensor, "..."] | np.ndarray, dtype: str = "float32") -> Data:
     """Numbers as bytes for the data of a view: 4 bytes each, 8 as "float64", 2 as "uint16", or 1 as "uint8"."""

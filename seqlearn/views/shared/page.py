@@ -7,8 +7,9 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
+from ...runtime.ownership import MARK
 from .types import Data
 
 PAGE = """<!doctype html>
@@ -17,6 +18,7 @@ PAGE = """<!doctype html>
 <meta http-equiv="Content-Security-Policy"
   content="default-src 'none'; script-src {scripts};{workers} style-src {styles}; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="{mark}">
 <meta name="color-scheme" content="light dark">
 <title>{title}</title>
 <style>
@@ -42,7 +44,7 @@ def page_of(title: str, css: str, body: str) -> str:
     scripts = SCRIPT.findall(body)
     workers = " worker-src blob:;" if any("new Worker(" in script for script in scripts) else ""
     policy = {"scripts": _hashes(scripts), "styles": _hashes([f"\n{css}\n"]), "workers": workers}
-    return PAGE.format(title=html.escape(title), css=css, body=body, **policy)
+    return PAGE.format(title=html.escape(title), css=css, body=body, mark=MARK, **policy)
 
 
 def _hashes(texts: Iterable[str]) -> str:
@@ -56,21 +58,9 @@ def state_part(number: str, state: Data) -> str:
     return STATE.format(number=number, state=safe_json(state))
 
 
-def script_part(shared: Iterable[str], own: Mapping[str, Sequence[str]], end: str = "") -> str:
-    """The script of a page, with the arguments of `javascript`."""
-    return SCRIPT_PART.format(js=javascript(shared, own, end))
-
-
-def javascript(shared: Iterable[str], own: Mapping[str, Sequence[str]], end: str = "") -> str:
-    """The code of a page: what its views share stands there once, and the names of each view are its own.
-
-    Args:
-        shared: the texts that all views may use; a text that comes again is left out.
-        own: the code of a view -> what is run after it, with its names.
-        end: what is run after all views.
-    """
-    blocks = ["\n".join(["{", code, *calls, "}"]) for code, calls in own.items()]
-    return "\n".join([*dict.fromkeys(shared), *blocks, end])
+def script_part(script: str) -> str:
+    """The script of a page."""
+    return SCRIPT_PART.format(js=script)
 
 
 def model_part(model: Data | None) -> str:

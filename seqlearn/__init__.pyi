@@ -1,0 +1,64 @@
+from .analysis.attention_map import (
+    AttentionMap as AttentionMap,
+    stack_layers as stack_layers,
+    torch_attention as torch_attention,
+)
+from .analysis.measures import link_errors as link_errors
+from .analysis.metrics import (
+    alignment_error_rate as alignment_error_rate,
+    argmax_links as argmax_links,
+    bleu as bleu,
+    perplexity as perplexity,
+)
+from .data.batches import Batches as Batches, pad as pad
+from .data.corpus import (
+    Corpus as Corpus,
+    Split as Split,
+    builtin as builtin,
+    distinct_sources as distinct_sources,
+    fra_eng as fra_eng,
+    from_files as from_files,
+    from_tsv as from_tsv,
+    local_fra_eng as local_fra_eng,
+)
+from .data.pairs import Antecedent as Antecedent, Pair as Pair
+from .data.spelling import normalize as normalize
+from .data.text import Language as Language, Vocab as Vocab, WordTokenizer as WordTokenizer
+from .nn.config import Setting as Setting
+from .nn.contract import EncoderDecoder as EncoderDecoder
+from .nn.recording import edit_attention as edit_attention, record_attention as record_attention
+from .runtime.devices import best_device as best_device
+from .search.beam import beam_search as beam_search
+from .search.exhaustive import exhaustive_search as exhaustive_search
+from .search.forced_decoding import forced_decoding as forced_decoding
+from .search.lengths import gnmt as gnmt, length_average as length_average, no_penalty as no_penalty
+from .search.sampling import greedy_search as greedy_search, next_distribution as next_distribution, sample as sample
+from .training.history import History as History
+from .training.loop import fit as fit
+from .training.losses import batch_loss as batch_loss, mean_loss as mean_loss, token_loss as token_loss
+from .training.schedules import warmup as warmup
+from .translator.models import MODELS as MODELS, ModelSpec as ModelSpec, register as register
+from .translator.translator import Translator as Translator
+from .translator.whatif import Ablate as Ablate, SetWeight as SetWeight, what_if as what_if
+from .views.attention.attention_view import AttentionView as AttentionView
+from .views.beam.beam_view import BeamView as BeamView
+from .views.kernel.kernel_view import KernelView as KernelView
+from .views.plots import (
+    LivePlot as LivePlot,
+    all_heads as all_heads,
+    bars as bars,
+    grid as grid,
+    heatmap as heatmap,
+    length_histogram as length_histogram,
+    loss_curves as loss_curves,
+    number_ticks as number_ticks,
+    quality_by_length as quality_by_length,
+)
+from .views.position.position_view import PositionView as PositionView
+from .views.sampling.sampling_view import SamplingView as SamplingView
+from .views.softmax.softmax_view import SoftmaxView as SoftmaxView
+from .views.steps.steps_view import AttentionSteps as AttentionSteps
+from .views.tables import measured as measured, text_table as text_table
+from .views.translator.translator_view import TranslatorView as TranslatorView
+
+__version__: str

@@ -1,0 +1,14 @@
+"""Attention, read and counted: maps, measures of what heads look at, edits, roles, and scores of translations.
+
+| module | holds |
+|---|---|
+| `attention_map` | the attention of one sentence, with its tokens; recipes for models of PyTorch and Hugging Face |
+| `measures` | many maps made into one (mean, rollout); what a head looks at, counted |
+| `edits` | edits of attention weights, for `seqlearn.nn.recording.edit_attention` |
+| `roles` | what each head does: the questions of lesson 11 asked of all heads, the strongest role in words |
+| `metrics` | BLEU, chrF, perplexity, alignment error rate |
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,28 @@
+from .attention_map import (
+    AttentionMap as AttentionMap,
+    stack_layers as stack_layers,
+    torch_attention as torch_attention,
+)
+from .edits import (
+    ablate as ablate,
+    in_heads as in_heads,
+    permuted as permuted,
+    reweighted as reweighted,
+    uniform as uniform,
+)
+from .measures import (
+    choice_accuracy as choice_accuracy,
+    hit_rate as hit_rate,
+    link_errors as link_errors,
+    mean_over_heads as mean_over_heads,
+    rollout as rollout,
+    source_part as source_part,
+)
+from .metrics import (
+    alignment_error_rate as alignment_error_rate,
+    argmax_links as argmax_links,
+    bleu as bleu,
+    chrf as chrf,
+    perplexity as perplexity,
+)
+from .roles import read_roles as read_roles, role_shares as role_shares

@@ -1,0 +1,67 @@
+"""How good is a translator? BLEU and chrF as the field counts them (sacreBLEU), perplexity, alignment error rate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import sacrebleu
+from jaxtyping import Float
+from sacrebleu.metrics.base import Metric
+from torch import Tensor
+
+from ..data.pairs import Link
+
+
+class TextScore(NamedTuple):
+    """A score from 0 to 100, and sacreBLEU's signature, which says how the score was counted."""
+
+    score: float
+    signature: str
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = True) -> TextScore:
+    """Corpus BLEU (Papineni et al., 2002) by sacreBLEU (Post, 2018), with its own tokenizer, 13a.
+
+    Args:
+        lowercase: whether to ignore case, as our own text has none. The signature says it: "case:lc", or "case:mixed".
+    """
+    return _corpus_score(sacrebleu.BLEU(lowercase=lowercase), hypotheses, references)
+
+
+def chrf(hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = True) -> TextScore:
+    """Character n-gram F-score (Popovic, 2015) by sacreBLEU. `lowercase`: see `bleu`."""
+    return _corpus_score(sacrebleu.CHRF(lowercase=lowercase), hypotheses, references)
+
+
+def _corpus_score(metric: Metric, hypotheses: Sequence[str], references: Sequence[str]) -> TextScore:
+    if len(hypotheses) != len(references) or not references:
+        raise ValueError(f"{len(hypotheses)} hypotheses cannot be scored against {len(references)} references")
+    score = metric.corpus_score(list(hypotheses), [list(references)]).score
+    return TextScore(score, str(metric.get_signature()))
+
+
+def perplexity(loss: float) -> float:
+    """e to the mean loss of a token in nats: the model is as unsure as among this many equally likely tokens."""
+    return math.exp(loss)
+
+
+def argmax_links(weights: Float[Tensor, "queries keys"]) -> set[Link]:
+    """For each target token (query) the link `(source, target)` to the source token with the largest weight."""
+    return {(source, target) for target, source in enumerate(weights.argmax(-1).tolist())}
+
+
+def alignment_error_rate(predicted: Iterable[Iterable[Link]], gold: Iterable[Iterable[Link]]) -> float:
+    """1 - 2 |A and G| / (|A| + |G|) over all sentences, for predicted links A and gold links G.
+
+    0 is perfect; 1 means that no link is right. Och and Ney (2003), section 5, where all gold links are "sure".
+    """
+    shared = total = 0
+    for links, truth in zip(predicted, gold, strict=True):
+        links, truth = set(links), set(truth)
+        shared += len(links & truth)
+        total += len(links) + len(truth)
+    if total == 0:
+        raise ValueError("no links to compare")
+    return 1 - 2 * shared / total

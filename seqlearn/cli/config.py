@@ -1,0 +1,94 @@
+"""The file of `seqlearn train --config`: read, and written as `run.toml` to the folder of each training."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+import math
+import tomllib
+from pathlib import Path
+from typing import Any, get_args
+
+from typer.models import OptionInfo
+
+from ..data.large.files import naming
+from ..runtime.ownership import OPTIONS_MARK
+from .options import Options, Values, checked, parameters, refuse_without_effect, without_effect
+
+ONLY_GIVEN = {"out", "resume", "overwrite", "config"}  # options that a file cannot have
+WORDS = {str: 'a text, such as "word"', int: "a whole number", float: "a number", bool: "true or false"}
+
+
+def with_config(given: set[str], values: Values) -> Values:
+    """The options of the command line, then those of the file, then the defaults.
+
+    Args:
+        given: the names of the options on the command line.
+
+    Raises:
+        ValueError: the file is no TOML, or holds an option that there is not, a value that the option cannot have, or
+            options that contradict each other.
+        OSError: the file cannot be read.
+    """
+    path: Path = values["config"]
+    own = _read(path)
+    defaults: Values = {each.name: each.default for each in parameters()}
+    try:
+        refuse_without_effect(own, checked(defaults | own).values)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    merged = values | {name: value for name, value in own.items() if name not in given}
+    useless = without_effect(merged).keys() & own.keys() - given  # beside what is given now
+    return merged | {name: defaults[name] for name in useless}
+
+
+def _read(path: Path) -> Values:
+    """The options that a file holds, by name."""
+    try:
+        with naming(path):
+            found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # no UTF-8, or no TOML: then the error has line and column
+        raise ValueError(f"{path} is no TOML file: {error}") from None
+    known = {_key(each): each for each in parameters() if each.name not in ONLY_GIVEN}
+    for key, value in found.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 1)
+            raise ValueError(f"{path}: there is no option {key}" + (f"; do you mean {near[0]}?" if near else ""))
+        if fault := _fault(value, *get_args(known[key].annotation)):
+            raise ValueError(f"{path}: {key} is {fault}, not {value!r}")
+    return {known[key].name: value for key, value in found.items()}
+
+
+def _key(parameter: inspect.Parameter) -> str:
+    return parameter.name.replace("_", "-")
+
+
+def _fault(value: object, kind: Any, option: OptionInfo) -> str:  # kind: a type, or a union of one and None
+    """What an option is, if it cannot have this value; else empty."""
+    type_ = next(iter(get_args(kind)), kind)
+    if type(value) is not type_ and not (type_ is float and type(value) is int):
+        return WORDS[type_]
+    least, most = -math.inf if option.min is None else option.min, math.inf if option.max is None else option.max
+    if isinstance(value, int | float) and not least <= value <= most:
+        return f"at least {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
+    return ""
+
+
+def as_toml(options: Options) -> str:
+    """The options of a training as a file for --config, under the headings of the help. Paths hold in any folder."""
+    values = options.values | vars(options.data.anywhere())
+    left_out = ONLY_GIVEN | without_effect(values).keys() | {name for name in values if values[name] in (None, "")}
+    lines: dict[str, list[str]] = {}
+    for each in parameters():
+        if each.name not in left_out:
+            _, option = get_args(each.annotation)
+            line = f"{_key(each)} = {_as_toml(values[each.name])}"
+            lines.setdefault(option.rich_help_panel or "Machine", []).append(line)
+    parts = [f"\n# {heading}\n" + "\n".join(several) + "\n" for heading, several in lines.items()]
+    return f"{OPTIONS_MARK}. To train once more: seqlearn train --config FILE --out FOLDER\n" + "".join(parts)
+
+
+def _as_toml(value: str | float | bool) -> str:
+    """A value as TOML writes it. A text is one of JSON, which leaves only one control character as it is."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,136 @@
+"""Checks of what a caller gives. Each error is one sentence, with the value that was given and what was expected."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from numbers import Real
+from reprlib import repr as shown
+
+import torch
+from torch import Tensor, nn
+
+
+def whole(name: str, value: object, least: int = 1) -> int:
+    """A whole number of Python, NumPy or torch as an int.
+
+    Raises:
+        TypeError: the value is no whole number.
+        ValueError: the number is below `least`.
+    """
+    try:
+        number = operator.index(value)  # pyright: ignore[reportArgumentType]  whatever a user gave
+    except TypeError:
+        raise TypeError(f"{name} is a whole number, not {_named(value)}") from None
+    if number < least:
+        raise ValueError(f"{name} is at least {least}, not {number}")
+    return number
+
+
+def real(name: str, value: object) -> None:
+    """Refuse what is no number.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(value, Real):
+        raise TypeError(f"{name} is a number, not {_named(value)}")
+
+
+def texts(sentences: Iterable[str]) -> list[str]:
+    """Several sentences as a list.
+
+    Raises:
+        TypeError: it is one text, or no iterable; or one of its members is no text.
+    """
+    if isinstance(sentences, str | bytes) or not isinstance(sentences, Iterable):
+        raise TypeError(f"sentences are a list of str, not {_named(sentences)}")
+    several = list(sentences)
+    for number, sentence in enumerate(several):
+        if not isinstance(sentence, str):
+            raise TypeError(f"a sentence is a str, and sentence {number} is {_named(sentence)}")
+    return several
+
+
+def need_tensor(name: str, given: object) -> None:
+    """Refuse what is no tensor.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(given, Tensor):
+        raise TypeError(
+            f"{name}: a torch.Tensor is wanted, not a value of type {type(given).__name__}; torch.as_tensor makes one"
+        )
+
+
+def as_tensor(name: str, given: object, device: torch.device | None = None) -> Tensor:
+    """A tensor as it is; a NumPy array, or a list of numbers or of lists, as a tensor on this device.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if isinstance(given, Tensor):
+        return given
+    try:
+        return torch.as_tensor(given, device=device)
+    except (TypeError, ValueError, RuntimeError):  # torch has one for each: no number, rows of unequal length, None
+        raise TypeError(f"{name} is a tensor, an array or a list of numbers, not {_named(given)}") from None
+
+
+def check_lengths(name: str, lengths: Tensor, most: int) -> None:
+    """Refuse valid lengths below 0 or above `most`. Lengths on a GPU pass: looking at them would wait for the GPU.
+
+    Raises:
+        ValueError: there is such a length.
+    """
+    if lengths.device.type != "cpu" or not lengths.numel():
+        return
+    shortest, longest = (int(length) for length in lengths.aminmax())
+    if shortest < 0 or longest > most:
+        raise ValueError(f"{name} are from 0 to {most}, not {shortest if shortest < 0 else longest}")
+
+
+def check_size(name: str, vectors: Tensor, size: int) -> None:
+    """Refuse vectors of another size than that for which a layer was made.
+
+    Raises:
+        TypeError: they are no tensor.
+        ValueError: the last axis has another size.
+    """
+    need_tensor(name, vectors)
+    if vectors.shape[-1] != size:
+        raise ValueError(f"this layer was made for {name} of size {size}, not {vectors.shape[-1]}")
+
+
+def embed(embedding: nn.Embedding, ids: Tensor) -> Tensor:
+    """The vectors of these ids. On a GPU, torch itself reports an id that is too large, and later.
+
+    Raises:
+        TypeError: the ids are no whole numbers.
+        ValueError: an id is below 0 or beyond the vocabulary.
+    """
+    try:
+        return embedding(ids)
+    except (IndexError, RuntimeError):
+        if ids.is_floating_point():
+            raise TypeError(f"ids are whole numbers, not {ids.dtype}") from None
+        if ids.device.type == "cpu" and ids.numel():
+            name = f"the ids of a vocabulary of {embedding.num_embeddings} tokens"
+            check_lengths(name, ids, embedding.num_embeddings - 1)
+        raise
+
+
+def check_model(model: object) -> None:
+    """Refuse what has no encoder and no decoder.
+
+    Raises:
+        TypeError: it lacks one of them.
+    """
+    if not (hasattr(model, "encoder") and hasattr(model, "decoder")):
+        raise TypeError(f"a model has an encoder and a decoder (see seqlearn.nn.contract); {_named(model)} has not")
+
+
+def _named(value: object) -> str:
+    """The value, shortened, and its type: 'm' (str)."""
+    return f"{shown(value)} ({type(value).__name__})"

@@ -1,0 +1,128 @@
+"""Beam search: several hypotheses for each sentence, the best of all their extensions kept at each step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import accumulate
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from ..nn.contract import Model, eval_mode
+from ..runtime.arguments import whole
+from ..runtime.devices import send, to_list
+from .fast_step import fast_step
+from .forced_decoding import forced_decoding
+from .hypotheses import Beams, Extensions, Hypothesis, LengthPenalty, Tree, best_tokens
+from .lengths import length_limits, no_penalty
+
+
+def _largest_penalties(length_penalty: LengthPenalty, limit: int) -> list[float]:
+    """For each length below `limit`, the largest penalty of a longer hypothesis."""
+    penalties = [length_penalty(length) for length in range(1, limit + 1)]
+    for length, penalty in enumerate(penalties, 1):
+        if not penalty > 0:
+            raise ValueError(f"a length penalty is positive; that of length {length} is {penalty}")
+    return list(accumulate(reversed(penalties), max))[::-1]
+
+
+def beam_search(
+    model: Model,
+    source: Int[Tensor, "batch source"],
+    source_lens: Int[Tensor, "batch"],
+    *,
+    bos: int,
+    eos: int,
+    width: int = 4,
+    length_penalty: LengthPenalty = no_penalty,
+    min_length: int = 0,
+    max_length: int | None = None,
+    n_best: int = 1,
+    forbidden: Sequence[int] = (),
+    refill: bool = False,
+    attention: bool = False,
+    trace: list[Tree] | None = None,
+) -> list[list[Hypothesis]]:
+    """Extend each of the `width` hypotheses by every token, keep the `width` best of *all* extensions, and so on.
+
+    One hypothesis may have several children among the best, and another none. Complete hypotheses are set aside. The
+    search of a sentence ends when every hypothesis is complete, or when no other hypothesis can win any more. No
+    log-probability is above 0, so a hypothesis with the sum s cannot reach a score above s / (largest penalty of a
+    longer length); this bound holds for every positive penalty. A sentence whose search has ended leaves the batch.
+    Sutskever et al. (2014), section 3.2; on stopping, Huang et al. (2017).
+
+    Args:
+        model, source, source_lens, forbidden, min_length, max_length: see `greedy_search`.
+        width: how many hypotheses are kept; with 1, this is greedy search.
+        length_penalty: `no_penalty`, `length_average`, `gnmt(alpha)`, or any positive function of the length.
+        n_best: how many hypotheses are returned, at most `width`.
+        refill: whether the next best hypothesis replaces a complete one, so that `width` hypotheses are always
+            extended. The search may then find more hypotheses, and may continue where greedy search ends.
+        attention: whether the hypotheses come with attention weights.
+        trace: a list, to which the search tree of each sentence is added.
+
+    Returns:
+        The best complete hypotheses of each sentence, best first; fewer than `n_best` if the search found fewer.
+
+    Raises:
+        ValueError: a source is empty, a penalty is not positive, or lengths, width and n_best contradict each other.
+        TypeError: something is of another type.
+    """
+    if whole("n_best", n_best) > whole("width", width):
+        raise ValueError(f"a beam of width {width} cannot give the {n_best} best hypotheses")
+    limits = length_limits(model, source, source_lens, min_length, max_length)
+    largest = {limit: _largest_penalties(length_penalty, limit) for limit in set(limits)}
+    best: list[list[Hypothesis]] = [[] for _ in limits]  # the complete hypotheses of each sentence, best first
+    trees = [Tree(hypotheses) for hypotheses in best]
+    if not best:
+        return []
+
+    def can_win(place: int, total: float, step: int) -> bool:
+        """Whether a hypothesis with this sum of log-probabilities can still be among the `n_best`."""
+        to_beat = best[place][-1].score if len(best[place]) == n_best else -math.inf
+        return total > -math.inf and total / largest[limits[place]][step] > to_beat
+
+    with eval_mode(model):
+        state = model.decoder.init_state(model.encoder(source, source_lens))
+        decoder = fast_step(model.decoder, state) or model.decoder
+        live = list(range(len(source)))  # where in the batch the sentences of `beams` are
+        beams = Beams.start(len(source), bos)
+        for step in range(1, max(limits) + 1):
+            logits, state = decoder(send(beams.tokens[:, :, -1].reshape(-1, 1), source.device), state)
+            banned = [*forbidden, eos] if step <= min_length else forbidden
+            candidates = best_tokens(logits[:, -1], width + refill, banned)
+            at_limit = [limits[place] == step for place in live]
+            extensions = Extensions.of(beams, candidates, width, eos, at_limit, refill)
+            for sentence, ids, log_probs in extensions.completed():
+                hypotheses = best[live[sentence]]
+                hypotheses.append(Hypothesis.of(ids, log_probs, eos, length_penalty))
+                hypotheses.sort(key=lambda hypothesis: -hypothesis.score)
+                del hypotheses[n_best:]
+            totals = extensions.best_totals()
+            going = [sentence for sentence, place in enumerate(live) if can_win(place, totals[sentence], step)]
+            if trace is not None:
+                for sentence, place in enumerate(live):
+                    nodes = extensions.nodes(sentence, sentence in going, length_penalty(step))
+                    trees[place].steps.append(nodes)
+            if not going:
+                break
+            beams = extensions.pick(going)
+            live = [live[sentence] for sentence in going]
+            state = state.select(beams.rows.flatten())
+    if attention:
+        for row, length, hypotheses in zip(source, to_list(source_lens), best, strict=True):
+            _add_attention(model, row[:length].unsqueeze(0), bos, hypotheses)
+    if trace is not None:
+        trace.extend(trees)
+    return best
+
+
+def _add_attention(model: Model, source: Tensor, bos: int, hypotheses: Sequence[Hypothesis]) -> None:
+    """Give the hypotheses of one sentence their attention weights: the model reads each hypothesis once more."""
+    for hypothesis in hypotheses:
+        inputs = [bos, *hypothesis.tokens][: len(hypothesis.log_probs)]
+        tokens = torch.tensor([inputs], device=source.device)
+        forced = forced_decoding(model, source, torch.tensor([source.shape[1]]), tokens)
+        hypothesis.attention = {name: weights[0] for name, weights in forced.weights.items()}

@@ -1,0 +1,55 @@
+"""How long a translation may be, and what its length does to its score."""
+
+from __future__ import annotations
+
+from jaxtyping import Int
+from torch import Tensor
+
+from ..nn.contract import Model
+from ..runtime.arguments import check_model, need_tensor, whole
+from ..runtime.devices import to_list
+from .hypotheses import LengthPenalty
+
+
+def no_penalty(length: int) -> float:
+    """The score is the log-probability of the sentence. Each token lowers it, so short sentences are favoured."""
+    return 1.0
+
+
+def length_average(length: int) -> float:
+    """The score is the mean log-probability of a token."""
+    return float(length)
+
+
+def gnmt(alpha: float = 0.6) -> LengthPenalty:
+    """The penalty ((5 + length) / 6)^alpha, whose length counts <eos>: Wu et al. (2016), section 7, equation 14."""
+    return lambda length: ((5 + length) / 6) ** alpha
+
+
+def default_max_length(source_lens: Int[Tensor, "batch"]) -> list[int]:
+    """How many tokens each translation may have. The limit depends on its own source, not on the rest of the batch."""
+    return [2 * length + 10 for length in to_list(source_lens)]
+
+
+def length_limits(
+    model: Model, source: Tensor, source_lens: Tensor, min_length: int, max_length: int | None
+) -> list[int]:
+    """How many tokens each translation may have, after a check of the arguments."""
+    check_model(model)
+    need_tensor("source", source)
+    need_tensor("source_lens", source_lens)
+    shapes = tuple(source.shape), tuple(source_lens.shape)
+    if len(shapes[0]) != 2 or shapes[1] != shapes[0][:1]:
+        raise ValueError(f"source is (batch, source) and source_lens (batch,), not {shapes[0]} and {shapes[1]}")
+    for sentence, length in enumerate(to_list(source_lens)):
+        if length < 1:
+            raise ValueError(f"source {sentence} is empty: a source has one token at least, its <eos>")
+        if length > shapes[0][1]:
+            raise ValueError(f"source {sentence} has no {length} tokens: all sources are padded to {shapes[0][1]}")
+    min_length = whole("min_length", min_length, 0)
+    max_length = None if max_length is None else whole("max_length", max_length, 0)
+    if max_length is None:
+        return [max(limit, min_length) for limit in default_max_length(source_lens)]
+    if max_length < max(1, min_length):
+        raise ValueError(f"a translation cannot have at least {min_length} tokens and at most {max_length}")
+    return [max_length] * len(source_lens)

@@ -1,0 +1,21 @@
+from .attention.attention_view import AttentionView as AttentionView
+from .beam.beam_view import BeamView as BeamView
+from .kernel.kernel_view import KernelView as KernelView
+from .plots import (
+    LivePlot as LivePlot,
+    all_heads as all_heads,
+    bars as bars,
+    grid as grid,
+    heatmap as heatmap,
+    length_histogram as length_histogram,
+    loss_curves as loss_curves,
+    number_ticks as number_ticks,
+    quality_by_length as quality_by_length,
+)
+from .position.position_view import PositionView as PositionView
+from .sampling.sampling_view import SamplingView as SamplingView
+from .shared.base import View as View
+from .softmax.softmax_view import SoftmaxView as SoftmaxView
+from .steps.steps_view import AttentionSteps as AttentionSteps
+from .tables import measured as measured, text_table as text_table
+from .translator.translator_view import TranslatorView as TranslatorView

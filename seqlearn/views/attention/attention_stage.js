@@ -1,0 +1,470 @@
+// The panels of an AttentionView: small maps of all heads, one or two readings of a head, the arithmetic of one cell.
+
+import { attentionPanel, commonCell, overlayPanel } from "../shared/attention.js";
+import { focusIn, legendOf, make, number, pointHint, roomIn, tell } from "../shared/base.js";
+import { cellArithmetic } from "../shared/cell.js";
+import { headOverview, weightsOf } from "../shared/heads.js";
+import { ablated, differences, editsInWords, partners, sameQuestion, unknownSign } from "../shared/whatif.js";
+import { SHOWS } from "./attention_choice.js";
+
+/** @import { AnyKind, Edit, Layers, MapData, Show, Target } from "../shared/types.js" */
+/** @import { Pair, WhatIf } from "./attention_changes.js" */
+/** @import { Answer, Cell, Choice, Level, Place, Result } from "./attention_choice.js" */
+
+/**
+ * @typedef {ReturnType<Choice["chosen"]>} Chosen
+ * @typedef {(target: Target | null) => Target | null} Move
+ * @typedef {ReturnType<typeof attentionPanel> | ReturnType<typeof overlayPanel>} Panel
+ *
+ * @typedef {object} Drawn a map, how a target moves into it, its panel, and how weights are drawn there
+ * @property {MapData} map
+ * @property {Move} here
+ * @property {Panel} panel
+ * @property {(now: Chosen, look: { title: string, threshold: number, made: boolean }) => string} show
+ *
+ * @typedef {ReturnType<typeof headOverview> & { width: number, isSided: boolean }} Overview
+ * @typedef {ReturnType<typeof cellArithmetic> & { key: string, answer: Answer }} Arithmetic
+ */
+
+const WIDE = 860; // pixels from which the small maps stand beside the large one
+const TALL = 590; // pixels for the small maps of all kinds
+const LEAST_READING = 310; // pixels from which two readings stand beside each other
+const LARGE = { cell: 36, heads: 28 }; // pixels of a cell of one head that stands alone, and beside the small maps
+
+/** What stands on the page. */
+export class Stage {
+  /** panels: where it stands. whatIf: null where nobody reads again. redraw, explain: draw the view, or only its texts.
+   * @param {HTMLElement} root
+   * @param {HTMLElement} panels
+   * @param {Choice} choice
+   * @param {WhatIf | null} whatIf
+   * @param {{ redraw: () => void, explain: () => void }} all
+   */
+  constructor(root, panels, choice, whatIf, { redraw, explain }) {
+    this.root = root;
+    this.panels = panels;
+    this.choice = choice;
+    this.whatIf = whatIf;
+    this.redraw = redraw;
+    this.explainAll = explain;
+    this.node = make("div", { class: "stage" });
+    this.foot = make("div");
+    this.said = make("div");
+    this.told = make("div");
+    /** @type {(Target | null)[]} */
+    this.hovered = []; // a target for each reading
+    /** @type {string | null} */
+    this.key = null; // of what was built: level, kind, room, ...
+    /** @type {{ level: Level, place: Place } | null} */
+    this.drawn = null;
+    /** @type {Overview | null} */
+    this.overview = null;
+    /** @type {Drawn[]} */
+    this.readings = [];
+    /** @type {Arithmetic | null} */
+    this.cell = null;
+    /** @type {HTMLElement | null} */
+    this.waiting = null; // what stands in the place of the cell until there is an answer
+  }
+
+  draw() {
+    const { choice, drawn, root } = this;
+    const now = choice.chosen();
+    const [level, room] = [choice.zoom(), roomIn(root)];
+    const isOut = level === "heads" && drawn?.level === "head";
+    const focus = isOut && this.focus() ? "overview" : this.focus();
+    const before = drawn && drawn.level !== level ? this.boxes(drawn) : null;
+    const key = JSON.stringify([level, now.kind, room, now.overlay.length > 0, choice.other()?.asked]);
+    if (level !== "cell" && key !== this.key) this.build(now, level, room);
+    this.key = key;
+    const after = { level, place: now };
+    this.drawn = after;
+    if (level === "heads") {
+      const off = ablated(choice.model.get("edits"), choice.layers);
+      this.overview?.mark({ ...choice.chosen(null), tones: choice.model.get("overlay"), ablated: off });
+    }
+    if (level === "cell") this.cell = null;
+    else this.drawReadings(now);
+    this.explainAll();
+    if (before) this.zoomFrom(before, after);
+    if (focus && !this.panels.contains(focusIn(root))) this.refocus(focus, after);
+  }
+
+  /** The parts on the page; what stands there already is not touched, so that it keeps the focus of the keyboard.
+   * @param {...Node} nodes
+   */
+  stand(...nodes) {
+    const { children } = this.panels;
+    const isSame = nodes.length === children.length && nodes.every((node, i) => node === children[i]);
+    if (!isSame) this.panels.replaceChildren(...nodes);
+  }
+
+  /** The targets that are pointed at, one for each reading; null: the reading has no such place.
+   * @param {(Target | null)[]} targets
+   */
+  point(targets) {
+    const now = targets.some(Boolean) ? targets : [];
+    if (sameQuestion(now, this.hovered)) return;
+    this.hovered = now;
+    this.explainAll();
+  }
+
+  /** The same for a token of the source; causal attention does not look at it.
+   * @param {Target | null} target
+   */
+  pointSource(target) {
+    if (this.choice.chosen().kind !== "causal") this.point(this.readings.map(({ here }) => here(target)));
+  }
+
+  // ---- Heads --------------------------------------------------------------------------------------------------------
+
+  /** The large part: one head or a mean, or several heads; beside another reading of it, if there is one.
+   * @param {Chosen} now
+   * @param {Level} level
+   * @param {number} room
+   */
+  build(now, level, room) {
+    const { choice } = this;
+    this.hovered = [];
+    const overview = level === "heads" ? this.overviewFor(room) : null;
+    const left = overview?.isSided ? room - overview.room - 24 : room;
+    const second = choice.other();
+    const other = second?.maps.find(({ kind }) => kind === now.kind);
+    const both = other ? [other, now.map] : [now.map];
+    const each = other && left >= 2 * LEAST_READING + 24 ? Math.floor((left - 24) / 2) : left;
+    const isAbreast = each < left;
+    const cell = level === "head" ? LARGE.cell : LARGE.heads;
+    const sizes = { room: each, beside: isAbreast ? each - 12 : each, cell };
+    const common = { ...sizes, full: Math.max(...both.map(({ full }) => full)), cells: commonCell(both, sizes) };
+    this.readings = both.map((one, at) => this.readingOf(one, at, now, { ...common, maps: level === "head" }));
+    this.cell = null;
+    const result = choice.model.get("result");
+    const panels = this.readings.map(({ panel }) => panel);
+    const nodes = second && other ? this.beside([second, result], now.kind, panels) : panels[0].nodes;
+    this.node.replaceChildren(...nodes);
+    this.node.classList.toggle("twofold", other !== undefined);
+    this.node.classList.toggle("abreast", isAbreast);
+    this.stand(...(overview ? [overview.node] : []), this.node);
+    const unknown = this.whatIf ? [legendOf(unknownSign(result.unknown))] : [];
+    this.foot.replaceChildren(panels[0].legend, ...unknown);
+  }
+
+  /** The small maps, for a width of the whole view.
+   * @param {number} room
+   * @returns {Overview}
+   */
+  overviewFor(room) {
+    const { choice } = this;
+    const isSided = room >= WIDE;
+    const width = isSided ? Math.min(400, 0.31 * room) : room;
+    if (this.overview?.width === width && this.overview.isSided === isSided) return this.overview;
+    const preview = (/** @type {Place | null} */ place) => {
+      if (sameQuestion(Object.values(place ?? {}), Object.values(choice.preview ?? {}))) return;
+      choice.preview = place;
+      this.redraw();
+    };
+    const overview = headOverview(choice.maps, width, isSided ? TALL : 0, {
+      choose: (kind, layer, head, passing) => choice.choose(kind, layer, head, passing),
+      enter: () => !choice.chosen(null).overlay.length && choice.go(1),
+      preview,
+    });
+    this.overview = { ...overview, width, isSided };
+    return this.overview;
+  }
+
+  /** The panel of a reading, and how a target moves into its map, `here`.
+   * @param {MapData} map
+   * @param {number} at
+   * @param {Chosen} now
+   * @param {{ room: number, beside: number, cell: number, cells: number, full: number, maps: boolean }} sizes
+   * @returns {Drawn}
+   */
+  readingOf(map, at, now, sizes) {
+    const { choice, whatIf } = this;
+    const [here, present] = [moving(now.map, map), moving(map, now.map)];
+    /** @type {(then: (target: Target) => void) => (target: Target | null) => void} */
+    const moved = (then) => (target) => {
+      const there = present(target);
+      if (there) then(there);
+    };
+    const lock = moved((target) => choice.pick({ locked: target }));
+    const options = {
+      ...map,
+      ...sizes,
+      isMasked: (/** @type {number} */ i, /** @type {number} */ j) =>
+        map.mask !== null && !map.mask.at(i, j) && !(i === j && choice.chosen().show === "rollout"),
+      point: (/** @type {Target | null} */ target) =>
+        this.point(this.readings.map((reading, i) => (i === at ? target : reading.here(present(target))))),
+      lock: (/** @type {Target | null} */ target) => (target ? lock(target) : choice.pick({ locked: null })),
+      enter: moved((target) => choice.enter(target)),
+    };
+    if (now.overlay.length) {
+      const panel = overlayPanel(options);
+      return { map, here, panel, show: (now, look) => panel.show(headsIn(map, now), look) };
+    }
+    /** @type {(pair: Pair, weight: number) => void} */
+    const done = (pair, weight) => whatIf?.pull(pair, weight);
+    const pull = whatIf && map === now.map ? { may: () => whatIf.mayPull(), done } : null;
+    const panel = attentionPanel({ ...options, pull });
+    return { map, here, panel, show: (now, look) => panel.show(weightsOf(map, now.show, now.layer, now.head), look) };
+  }
+
+  /** Two readings, one beside the other.
+   * @param {[Result, Result]} both
+   * @param {AnyKind} kind
+   * @param {Panel[]} panels
+   */
+  beside([first, second], kind, panels) {
+    const { layers } = this.choice;
+    const [before, now] = this.choice.names();
+    return [
+      besideOther(before, first, second, kind, panels[0].nodes, layers),
+      besideOther(now, second, first, kind, panels[1].nodes, layers),
+    ];
+  }
+
+  /** @param {Chosen} now */
+  drawReadings(now) {
+    const { choice, whatIf } = this;
+    const { map, show, layer, head, overlay } = now;
+    const threshold = choice.model.get("threshold");
+    const role = show === "head" ? map.roles?.[layer][head] : "";
+    const titled = (/** @type {Edit[]} */ edits) => {
+      const isOff = show === "head" && ablated(edits, choice.layers).has(`${map.kind} ${layer} ${head}`);
+      return titleOf(show, layer, head) + (isOff ? " · ablated" : role ? ` · ${role}` : "");
+    };
+    const title = titled(choice.model.get("edits"));
+    const other = titled(choice.other()?.edits ?? []);
+    if (whatIf) whatIf.weights = overlay.length ? null : weightsOf(map, show, layer, head);
+    const lines = this.readings.map((reading) =>
+      reading.show(now, { title: reading.map === map ? title : other, threshold, made: show === "rollout" }),
+    );
+    const names = choice.names();
+    const counted = lines.map((text, at) => `${names[at]}, ${text.split(";")[0]}`).join("; ");
+    const heads = overlay.length ? `${overlay.length} head${overlay.length > 1 ? "s" : ""}` : title;
+    const all = lines.length > 1 ? `${counted}. A weight below ${number(threshold)} has no line.` : lines[0];
+    tell(this.said, `${map.kind} attention, ${heads}: ${all}`);
+  }
+
+  /** Marks what is locked or pointed at, and says it. */
+  explain() {
+    const { choice, readings, whatIf } = this;
+    if (choice.zoom() === "cell") return this.drawCell();
+    const locked = choice.locked();
+    const stays = locked !== null;
+    const targets = readings.map(({ here }, at) => (stays ? here(locked) : (this.hovered[at] ?? null)));
+    for (const [at, { panel }] of readings.entries()) panel.mark(targets[at], stays);
+    const [last, target] = [readings.length - 1, targets[readings.length - 1]];
+    const { panel } = readings[last];
+    if (whatIf?.pulled && "preview" in panel) panel.preview(whatIf.pulled.pair, whatIf.pulled.weight);
+    const isSource = target && target[0] !== "query" && choice.chosen().kind !== "causal";
+    whatIf?.words.mark(isSource ? (target[2] ?? target[1]) : null);
+    if (!targets.some(Boolean)) return tell(this.told, hint(choice.levels(), whatIf?.mayPull()));
+    const sentences = readings.map(({ panel }, at) => {
+      const one = targets[at];
+      return one ? panel.says(one, stays && at === last) : ["it has no such place."];
+    });
+    if (sentences.length === 1) return tell(this.told, ...sentences[0]);
+    const names = choice.names();
+    const named = sentences.map((text, at) => make("div", {}, make("strong", {}, `${names[at]}: `), ...text));
+    return tell(this.told, ...named);
+  }
+
+  // ---- One cell -----------------------------------------------------------------------------------------------------
+
+  drawCell() {
+    const { choice, root, node } = this;
+    const { answer } = choice;
+    const { map, layer, head } = choice.chosen();
+    tell(this.said, `${map.kind} attention, layer ${layer}, head ${head}: the arithmetic of one cell.`);
+    if (!answer || !sameQuestion(answer.asked, [map.kind, layer, head]))
+      return this.waitForCell("The vectors of this head are being computed.");
+    if (answer.problem) return this.waitForCell(answer.problem);
+    const [row, column] = choice.cellOfZoom();
+    const room = roomIn(root);
+    const key = [row, column, room].join();
+    if (this.cell?.key === key && this.cell.answer === answer) return tell(this.told, ...this.cell.says);
+    const hadFocus = node.contains(focusIn(root));
+    const edited = this.whatIf?.editOf(row, column) ?? "";
+    const lock = (/** @type {Cell} */ cell) => choice.pick({ locked: ["pair", ...cell] });
+    const cell = { key, answer, ...cellArithmetic(answer, { row, column, room, edited, lock }) };
+    this.cell = cell;
+    node.replaceChildren(cell.node);
+    this.stand(node);
+    this.foot.replaceChildren(cell.legend);
+    if (hadFocus) cell.focus();
+    return tell(this.told, ...cell.says);
+  }
+
+  /** @param {string} text */
+  waitForCell(text) {
+    const hadFocus = this.node.contains(focusIn(this.root));
+    const node = make("p", { class: "faint", tabindex: -1 }, text); // it gets the focus: the keys still reach the view
+    this.cell = null;
+    this.waiting = node;
+    this.node.replaceChildren(node);
+    this.stand(this.node);
+    if (hadFocus) node.focus();
+    tell(this.told, hint(this.choice.levels()));
+  }
+
+  // ---- Focus and zoom -----------------------------------------------------------------------------------------------
+
+  /** Which part has the focus of the keyboard: "overview", the number of a part of the stage, or null. */
+  focus() {
+    const { panels, overview } = this;
+    const active = focusIn(this.root);
+    if (!active || !panels.contains(active)) return null;
+    if (overview?.node.contains(active)) return "overview";
+    return `${Math.max(0, [...panels.querySelectorAll(".stage [tabindex]")].indexOf(active))}`;
+  }
+
+  /**
+   * @param {string} focus
+   * @param {{ level: Level, place: Place }} drawn
+   */
+  refocus(focus, { level, place }) {
+    const { overview, readings } = this;
+    const at = Number(focus) || 0; // each reading has two parts
+    if (level === "cell") (this.cell ?? this.waiting)?.focus();
+    else if (level === "heads" && focus === "overview") overview?.focus(place.kind);
+    else if (readings.length > 1) readings[at > 1 ? 1 : 0].panel.focus(at % 2);
+    else readings[0].panel.focus(Math.min(at, 1));
+  }
+
+  /** @param {Place} place */
+  smallMap({ kind, layer, head }) {
+    return this.overview?.canvasOf(kind, layer, head);
+  }
+
+  /** Where the parts stand that a zoom begins with.
+   * @param {{ level: Level, place: Place }} drawn
+   */
+  boxes({ level, place }) {
+    const map = this.node.querySelector(".map .body");
+    const parts = {
+      heads: this.smallMap(place),
+      head: this.node.querySelector(".frame.strong") ?? map,
+      cell: this.cell?.node ?? this.waiting,
+    };
+    const [small, large] = [parts[level], map ?? parts[level]];
+    return { from: level, small: small?.getBoundingClientRect(), large: large?.getBoundingClientRect() };
+  }
+
+  /** The small map grows to the large one, a cell to its arithmetic, and back.
+   * @param {ReturnType<Stage["boxes"]>} before
+   * @param {{ level: Level, place: Place }} drawn
+   */
+  zoomFrom({ from, small, large }, { level, place }) {
+    const map = this.node.querySelector(".map .body")?.closest(".scrolls");
+    if (level === "heads") grow(this.smallMap(place), large);
+    else if (level === "cell") grow(this.node.firstElementChild, small);
+    else grow(map, from === "heads" ? small : large);
+  }
+}
+
+/** A node moves from a box to its own place in 300 ms; not where reduced motion is asked for.
+ * @param {Element | null | undefined} node
+ * @param {DOMRect | undefined} from
+ */
+function grow(node, from) {
+  const to = node?.getBoundingClientRect();
+  if (!node || !from?.width || !to?.width || window.matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const scale = `scale(${from.width / to.width}, ${from.height / to.height})`;
+  const start = `translate(${from.left - to.left}px, ${from.top - to.top}px) ${scale}`;
+  node.animate(
+    [
+      { transformOrigin: "0 0", transform: start, opacity: 0.4 },
+      { transformOrigin: "0 0", transform: "none", opacity: 1 },
+    ],
+    { duration: 300, easing: "ease-out" },
+  );
+}
+
+// ---- Two readings ---------------------------------------------------------------------------------------------------
+
+/** A function that gives the place of a target in the map of another reading, or null.
+ * @param {MapData} from
+ * @param {MapData} into
+ * @returns {Move}
+ */
+function moving(from, into) {
+  if (from === into) return (target) => target;
+  const [rows, columns] = [partners(from.queries, into.queries), partners(from.keys, into.keys)];
+  return (target) => {
+    if (!target) return null;
+    const row = target[0] === "key" ? 0 : rows[target[1]];
+    const column = target[0] === "query" ? 0 : columns[target[0] === "key" ? target[1] : target[2]];
+    if (row === null || column === null) return null;
+    if (target[0] === "pair") return ["pair", row, column];
+    return target[0] === "query" ? ["query", row] : ["key", column];
+  };
+}
+
+/** The weights of the heads that are compared, in one reading.
+ * @param {MapData} map
+ * @param {Chosen} now
+ */
+const headsIn = (map, now) =>
+  now.overlay.map(([layer, head]) => ({
+    name: `${layer}.${head}`,
+    role: now.map.roles?.[layer][head] ?? "",
+    weights: weightsOf(map, "head", layer, head),
+  }));
+
+/** One of two readings: its name, its sentence with the words marked that the other one lacks, and its panel.
+ * @param {string} name
+ * @param {Result} mine
+ * @param {Result} its
+ * @param {AnyKind} kind
+ * @param {Node[]} nodes
+ * @param {Layers} layers
+ */
+function besideOther(name, mine, its, kind, nodes, layers) {
+  /** @type {(texts: string[], others: string[], glue: string) => HTMLElement} */
+  const marked = (texts, others, glue) => {
+    const isNew = differences(others, texts)[1];
+    const spans = texts.map((text, i) => make("span", { class: isNew[i] ? "piece new" : null }, text));
+    return make("bdi", {}, ...spans.flatMap((span, i) => [i ? glue : "", span]));
+  };
+  const source = marked(mine.source, its.source, " ");
+  const target = marked(mine.pieces, its.pieces, "");
+  const sentence = kind === "encoder" ? [source] : kind === "causal" ? [target] : [source, " → ", target];
+  const edits = sameQuestion(mine.edits, its.edits)
+    ? ""
+    : ` (${editsInWords(mine.edits, layers).join("; ") || "attention as it is"})`;
+  return make(
+    "div",
+    { class: "reading", role: "group", "aria-label": name },
+    make("p", {}, make("strong", {}, `${name}: `), ...sentence, make("span", { class: "faint" }, edits)),
+    make("div", { class: "parts" }, ...nodes),
+  );
+}
+
+// ---- In words -------------------------------------------------------------------------------------------------------
+
+/**
+ * @param {Show} show
+ * @param {number} layer
+ * @param {number} head
+ */
+export const titleOf = (show, layer, head) =>
+  ({ head: `layer ${layer}, head ${head}`, layer: `mean of layer ${layer}`, all: SHOWS.all, rollout: SHOWS.rollout })[
+    show
+  ];
+
+/**
+ * @param {Level[]} levels
+ * @param {boolean} mayPull
+ */
+function hint(levels, mayPull = false) {
+  const keeps =
+    levels.length > 1 ? "keeps it. Enter again or a double click goes in; Escape frees it, then goes back" : "keeps it";
+  const drag = " Drag a line up or to the right for more weight; or keep a cell and press + or −.";
+  return make(
+    "span",
+    {},
+    pointHint("a token, a line or a cell", "read its weights", { enter: keeps }),
+    mayPull ? make("span", { class: "faint" }, drag) : null,
+  );
+}

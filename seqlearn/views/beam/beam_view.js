@@ -1,0 +1,627 @@
+// BeamView: the tree of a beam search, step by step. Python searches and lays the tree out; here it is drawn.
+
+import { SIGNS } from "../shared/constants.js";
+import {
+  draw,
+  focusIn,
+  inPixels,
+  layOut,
+  legendOf,
+  lockNote,
+  make,
+  number,
+  oneLine,
+  pointHint,
+  slider,
+  stepper,
+  tell,
+  token,
+} from "../shared/base.js";
+import { change } from "../shared/life.js";
+
+/** @import { Child, Model, Traits } from "../shared/types.js" */
+
+/** @typedef {"kept" | "complete" | "beaten" | "pruned"} Fate */
+
+/** What `tree_data` of beam_data.py returns of a node, and its name, which is its tokens. parent: an index.
+ * @typedef {{
+ *   token: number,
+ *   text: string,
+ *   parent: number,
+ *   step: number,
+ *   row: number,
+ *   bend: number,
+ *   fate: Fate,
+ *   log_prob: number,
+ *   total: number,
+ *   score: number,
+ *   name: string,
+ * }} TreeNode
+ */
+
+/** @typedef {{ penalty: number, omitted: number } & Record<Fate, number>} Step */
+
+/** A tree. best, greedy: the indices of the nodes of the best sentence, and of those that greedy search chooses.
+ * @typedef {{ nodes: TreeNode[], steps: Step[], rows: number, best: number[], greedy: number[] }} Tree
+ */
+
+/** A tree as Python sends it, with a list for each property of the nodes.
+ * @typedef {Omit<Tree, "nodes"> & {
+ *   width: number,
+ *   alpha: number,
+ *   nodes: { [Name in Exclude<keyof TreeNode, "name">]: TreeNode[Name][] },
+ * }} Found
+ */
+
+/** @typedef {{ widths: number[], alphas: number[], source: string | null }} Data */
+
+/** locked: the tokens of a node.
+ * @typedef {Model<Traits & {
+ *   trees: Found[],
+ *   width: number,
+ *   alpha: number,
+ *   step: number,
+ *   locked: number[] | null,
+ * }>} BeamModel
+ */
+
+/** @typedef {{ found: Found, tree: Tree, forest: ReturnType<typeof forest> }} Shown */
+
+const BOX = { width: 96, height: 40, across: 172, down: 52, top: 28, left: 4 };
+// Pixels of a line, of probability 0 and 1; lines turn in this room, so that numbers stay clear.
+const EDGE = { thin: 1, thick: 5, turns: 16 };
+/** @type {Record<Fate, string>} */
+const FATES = {
+  kept: "kept: among the best of its step, so the search extends this sentence",
+  complete: "complete: the sentence ends here and is set aside",
+  beaten: "beaten: among the best, but no continuation could win any more",
+  pruned: "pruned: not among the best of its step, and dropped",
+};
+
+/**
+ * @param {BeamModel} model
+ * @param {HTMLElement} root
+ * @param {Data} data
+ */
+export function build(model, root, data) {
+  /** @type {Shown | null} */
+  let shown = null;
+  /** @type {number | null} */
+  let hovered = null; // the index of a node
+  const current = () =>
+    model.get("trees").find(({ width, alpha }) => width === model.get("width") && alpha === model.get("alpha"));
+  const last = () => shown?.tree.steps.length ?? 0;
+  const at = () => Math.min(Math.max(model.get("step"), 0), last());
+  const walk = stepper(root, {
+    texts: [""],
+    slides: true,
+    choose: (step) => {
+      change(model, { step });
+      shown?.forest.reveal(at());
+    },
+  });
+  /** Another search. A page without Python has all trees; if all steps were shown, all steps stay shown. */
+  const pick = (/** @type {{ width: number } | { alpha: number }} */ values) => {
+    const all = at() === last();
+    change(model, values);
+    if (current() === shown?.found && (all || model.get("step") > last())) change(model, { step: last() });
+  };
+  const again = searches(data, pick);
+  const panels = make("div", { class: "panels" });
+  const [said, told] = [make("div"), make("div")];
+  layOut(root, "beam search, step by step", {
+    intro: data.source === null ? [] : [make("p", { class: "source" }, "Source: ", token(data.source))],
+    controls: { search: again.nodes, steps: walk.nodes },
+    panels,
+    legend: meaning(),
+    says: [said, told],
+  });
+
+  const explain = () => {
+    if (!shown) return;
+    const { nodes } = shown.tree;
+    const seen = (/** @type {number | null} */ index) => (index !== null && nodes[index].step <= at() ? index : null);
+    const locked = seen(indexOf(shown.tree, model.get("locked")));
+    const index = locked ?? seen(hovered);
+    shown.forest.mark(index, locked);
+    tell(told, ...(index === null ? [hint()] : sentence(shown.tree, index, locked !== null)));
+  };
+  const grow = () => {
+    if (!shown) return;
+    walk.set(
+      at(),
+      Array.from({ length: last() + 1 }, (_, i) => `${i} of ${last()}`),
+    );
+    shown.forest.grow(at());
+    tell(said, ...narration(shown.tree, at()));
+    explain();
+  };
+  const plant = (/** @type {Found} */ found) => {
+    const focused = panels.contains(focusIn(root));
+    const tree = { ...found, nodes: nodesOf(found.nodes) };
+    const before = shown?.forest.place();
+    const point = (/** @type {number | null} */ index) => {
+      if (index === hovered) return;
+      hovered = index;
+      explain();
+    };
+    const lock = (/** @type {number | null} */ index) =>
+      change(model, { locked: index === null ? null : pathOf(tree, index).map((i) => tree.nodes[i].token) });
+    shown = { found, tree, forest: forest(tree, { point, lock, at }) };
+    hovered = null;
+    panels.replaceChildren(shown.forest.node);
+    if (before) shown.forest.stay(before);
+    if (focused) shown.forest.node.focus({ focusVisible: true });
+  };
+  const redraw = () => {
+    const found = current();
+    again.set(model.get("width"), model.get("alpha"));
+    panels.classList.toggle("waiting", !found);
+    if (!found) {
+      tell(said, waitText(model.get("width"), model.get("alpha")));
+      return;
+    }
+    if (found !== shown?.found) plant(found);
+    grow();
+  };
+  const step = () => {
+    if (!current()) return;
+    grow();
+    shown?.forest.reveal(at());
+  };
+  const resized = () => shown?.forest.resized();
+  return { trees: redraw, width: redraw, alpha: redraw, step, locked: explain, resized };
+}
+
+/** The sliders for another search: the nodes of those with a choice, and set(width, alpha).
+ * @param {Data} data
+ * @param {(values: { width: number } | { alpha: number }) => void} pick
+ */
+function searches({ widths, alphas }, pick) {
+  const width = slider({
+    label: "beam width",
+    texts: widths.map(String),
+    choose: (i) => pick({ width: widths[i] }),
+  });
+  const alpha = slider({
+    label: "length penalty α",
+    texts: alphas.map(number),
+    choose: (i) => pick({ alpha: alphas[i] }),
+  });
+  return {
+    nodes: [widths.length > 1 && width.node, alphas.length > 1 && alpha.node],
+    set(/** @type {number} */ chosenWidth, /** @type {number} */ chosenAlpha) {
+      if (widths.length) width.set(widths.indexOf(chosenWidth));
+      if (alphas.length) alpha.set(alphas.indexOf(chosenAlpha));
+    },
+  };
+}
+
+/**
+ * @param {number} width
+ * @param {number} alpha
+ */
+const waitText = (width, alpha) =>
+  `Width ${width} with α = ${number(alpha)} is not searched yet: Python is busy, not running, or its search failed ` +
+  "(then its log says why). The tree below is that of the former search.";
+
+const hint = () => pointHint("a node", "read its sentence", { steps: true });
+
+/** Two decimals in the tree; in the explanation, more digits of a small number.
+ * @param {number} x
+ */
+const fixed = (x) =>
+  x
+    .toFixed(2)
+    .replace(/^-0.00$/, "0.00")
+    .replace("-", "−");
+/** @param {number} x */
+const exact = (x) =>
+  Math.abs(x) < 0.1 && Math.abs(x) > 5e-5 ? String(Number(x.toFixed(4))).replace("-", "−") : number(x);
+/** @param {number[]} list */
+const equals = (list) =>
+  list.every((x) => Math.abs(Number(exact(x).replaceAll("−", "-")) - x) <= 1e-6 * Math.abs(x)) ? "=" : "≈";
+
+/** The nodes as a list; a node comes after its parent.
+ * @param {Found["nodes"]} columns
+ */
+function nodesOf(columns) {
+  /** @type {TreeNode[]} */
+  const nodes = [];
+  for (const i of columns.token.keys()) {
+    const values = Object.entries(columns).map(([name, column]) => [name, column[i]]);
+    const node = /** @type {TreeNode} */ (Object.fromEntries(values));
+    node.name = i ? [nodes[node.parent].name, node.token].filter((part) => part !== "").join() : "";
+    nodes.push(node);
+  }
+  return nodes;
+}
+
+/** The index of the node with these tokens, or null.
+ * @param {Tree} tree
+ * @param {number[] | null} tokens
+ */
+function indexOf({ nodes }, tokens) {
+  const index = tokens ? nodes.findIndex((node) => node.name === tokens.join()) : -1;
+  return index < 0 ? null : index;
+}
+
+/** The nodes from the first token to this one.
+ * @param {Tree} tree
+ * @param {number} index
+ * @returns {number[]}
+ */
+function pathOf(tree, index) {
+  return index ? [...pathOf(tree, tree.nodes[index].parent), index] : [];
+}
+
+/**
+ * @param {Tree} tree
+ * @param {number[]} path
+ */
+const words = ({ nodes }, path) => path.flatMap((i, place) => [place ? " " : "", token(nodes[i].text)]);
+
+/** A step in words; after the last step, the best sentence, and whether greedy search finds the same one.
+ * @param {Tree} tree
+ * @param {number} step
+ * @returns {Child[]}
+ */
+function narration(tree, step) {
+  if (step === 0) return ["Step 0: one empty sentence, from which all others grow."];
+  const { steps, nodes, best, greedy } = tree;
+  const fates = /** @type {Fate[]} */ (Object.keys(FATES)).filter((fate) => steps[step - 1][fate]);
+  const counts = fates.map((fate) => `${steps[step - 1][fate]} ${fate}`).join(", ");
+  /** @type {Child[]} */
+  const parts = [`Step ${step}: each kept sentence gets one more token. The likeliest extensions: ${counts}. `];
+  if (step < steps.length || !best.length) return parts;
+  const [bestEnd, end] = [best[best.length - 1], greedy[greedy.length - 1]];
+  parts.push("Best sentence ★: ", ...words(tree, best), `, score ${fixed(nodes[bestEnd].score)}. `);
+  if (end === bestEnd) return [...parts, "Greedy search (G) finds the same."];
+  if (nodes[end].fate === "complete")
+    return [...parts, "Greedy search (G) finds ", ...words(tree, greedy), `, score ${fixed(nodes[end].score)}.`];
+  return [
+    ...parts,
+    "Greedy search (G) begins with ",
+    ...words(tree, greedy),
+    `, which is ${nodes[end].fate} at step ${nodes[end].step}.`,
+  ];
+}
+
+/** The sentence of a node, and its arithmetic.
+ * @param {Tree} tree
+ * @param {number} index
+ * @param {boolean} isLocked
+ * @returns {Child[]}
+ */
+function sentence(tree, index, isLocked) {
+  const lock = lockNote(isLocked);
+  if (!index) return [make("div", {}, "The start: nothing is written yet, and the total is 0.", lock)];
+  const { nodes, steps } = tree;
+  const { parent, step, log_prob, total, score, fate, text } = nodes[index];
+  const { penalty } = steps[step - 1];
+  const before = nodes[parent].total;
+  const added = log_prob < 0 ? `(${exact(log_prob)})` : 0;
+  const share = `${equals([log_prob])} ${exact(log_prob)}, a probability of ${number(100 * Math.exp(log_prob))} %.`;
+  const sum = `${exact(before)} + ${added} ${equals([before, log_prob, total])} ${exact(total)}`;
+  const quotient = `${exact(total)} / ${exact(penalty)} ${equals([total, penalty, score])} ${exact(score)}`;
+  return [
+    make("div", {}, ...words(tree, pathOf(tree, index)), ` – ${FATES[fate]}.`, lock),
+    make(
+      "div",
+      {},
+      "log p(",
+      token(text),
+      `) ${share} Total: ${sum}. Score: total / penalty of length ${step} = ${quotient}.`,
+    ),
+  ];
+}
+
+/** The width of a line, in pixels.
+ * @param {number} probability
+ */
+const thickness = (probability) => EDGE.thin + (EDGE.thick - EDGE.thin) * probability;
+
+function meaning() {
+  const sign = (/** @type {string} */ name, /** @type {string} */ text) =>
+    make("span", { class: name, "aria-hidden": "true" }, text);
+  const fate = (/** @type {Fate | "best"} */ name) => sign(`fate ${name}`, name === "best" ? "★" : SIGNS[name]);
+  const wide = [0, 0.5, 1].map((share, i) => draw("path", { d: `M${16 * i} 6h14`, "stroke-width": thickness(share) }));
+  return legendOf(
+    [fate("kept"), "kept"],
+    [fate("complete"), "complete"],
+    [fate("beaten"), "beaten: cannot win any more"],
+    [fate("pruned"), "pruned"],
+    [fate("best"), "best"],
+    [sign("greedy", "G"), "greedy's choice: the likeliest token"],
+    [
+      draw("svg", { class: "probable", width: 46, height: 12, "aria-hidden": "true" }, ...wide),
+      "width of a line: probability of the token, 0, ½ and 1; its number: the log-probability; " +
+        "faint: a score far from the best",
+    ],
+    ["", "in a box: score of the sentence so far"],
+  );
+}
+
+// ---- The drawing ----------------------------------------------------------------------------------------------------
+
+/** What the learner does in the tree, and the current step.
+ *
+ * point: called with the node under the mouse or the arrow keys, or null. lock: called after a click or Enter.
+ * @typedef {{ point: (index: number | null) => void, lock: (index: number | null) => void, at: () => number }} Deeds
+ */
+
+/** The drawn tree. cursor: the node of the keys. held: the one that is locked. follows: whether the current step is in
+ * sight, and has to stay in sight.
+ * @typedef {Deeds & {
+ *   tree: Tree,
+ *   boxes: HTMLElement[],
+ *   node: HTMLElement,
+ *   cursor: number,
+ *   held: number | null,
+ *   follows: boolean,
+ * }} Forest
+ */
+
+const across = (/** @type {number} */ step) => BOX.left + step * BOX.across;
+const down = (/** @type {number} */ row) => BOX.top + row * BOX.down;
+
+/** The tree.
+ * @param {Tree} tree
+ * @param {Deeds} deeds
+ */
+function forest(tree, deeds) {
+  const { nodes, steps, rows } = tree;
+  const { at } = deeds;
+  const id = `beam${Math.random().toString(36).slice(2)}-`;
+  const boxes = nodes.map((_, i) => boxOf(tree, i, id + i));
+  const edges = edgesOf(tree);
+  const note = (
+    /** @type {string} */ name,
+    /** @type {number} */ i,
+    /** @type {number} */ y,
+    /** @type {string} */ text,
+  ) => draw("text", { class: name, x: across(i + 1) + BOX.width / 2, y, "text-anchor": "middle" }, text);
+  const heads = steps.map((_, i) => note("number", i, 16, String(i + 1)));
+  const feet = steps.map(({ omitted }, i) => note("foot", i, down(rows) + 6, omitted ? `… ${omitted} more ×` : ""));
+  const size = { width: across(steps.length) + BOX.width + 6, height: down(rows) + 14 };
+  const svg = draw("svg", { ...size, "aria-hidden": "true" }, ...inLayers(tree, edges), ...heads, ...feet);
+  const inner = make("div", { class: "inner", role: "none" }, svg, ...boxes);
+  Object.assign(inner.style, inPixels(size));
+  const node = make(
+    "div",
+    {
+      class: "tree",
+      role: "tree",
+      tabindex: 0,
+      "aria-label": "the search tree. Left: parent, right: child, up and down: same step, Enter locks.",
+    },
+    inner,
+  );
+  /** @type {Forest} */
+  const it = { ...deeds, tree, boxes, node, cursor: 0, held: null, follows: false };
+  listen(it);
+  return {
+    node,
+    reveal: (/** @type {number} */ step) => reveal(it, step),
+    /** Where the learner looks, for another tree in the same place. */
+    place: () => ({ left: node.scrollLeft, follows: isInSight(it) }),
+    stay(/** @type {{ left: number, follows: boolean }} */ before) {
+      node.scrollLeft = before.left;
+      if (before.follows) reveal(it, at());
+      it.follows = before.follows;
+    },
+    resized() {
+      if (it.follows) reveal(it, at());
+      it.follows = isInSight(it);
+    },
+    /** Show the nodes of the first steps; the best path is marked only after the last step. */
+    grow(/** @type {number} */ step) {
+      for (const part of [boxes, edges])
+        for (const [i, one] of part.entries()) one.classList.toggle("later", !isOpen(it, i));
+      for (const part of [heads, feet]) for (const [i, one] of part.entries()) one.classList.toggle("later", i >= step);
+      for (const [i, head] of heads.entries()) head.classList.toggle("now", i + 1 === step);
+      inner.classList.toggle("done", step === steps.length);
+      while (!isOpen(it, it.cursor)) it.cursor = nodes[it.cursor].parent;
+    },
+    /** Mark the path to a node. */
+    mark(/** @type {number | null} */ index, /** @type {number | null} */ held) {
+      it.held = held;
+      if (held !== null) it.cursor = held;
+      const path = index === null ? [] : [0, ...pathOf(tree, index)];
+      for (const [i, box] of boxes.entries()) {
+        box.classList.toggle("on", path.includes(i));
+        box.classList.toggle("at", i === index);
+        box.setAttribute("aria-selected", String(i === held));
+        edges[i].classList.toggle("on", path.includes(i));
+      }
+      if (index === null) node.removeAttribute("aria-activedescendant");
+      else node.setAttribute("aria-activedescendant", id + index);
+    },
+  };
+}
+
+/** How a node looks, as classes.
+ * @param {Tree} tree
+ * @param {number} i
+ */
+const looksOf = ({ nodes, best }, i) => (best.includes(i) ? `${nodes[i].fate} best` : nodes[i].fate);
+
+/** The box of a node.
+ * @param {Tree} tree
+ * @param {number} i
+ * @param {string} id
+ */
+function boxOf(tree, i, id) {
+  const { nodes, best, greedy } = tree;
+  const { text, score, fate, step, row } = nodes[i];
+  const word = i ? oneLine(text) : "start";
+  const [mark, sign] = [greedy.includes(i) ? "G" : "", i === best.at(-1) ? "★" : SIGNS[fate]]; // in the corners below
+  const under = make(
+    "span",
+    { class: "under" },
+    make("span", { class: mark && "greedy" }, mark),
+    " ",
+    make("span", { class: "score" }, fixed(score)),
+    " ",
+    make("span", { class: "corner" }, sign),
+  );
+  const seen = (i ? [word, mark, fixed(score), sign] : [word]).filter(Boolean).join(" ");
+  const name = [
+    i ? `${seen}: ${fate}` : seen, // the label has to begin with the visible text
+    best.includes(i) && "on the way to the best sentence",
+    mark && "greedy's choice",
+  ];
+  const box = make(
+    "div",
+    {
+      class: `node ${looksOf(tree, i)}`,
+      id,
+      role: "treeitem",
+      "aria-level": step + 1,
+      "aria-label": name.filter(Boolean).join(", "),
+      title: text || null,
+    },
+    make("bdi", { class: "text" }, word),
+    " ",
+    i ? under : null,
+  );
+  Object.assign(box.style, inPixels({ width: BOX.width, height: BOX.height, left: across(step), top: down(row) }));
+  return box;
+}
+
+/** The lines from the parents to the nodes, with their numbers; the start has an empty one.
+ * @param {Tree} tree
+ */
+function edgesOf(tree) {
+  const { nodes, steps } = tree;
+  const tops = steps.map((_, i) => Math.max(...nodes.filter(({ step }) => step === i + 1).map(({ score }) => score)));
+  return nodes.map(({ parent, step, row, bend, score, log_prob }, i) => {
+    if (!i) return draw("g");
+    const [x0, x1] = [across(step - 1) + BOX.width, across(step)];
+    const [y0, y1] = [nodes[parent].row, row].map((place) => down(place) + BOX.height / 2);
+    const wide = thickness(Math.exp(log_prob));
+    const clear = 0.3 + 0.7 * (Math.exp(score - tops[step - 1]) || 0);
+    const [turn, round] = [x0 + 4 + (EDGE.turns - 4) * bend, Math.sign(y1 - y0) * Math.min(6, Math.abs(y1 - y0))];
+    const d =
+      y0 === y1 ? `M${x0} ${y0}H${x1}` : `M${x0} ${y0}H${turn}V${y1 - round}Q${turn} ${y1} ${turn + 6} ${y1}H${x1}`;
+    return draw(
+      "g",
+      { class: `edge ${looksOf(tree, i)}` },
+      draw("path", { d, "stroke-width": wide.toFixed(2), opacity: clear.toFixed(2) }),
+      draw("text", { x: x1 - 4, y: y1 - 3 - wide / 2, "text-anchor": "end" }, fixed(log_prob)),
+    );
+  });
+}
+
+/** The lines in the order in which they are drawn: the pruned ones first, the best path on top.
+ * @param {Tree} tree
+ * @param {SVGElement[]} edges
+ */
+function inLayers({ nodes, best }, edges) {
+  const level = (/** @type {number} */ i) => (best.includes(i) ? 2 : nodes[i].fate === "pruned" ? 0 : 1);
+  return [0, 1, 2].flatMap((layer) => edges.filter((_, i) => level(i) === layer));
+}
+
+/** Whether the node is there at the current step.
+ * @param {Forest} forest
+ * @param {number} i
+ */
+const isOpen = ({ tree, at }, i) => tree.nodes[i].step <= at();
+
+/** Whether the current step is in sight.
+ * @param {Forest} forest
+ */
+function isInSight({ node, at }) {
+  const left = across(at());
+  return left >= node.scrollLeft && left + BOX.width <= node.scrollLeft + node.clientWidth;
+}
+
+/** Scrolls to a step, sideways only, so that the page does not move.
+ * @param {Forest} forest
+ * @param {number} step
+ */
+function reveal({ node }, step) {
+  const least = across(step) + BOX.width + 12 - node.clientWidth;
+  node.scrollLeft = Math.min(Math.max(node.scrollLeft, least), Math.max(0, across(step - 1)));
+}
+
+/** Follows the mouse and the keys.
+ * @param {Forest} forest
+ */
+function listen(forest) {
+  const { node, boxes, point, lock } = forest;
+  const indexAt = (/** @type {MouseEvent} */ { target }) => {
+    const box = /** @type {Element} */ (target).closest(".node");
+    const index = boxes.indexOf(/** @type {HTMLElement} */ (box));
+    return index < 0 ? null : index;
+  };
+  const toggle = () => lock(forest.cursor === forest.held ? null : forest.cursor);
+  node.addEventListener("scroll", () => {
+    forest.follows = isInSight(forest);
+  });
+  node.addEventListener("pointermove", (event) => point(indexAt(event)));
+  node.addEventListener("pointerleave", () => point(null));
+  node.addEventListener("focus", () => {
+    if (!node.matches(":focus-visible")) return;
+    forest.cursor = forest.held ?? forest.cursor;
+    point(forest.cursor);
+  });
+  node.addEventListener("blur", () => point(null));
+  node.addEventListener("click", (event) => {
+    const index = indexAt(event);
+    if (index === null) return;
+    forest.cursor = index;
+    toggle();
+  });
+  node.addEventListener("keydown", (event) => {
+    if (event.key in MOVES) move(forest, MOVES[event.key](forest));
+    else if (event.key === "Enter" || event.key === " ") toggle();
+    else if (event.key === "Escape") lock(null);
+    else return;
+    event.preventDefault();
+  });
+}
+
+/** Moves the cursor of the keys; the lock follows.
+ * @param {Forest} forest
+ * @param {number | undefined} index
+ */
+function move(forest, index) {
+  if (index === undefined) return;
+  forest.cursor = index;
+  if (forest.held !== null) forest.lock(index);
+  forest.point(index);
+  reveal(forest, forest.tree.nodes[index].step);
+}
+
+/** The nodes of a step, from top to bottom.
+ * @param {Forest} forest
+ * @param {number} step
+ */
+const column = ({ tree: { nodes } }, step) =>
+  [...nodes.keys()].filter((i) => nodes[i].step === step).sort((i, j) => nodes[i].row - nodes[j].row);
+
+/** The node above or below the cursor.
+ * @param {Forest} forest
+ * @param {number} by
+ */
+function beside(forest, by) {
+  const same = column(forest, forest.tree.nodes[forest.cursor].step);
+  return same[same.indexOf(forest.cursor) + by];
+}
+
+/** Where the keys lead.
+ * @type {Record<string, (forest: Forest) => number | undefined>}
+ */
+const MOVES = {
+  ArrowLeft: ({ tree, cursor }) => (cursor ? tree.nodes[cursor].parent : undefined),
+  ArrowRight: (forest) => {
+    const { nodes } = forest.tree;
+    const next = column(forest, nodes[forest.cursor].step + 1);
+    return next.find((i) => nodes[i].parent === forest.cursor && isOpen(forest, i));
+  },
+  ArrowUp: (forest) => beside(forest, -1),
+  ArrowDown: (forest) => beside(forest, 1),
+  Home: () => 0,
+  End: (forest) => forest.tree.best.findLast((i) => isOpen(forest, i)) ?? column(forest, forest.at())[0],
+};

@@ -1,0 +1,555 @@
+// PositionView: a table of positions, two of them, and the rotation between the two. Python computes all numbers.
+
+import { BLUE_RED } from "../shared/colours.js";
+import {
+  dotSign,
+  draw,
+  extent,
+  fill,
+  focusIn,
+  frameSign,
+  layOut,
+  legendOf,
+  lineSign,
+  make,
+  number,
+  pointHint,
+  relation,
+  roomIn,
+  slider,
+  tell,
+} from "../shared/base.js";
+import { CELL, heatMap } from "../shared/heatmap.js";
+import { change } from "../shared/life.js";
+import { path, plane, spread } from "../shared/plot.js";
+
+/** @import { Pointing } from "../shared/heatmap.js" */
+/** @import { Cell, Model, Tensor, Traits } from "../shared/types.js" */
+
+/** What `position_data` of position_data.py returns. note: why no rotation is shown; then there are no `turns`.
+ * @typedef {{
+ *   table: Tensor,
+ *   limit: number,
+ *   start: number,
+ *   note: string,
+ *   frequencies: number[],
+ *   turns: Tensor | null,
+ *   products: Tensor,
+ * }} Data
+ */
+
+/** @typedef {Model<Traits & { position: number, offset: number, pair: number }>} PositionModel */
+
+/** The current choice: the rows i and j = i + k of the table, and the pair m.
+ * @typedef {{ i: number, j: number, k: number, m: number }} Choice
+ */
+
+/** A part of the view that shows a choice.
+ * @typedef {{ node: Element, update: (choice: Choice) => void }} Part
+ */
+
+/** @typedef {[x: number, y: number]} Place */
+/** @typedef {"i" | "j"} Hand */
+
+const CLOCK = { width: 290, height: 236, x: 145, y: 118, radius: 82 };
+const BEAT = 500; // milliseconds from position to position while the view plays
+const TAG = 14; // pixels: the height of the names i and j beside the map
+const LABELS = [1, 2, 5, 10, 20, 50, 100]; // one label for so many rows or columns
+
+/**
+ * @param {PositionModel} model
+ * @param {HTMLElement} root
+ * @param {Data} data
+ */
+export function build(model, root, data) {
+  const { frequencies, note } = data;
+  /** @type {Cell | null} */
+  let hovered = null;
+  let stopped = "";
+  /** Moves i or k. The move stops where j would leave the table; the other one of i and k stays. */
+  const move = (/** @type {"i" | "k"} */ name, /** @type {number} */ wanted) => {
+    const now = chosen(model, data);
+    const [low, high] = reach(data, now, name);
+    const value = within(wanted, low, high);
+    stopped = value === wanted ? "" : `${name} stops here: j = i + k has to be in the table. `;
+    if (value === now[name])
+      redraw(); // the slider goes back
+    else change(model, name === "i" ? { position: data.start + value } : { offset: value });
+  };
+  const sliders = slidersOf(model, data, move);
+  const panels = make("div", { class: "panels side" });
+  const [pointed, said] = [make("div"), make("div")];
+  const play = player(model, data, said);
+  layOut(root, "a table of positions", {
+    controls: { settings: [...sliders.nodes, play.button] },
+    panels,
+    legend: legendOf(
+      note ? null : [lineSign("hand i"), "i"],
+      note ? null : [lineSign("hand j"), "j = i + k"],
+      [dotSign("spot"), "j in the plot"],
+      [frameSign(), note ? "the rows of i and j" : "the rows of i and j, the columns of the pair"],
+    ),
+    says: [said, pointed],
+  });
+  play.stop();
+
+  const explain = () => tell(pointed, hovered ? cellText(data, hovered) : hint());
+  const point = (/** @type {Cell | null} */ cell) => {
+    hovered = cell;
+    explain();
+  };
+  const lock = (/** @type {Cell | null} */ cell) => {
+    if (!cell) return;
+    const pair = Math.floor(cell.column / 2);
+    if (pair < frequencies.length) change(model, { pair });
+    move("i", cell.row);
+  };
+  let shown = partsIn(data, roomIn(root), { start: hovered, point, lock });
+  const redraw = () => {
+    const now = chosen(model, data);
+    sliders.set(now);
+    for (const part of shown.parts) part.update(now);
+    tell(said, stopped + pairText(data, now));
+    stopped = "";
+  };
+  const rebuild = () => {
+    const focused = panels.contains(focusIn(root)); // the new map then gets the focus of the keyboard
+    shown = partsIn(data, roomIn(root), { start: hovered, point, lock });
+    panels.replaceChildren(...shown.parts.map(({ node }) => node));
+    explain();
+    redraw();
+    if (focused) shown.focus();
+  };
+  rebuild();
+  return { position: redraw, offset: redraw, pair: redraw, resized: rebuild };
+}
+
+/**
+ * @param {number} x
+ * @param {number} low
+ * @param {number} high
+ */
+const within = (x, low, high) => Math.min(Math.max(x, low), high);
+
+/** The number of positions.
+ * @param {Data} data
+ */
+const countOf = ({ table }) => table.shape[0];
+
+/** The choice of the traits.
+ * @param {PositionModel} model
+ * @param {Data} data
+ * @returns {Choice}
+ */
+function chosen(model, data) {
+  const last = countOf(data) - 1;
+  const i = within(model.get("position") - data.start, 0, last);
+  const k = within(model.get("offset"), -i, last - i);
+  return { i, k, j: i + k, m: within(model.get("pair"), 0, Math.max(data.frequencies.length - 1, 0)) };
+}
+
+/** From where to where i, or k, can move.
+ * @param {Data} data
+ * @param {Choice} choice
+ * @param {"i" | "k"} name
+ */
+function reach(data, { i, k }, name) {
+  const last = countOf(data) - 1;
+  return name === "i" ? [Math.max(0, -k), last - Math.max(0, k)] : [-i, last - i];
+}
+
+/** The sliders of i, k and m; without a rotation there is none of m.
+ * @param {PositionModel} model
+ * @param {Data} data
+ * @param {(name: "i" | "k", wanted: number) => void} move
+ */
+function slidersOf(model, data, move) {
+  const { frequencies, note } = data;
+  const count = countOf(data);
+  const offsets = Array.from({ length: 2 * count - 1 }, (_, at) => at + 1 - count);
+  const i = slider({ label: "position i", texts: rowNames(data), choose: (row) => move("i", row) });
+  const k = slider({ label: "offset k", texts: offsets.map(number), choose: (at) => move("k", offsets[at]) });
+  const pairs = frequencies.map((_, pair) => `${pair}: dimensions ${2 * pair} and ${2 * pair + 1}`);
+  const m = note ? null : slider({ label: "pair", texts: pairs, choose: (pair) => change(model, { pair }) });
+  const set = (/** @type {Choice} */ choice) => {
+    i.set(choice.i);
+    k.set(choice.k + count - 1);
+    m?.set(choice.m);
+  };
+  return { nodes: [i.node, k.node, m?.node], set };
+}
+
+/** The button that lets i walk through the table; where the learner wants no motion, it takes one step.
+ * @param {PositionModel} model
+ * @param {Data} data
+ * @param {Element} said the text about the choice
+ */
+function player(model, data, said) {
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)");
+  let timer = 0;
+  /** The next i; after the last one the first, from where j = i + k is in the table. Gives whether one is left. */
+  const walk = () => {
+    const now = chosen(model, data);
+    const [first, last] = reach(data, now, "i");
+    const next = now.i < last ? now.i + 1 : first;
+    change(model, { position: data.start + next });
+    return next < last;
+  };
+  const name = () => {
+    const waiting = still.matches ? ["next position", "i + 1 ▶"] : ["play: move i", "▶ Play"];
+    const [label, text] = timer ? ["stop", "■ Stop"] : waiting;
+    button.setAttribute("aria-label", label);
+    button.textContent = text;
+    const isLive = timer ? "off" : "polite"; // else a screen reader reads every position
+    said.closest(".says")?.setAttribute("aria-live", isLive);
+  };
+  const stop = () => {
+    clearInterval(timer);
+    timer = 0;
+    name();
+  };
+  const run = () => {
+    timer = window.setInterval(() => {
+      if (!button.isConnected || !walk()) stop();
+    }, BEAT);
+    name();
+    if (!walk()) stop();
+  };
+  const onclick = () => {
+    if (timer) stop();
+    else if (still.matches) walk();
+    else run();
+  };
+  const button = make("button", { type: "button", onclick });
+  still.onchange = () => stop();
+  return { button, stop };
+}
+
+/** The map, the clock and the curve, in a room of so many pixels.
+ * @param {Data} data
+ * @param {number} room
+ * @param {Pointing} pointing
+ */
+function partsIn(data, room, pointing) {
+  const { note, turns } = data;
+  const map = mapOf(data, room, pointing);
+  const larger = growth(room);
+  const turn = turns ? clock(data, turns, larger) : remark(note);
+  const beside = room - map.width - CLOCK.width * larger - 60; // room for the curve in the same line
+  const plot = curve(data, Math.min(beside < 220 ? room : beside, 400 * larger), larger);
+  return { parts: [map, turn, plot], focus: map.focus };
+}
+
+/** By how much all is larger in a large room.
+ * @param {number} room
+ */
+const growth = (room) => Math.min(Math.max(room / 1000, 1), 1.4);
+
+const hint = () => pointHint("the map", "read its numbers", { enter: "moves i there" });
+
+/** @param {Data} data */
+const rowNames = (data) => Array.from({ length: countOf(data) }, (_, row) => String(data.start + row));
+
+/** A cell of the table in words.
+ * @param {Data} data
+ * @param {Cell} cell
+ */
+function cellText({ table, start, frequencies, note }, { row, column }) {
+  const [value, place] = [table.at(row, column), start + row];
+  const head = `Position ${place}, dimension ${column}: `;
+  const omega = frequencies[Math.floor(column / 2)];
+  if (note || omega === undefined) return head + number(value);
+  const wave = column % 2 ? "cos" : "sin";
+  return `${head}${wave}(${place} · ${number(omega)}) ${relation([omega, value])} ${number(value)}`;
+}
+
+/** The chosen pair in words: how fast it turns, from where to where.
+ * @param {Data} data
+ * @param {Choice} choice
+ */
+function pairText({ start, frequencies, products, note }, { i, j, k, m }) {
+  const product = `P[${start + i}] · P[${start + j}] ${relation([products.at(i, j)])} ${number(products.at(i, j))}.`;
+  const fromTo = `From i = ${start + i} to j = ${start + j}`;
+  if (note) return `${fromTo}: ${product} At the same distance, another i may have another product.`;
+  const [omega, angle] = [frequencies[m], k * frequencies[m]];
+  const period = (2 * Math.PI) / omega;
+  const full = number(period >= 100 ? Math.round(period) : period);
+  return (
+    `Pair ${m} turns by ω ${relation([omega])} ${number(omega)} rad a position: a full turn takes ${full} positions. ` +
+    `${fromTo} it turns by k ω ${relation([angle])} ${number(angle)} rad = ${degrees(angle)}, the same for every i. ` +
+    product
+  );
+}
+
+/** An angle in degrees; whole turns are counted.
+ * @param {number} angle
+ */
+function degrees(angle) {
+  const turns = Math.trunc(angle / (2 * Math.PI));
+  const rest = ((angle - turns * 2 * Math.PI) * 180) / Math.PI;
+  const text = `${number(Math.abs(rest) >= 10 ? Math.round(rest) : rest)}°`;
+  return turns ? `${number(turns)} ${Math.abs(turns) === 1 ? "turn" : "turns"} and ${text}` : text;
+}
+
+// ---- The map --------------------------------------------------------------------------------------------------------
+
+/** The map: a row for each position, a column for each dimension. Rows i and j and the columns of the pair are framed.
+ * @param {Data} data
+ * @param {number} room
+ * @param {Pointing} pointing
+ */
+function mapOf(data, room, pointing) {
+  const { table, limit, note } = data;
+  const [positions, size] = table.shape;
+  const width = Math.max(1, Math.min(CELL.width, Math.floor(Math.min(room - 90, 330 * growth(room)) / size)));
+  const height = Math.max(1, Math.min(CELL.height, Math.floor((380 * growth(room)) / positions)));
+  const each = (/** @type {number} */ pixels, /** @type {number} */ least) =>
+    LABELS.find((count) => count * pixels >= least) ?? 200;
+  const map = heatMap({
+    title: `${positions} positions × ${size} dimensions`,
+    rows: rowNames(data),
+    columns: Array.from({ length: size }, (_, column) => String(column)),
+    ramp: BLUE_RED,
+    every: { rows: each(height, 14), columns: each(width, 26) },
+    enters: "Enter moves i",
+    width,
+    height,
+    ...pointing,
+  });
+  map.show(table.values, [-limit, limit]);
+  return {
+    node: make("div", { class: "table" }, map.node),
+    focus: map.focus,
+    width: Math.max(width * size, 180) + 80,
+    update(/** @type {Choice} */ { i, j, m }) {
+      const isNear = Math.abs(j - i) * height < TAG;
+      const rows =
+        i === j ? [tagged(i, "i = j")] : [tagged(i, "i", isNear ? j - i : 0), tagged(j, "j", isNear ? i - j : 0)];
+      map.mark(note ? rows : [...rows, { column: 2 * m, span: 2 }]);
+    },
+  };
+}
+
+/** The frame around a row, with its name beside it; the names of two near rows stand apart.
+ * @param {number} row
+ * @param {string} name
+ * @param {number} other how far below the near row is; 0: there is none
+ */
+function tagged(row, name, other = 0) {
+  const where = other > 0 ? "above" : other < 0 ? "below" : "";
+  return { row, tag: make("span", { class: `tag ${where}` }, name) };
+}
+
+/** @param {string} text */
+const remark = (text) => ({ node: make("p", { class: "remark" }, text), update: () => {} });
+
+// ---- The clock ------------------------------------------------------------------------------------------------------
+
+/** The pair as a clock with two hands, and the matrix that turns one hand into the other.
+ * @param {Data} data
+ * @param {Tensor} turns
+ * @param {number} larger
+ */
+function clock(data, turns, larger) {
+  const [title, axes] = [make("figcaption"), make("div", { class: "faint" })];
+  const face = faceOf(data, larger);
+  const equation = make("div", { class: "equation", role: "img" });
+  const stays = "The matrix depends on k and the pair, not on i: move i, and the matrix stays the same.";
+  const note = make("p", { class: "faint" }, stays);
+  const node = make("figure", { class: "clock" }, title, axes, face.node, equation, note);
+  node.style.width = `${CLOCK.width * larger}px`;
+  return {
+    node,
+    update(/** @type {Choice} */ choice) {
+      const { i, j, k, m } = choice;
+      title.textContent = `pair ${m} as the hand of a clock`;
+      axes.textContent = `across: dimension ${2 * m}, sine; up: ${2 * m + 1}, cosine`;
+      face.update(choice);
+      const [cosine, sine] = [0, 1].map((part) => turns.at(k + countOf(data) - 1, m, part));
+      const [before, after] = [handOf(data, i, m), handOf(data, j, m)];
+      equation.replaceChildren(
+        matrix(`rotation by k = ${number(k)}`, [
+          [cosine, sine],
+          [-sine, cosine],
+        ]),
+        "·",
+        matrix(
+          `i = ${data.start + i}`,
+          before.map((x) => [x]),
+        ),
+        "=",
+        matrix(
+          `j = ${data.start + j}`,
+          after.map((x) => [x]),
+        ),
+      );
+      equation.setAttribute(
+        "aria-label",
+        `The matrix of k = ${k}, rows ${fixed(cosine)}, ${fixed(sine)} and ${fixed(-sine)}, ` +
+          `${fixed(cosine)}, times ${before.map(fixed).join(", ")} is ${after.map(fixed).join(", ")}.`,
+      );
+    },
+  };
+}
+
+/** The pair m of a row: sine and cosine.
+ * @param {Data} data
+ * @param {number} row
+ * @param {number} m
+ * @returns {Place}
+ */
+const handOf = ({ table }, row, m) => [table.at(row, 2 * m), table.at(row, 2 * m + 1)];
+
+/** The place at an angle, from the top, clockwise.
+ * @param {number} angle
+ * @param {number} r
+ * @returns {Place}
+ */
+const placeAt = (angle, r) => [CLOCK.x + r * Math.sin(angle), CLOCK.y - r * Math.cos(angle)];
+
+/** The face of the clock: a dot for every position, the hands, and the way from i to j.
+ * @param {Data} data
+ * @param {number} larger
+ */
+function faceOf(data, larger) {
+  const { width, height, radius, x, y } = CLOCK;
+  /** @type {number | null} */
+  let drawn = null; // the pair of the dots
+  const dots = draw("g");
+  const hands = { i: draw("path", { class: "hand i" }), j: draw("path", { class: "hand j" }) };
+  const names = { i: draw("text", { class: "name" }), j: draw("text", { class: "name" }) };
+  const [turn, head] = [draw("path", { class: "turn" }), draw("path", { class: "arrow" })];
+  const node = draw(
+    "svg",
+    {
+      class: "plot",
+      width: width * larger,
+      height: height * larger,
+      viewBox: `0 0 ${width} ${height}`,
+      role: "img",
+      "aria-label": "the pair at i and at j, as hands of a clock",
+    },
+    draw("path", { class: "axis", d: `M${x - radius} ${y}h${2 * radius}M${x} ${y - radius}v${2 * radius}` }),
+    draw("circle", { class: "axis", cx: x, cy: y, r: radius }),
+    dots,
+    turn,
+    head,
+    hands.j,
+    hands.i,
+    names.i,
+    names.j,
+  );
+  return {
+    node,
+    update(/** @type {Choice} */ { i, j, k, m }) {
+      const angles = { i: Math.atan2(...handOf(data, i, m)), j: Math.atan2(...handOf(data, j, m)) };
+      if (m !== drawn) dots.replaceChildren(...dotsOf(data, m));
+      drawn = m;
+      hands.i.setAttribute("d", `M${x} ${y}L${placeAt(angles.i, radius)}`);
+      hands.j.setAttribute("d", `M${x} ${y}L${placeAt(angles.j, radius)}`);
+      names.i.textContent = `${i === j ? "i = j" : "i"} = ${data.start + i}`;
+      names.j.textContent = i === j ? "" : `j = ${data.start + j}`;
+      labels(names, angles, k);
+      spiral(turn, head, angles.i, k * data.frequencies[m]);
+    },
+  };
+}
+
+/** The ends of all hands of a pair.
+ * @param {Data} data
+ * @param {number} m
+ */
+const dotsOf = (data, m) =>
+  Array.from({ length: countOf(data) }, (_, row) => {
+    const [sine, cosine] = handOf(data, row, m);
+    const place = { cx: CLOCK.x + CLOCK.radius * sine, cy: CLOCK.y - CLOCK.radius * cosine };
+    return draw("circle", { class: "dot", ...place, r: 2 });
+  });
+
+/** The names of the hands at their ends; the names of two close hands are pushed apart.
+ * @param {Record<Hand, SVGElement>} names
+ * @param {Record<Hand, number>} angles
+ * @param {number} k
+ */
+function labels(names, angles, k) {
+  const between = Math.atan2(Math.sin(angles.j - angles.i), Math.cos(angles.j - angles.i));
+  const push = k && Math.abs(between) < 0.5 ? ((0.5 - Math.abs(between)) / 2) * (between < 0 ? -1 : 1) : 0;
+  const put = (/** @type {SVGElement} */ name, /** @type {number} */ angle) => {
+    const [x, y] = placeAt(angle, CLOCK.radius + 16);
+    const side = Math.sin(angle);
+    fill(name, { x, y: y + 4, "text-anchor": side > 0.3 ? "start" : side < -0.3 ? "end" : "middle" }, []);
+  };
+  put(names.i, angles.i - push);
+  put(names.j, angles.j + push);
+}
+
+/** A spiral from hand i to hand j, with an arrow head; of many turns the last three are drawn.
+ * @param {SVGElement} turn
+ * @param {SVGElement} head
+ * @param {number} from
+ * @param {number} angle
+ */
+function spiral(turn, head, from, angle) {
+  const start = Math.sign(angle) * Math.max(0, Math.abs(angle) - 6 * Math.PI);
+  const steps = Math.max(2, Math.ceil(Math.abs(angle - start) / 0.1));
+  const at = (/** @type {number} */ share) =>
+    placeAt(from + start + share * (angle - start), 26 + (8 * share * Math.abs(angle - start)) / (2 * Math.PI));
+  turn.setAttribute("d", path(Array.from({ length: steps + 1 }, (_, step) => at(step / steps))));
+  const [x, y] = at(1);
+  const way = from + angle + (Math.sign(angle) * Math.PI) / 2; // at a right angle to the hand
+  const corner = (/** @type {number} */ by) => [x - 9 * Math.sin(way + by), y + 9 * Math.cos(way + by)];
+  head.setAttribute("d", Math.abs(angle) > 0.3 ? `M${x} ${y}L${corner(0.4)}L${corner(-0.4)}Z` : "");
+}
+
+/** @param {number} x */
+const fixed = (x) => (Math.abs(x) < 0.0005 ? "0.000" : x.toFixed(3).replace("-", "−"));
+
+/** A matrix of these rows, with its name below.
+ * @param {string} name
+ * @param {number[][]} rows
+ */
+function matrix(name, rows) {
+  const cells = rows.flat().map((x) => make("span", {}, fixed(x)));
+  const body = make("div", { class: rows[0].length > 1 ? "matrix wide" : "matrix" }, ...cells);
+  return make("div", { class: "named" }, body, make("div", { class: "faint" }, name));
+}
+
+// ---- The curve ------------------------------------------------------------------------------------------------------
+
+/** The dot product of P[i] with the row of every position, by distance.
+ * @param {Data} data
+ * @param {number} width
+ * @param {number} larger
+ */
+function curve({ products }, width, larger) {
+  const count = products.shape[0];
+  const box = { width, height: 250 * larger, left: 40 * larger, right: 10, top: 12, bottom: 34 * larger };
+  const { x, y, marks } = plane(
+    box,
+    [1 - count, count - 1 || 1],
+    spread(extent(products.values)),
+    "distance j − i",
+    "P[i] · P[j]",
+  );
+  const [line, dot] = [draw("path", { class: "line" }), draw("circle", { class: "spot", r: 5 })];
+  const title = make("figcaption", {}, "dot product of P[i] with every P[j]");
+  const node = draw(
+    "svg",
+    { class: "plot", width, height: box.height, role: "img", "aria-label": "dot product against distance" },
+    ...marks,
+    line,
+    dot,
+  );
+  node.style.fontSize = `${Math.round(11 * larger)}px`;
+  return {
+    node: make("figure", { class: "curve" }, title, node),
+    update(/** @type {Choice} */ { i, j, k }) {
+      const places = Array.from(
+        { length: count },
+        (_, row) => /** @type {Place} */ ([x(row - i), y(products.at(i, row))]),
+      );
+      line.setAttribute("d", path(places));
+      fill(dot, { cx: x(k), cy: y(products.at(i, j)) }, []);
+    },
+  };
+}

@@ -1,0 +1,188 @@
+// The life of a view: it is drawn from its data, follows its traits, and asks questions.
+
+import { focusIn, make } from "./base.js";
+
+/** @import { Build, Model, Reactions, Tensor, Traits } from "./types.js" */
+
+/** @typedef {Model<Record<string, unknown>>} AnyModel whatever its traits are */
+
+/** The render function for anywidget. `build(model, root, data)` draws all of `data` below `root` and returns a
+ * function for each trait that may change: { step: () => ..., locked: () => ... }. Each function is called once at
+ * first, and after every change. `resized` is no trait: this function is called when `root` gets another width (a view
+ * that is not yet in the page has no width).
+ * @template {Traits} T
+ * @template D
+ * @param {Build<T, D>} build
+ */
+export function life(build) {
+  return (/** @type {{ model: Model<T>, el: HTMLElement }} */ { model, el }) => {
+    const root = make("div", { class: "seqlearn" });
+    root.addEventListener("keydown", (event) => {
+      // Without Ctrl, Alt or Command a key belongs to the view: in a notebook "b" makes a cell and "dd" deletes one.
+      if (!event.ctrlKey && !event.altKey && !event.metaKey) event.stopPropagation();
+    });
+    /** @type {Reactions} */
+    let react = {};
+    const changed = (/** @type {string} */ name) => () => react[name]?.();
+    let late = false; // new data came while a word was being typed: nobody takes the word away
+    const rebuild = () => {
+      late = Boolean(root.querySelector("input.chip"));
+      if (late) return;
+      react = {};
+      const focus = focusOf(root);
+      root.style.minHeight = `${root.offsetHeight}px`; // so that the page does not scroll meanwhile
+      root.replaceChildren();
+      react = {
+        ...build(model, root, unpack(model.get("data"))),
+        told: () => drawTold(/** @type {AnyModel} */ (model), root),
+      };
+      for (const name of Object.keys(react)) {
+        if (!listened.has(name)) listen(name, changed(name));
+      }
+      for (const reaction of Object.values(react)) reaction();
+      focus();
+      root.style.minHeight = "";
+    };
+    /** @type {Map<string, () => void>} */
+    const listened = new Map();
+    const listen = (/** @type {string} */ name, /** @type {() => void} */ callback) => {
+      listened.set(name, callback);
+      model.on(`change:${name}`, callback);
+    };
+    let width = 0;
+    const observer = new ResizeObserver(() => {
+      if (root.clientWidth && root.clientWidth !== width) changed("resized")();
+      width = root.clientWidth;
+    });
+    root.addEventListener("typed", () => late && rebuild());
+    el.append(root);
+    listen("data", rebuild);
+    rebuild();
+    observer.observe(root);
+    return () => {
+      observer.disconnect();
+      for (const [name, callback] of listened) model.off(`change:${name}`, callback);
+    };
+  };
+}
+
+/** Change traits here and in Python.
+ * @template T
+ * @param {Model<T>} model
+ * @param {Partial<T>} values
+ */
+export function change(model, values) {
+  for (const name of /** @type {(string & keyof T)[]} */ (Object.keys(values))) {
+    model.set(name, /** @type {T[typeof name]} */ (values[name]));
+  }
+  model.save_changes();
+}
+
+/** A function that gives the focus of the keyboard to the control of the same name, after the view was built anew; or
+ * to the one in its place, if the control has another name now.
+ * @param {HTMLElement} root
+ */
+function focusOf(root) {
+  const controls = () => {
+    /** @type {NodeListOf<HTMLElement>} */
+    const found = root.querySelectorAll("button, input, select, summary, [tabindex]");
+    return [...found];
+  };
+  const name = (/** @type {Element} */ node) => node.getAttribute("aria-label") ?? node.textContent;
+  const active = focusIn(root);
+  if (!active || !root.contains(active)) return () => {};
+  const [before, place] = [name(active), controls().indexOf(/** @type {HTMLElement} */ (active))];
+  return () => {
+    const there = controls()[place];
+    const same = there && name(there) === before ? there : controls().find((node) => name(node) === before);
+    (same ?? there)?.focus({ focusVisible: true });
+  };
+}
+
+/** The text above a view; a click on some of its words sets traits.
+ * @param {AnyModel} model
+ * @param {HTMLElement} root
+ */
+function drawTold(model, root) {
+  root.querySelector(".told")?.remove();
+  const pieces = /** @type {Traits["told"] | undefined} */ (model.get("told")) ?? [];
+  if (!pieces.length) return;
+  root.prepend(
+    make(
+      "p",
+      { class: "told" },
+      ...pieces.map(([text, traits]) =>
+        traits ? make("button", { type: "button", class: "word", onclick: () => ask(model, traits) }, text) : text,
+      ),
+    ),
+  );
+}
+
+/** Sets traits. If they ask a new question, the marks among them are set when the answer is there: they may not fit
+ * before.
+ * @param {AnyModel} model
+ * @param {Record<string, unknown>} traits
+ */
+function ask(model, traits) {
+  const same = (/** @type {string} */ name) => JSON.stringify(model.get(name)) === JSON.stringify(traits[name]);
+  const question = Object.keys(traits).filter((name) => QUESTION.includes(name));
+  const result = /** @type {{ asked?: unknown } | undefined} */ (model.get("result"));
+  if (!result?.asked || question.every(same)) return change(model, traits);
+  const marks = Object.fromEntries(Object.entries(traits).filter(([name]) => name === "step" || name === "locked"));
+  const answered = () => {
+    model.off("change:result", answered);
+    queueMicrotask(() => question.every(same) && change(model, marks)); // unless another question was asked meanwhile
+  };
+  model.on("change:result", answered);
+  change(model, Object.fromEntries(Object.entries(traits).filter(([name]) => !(name in marks))));
+}
+
+const QUESTION = ["sentence", "beam", "prefix", "edits"];
+
+const TYPES = { float64: Float64Array, float32: Float32Array, uint16: Uint16Array, uint8: Uint8Array };
+
+/** The data, with a typed array for each tensor: { shape, values, at(i, j, ...) }.
+ * @template T what the data are then
+ * @param {unknown} node
+ * @returns {T}
+ */
+export function unpack(node) {
+  return /** @type {T} */ (unpacked(node));
+}
+
+/** @type {(node: unknown) => unknown} */
+function unpacked(node) {
+  if (Array.isArray(node)) return node.map(unpacked);
+  if (node === null || typeof node !== "object") return node;
+  if ("dtype" in node) return tensorOf(/** @type {Packed} */ (node));
+  return Object.fromEntries(Object.entries(node).map(([name, part]) => [name, unpacked(part)]));
+}
+
+/** What `pack` in packing.py makes of a tensor.
+ * @typedef {{ dtype: keyof typeof TYPES, shape: number[], data: DataView<ArrayBuffer> }} Packed
+ */
+
+/** @type {(packed: Packed) => Tensor} */
+function tensorOf({ dtype, shape, data }) {
+  const values = new TYPES[dtype](data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength)); // aligned
+  return { shape, values, at: (...at) => values[at.reduce((sum, i, axis) => sum * shape[axis] + i, 0)] };
+}
+
+/** Calls `answer` after a change of one of these traits; once, if several change together.
+ * @template T
+ * @param {Model<T>} model
+ * @param {string[]} names
+ * @param {() => void} answer
+ */
+export function onQuestion(model, names, answer) {
+  let due = false;
+  const later = () => {
+    if (due) return;
+    due = true;
+    queueMicrotask(() => {
+      due = false;
+      answer();
+    });
+  };
+  for (const name of names) model.on(`change:${name}`, later);
+}

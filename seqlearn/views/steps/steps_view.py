@@ -1,0 +1,91 @@
+"""One attention, step by step: Q Kᵀ, scale, mask, softmax, weighted sum of V, with the learner's own tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import traitlets
+from jaxtyping import Float, Real
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from ...nn.masking import Mask
+from ..shared.base import View
+from ..shared.packing import unpack
+from ..shared.types import Proposal
+from .steps_data import steps_data
+from .steps_picture import steps_picture
+
+
+class AttentionSteps(View, folder=Path(__file__).parent):
+    """One attention in five steps; each number of a result shows the row and the column that made it.
+
+    Args:
+        queries, keys, values: `(queries, size)`, `(keys, size)`, `(keys, value_size)`.
+        mask: bool `(queries, keys)`, True = may be attended, or a shape that broadcasts to it; or integer valid
+            lengths, one for all queries or `(queries,)`.
+        query_tokens, key_tokens: the names of the rows; default: q0, q1 ... and k0, k1 ...
+        scale: the factor of the products; default: 1 / sqrt(size).
+        value_names: the meaning of each column of the values; default: 0, 1 ...
+
+    Traits, synced with the browser:
+        step: from 0 (products) to 4 (weighted sum).
+        locked: the `[row, column]` of the result that stays marked, or `[]`.
+
+    Raises:
+        ValueError: the shapes do not fit each other, or a tensor holds NaN or infinity.
+        TypeError: the mask is neither bool nor integer.
+    """
+
+    caption = "One attention, step by step"
+
+    step = traitlets.Int(0, min=0, max=4).tag(sync=True)
+    locked = traitlets.List(traitlets.Int(min=0)).tag(sync=True)
+
+    def __init__(
+        self,
+        queries: Real[Tensor, "..."],
+        keys: Real[Tensor, "..."],
+        values: Real[Tensor, "..."],
+        mask: Mask | None = None,
+        query_tokens: Sequence[object] | None = None,
+        key_tokens: Sequence[object] | None = None,
+        scale: float | None = None,
+        value_names: Sequence[object] | None = None,
+    ):
+        data = steps_data(queries, keys, values, mask, query_tokens, key_tokens, scale, value_names)
+        super().__init__(data=data)
+
+    def update(self, *tensors: Any, **named: Any) -> None:  # Any: the arguments of the view, with their types
+        """Show another attention in the same view, at the same step. The arguments are those of the class."""
+        data = steps_data(*tensors, **named)
+        with self.hold_sync():
+            self.locked, self.data = [], data
+
+    @traitlets.validate("locked")
+    def _fits(self, proposal: Proposal) -> list[int]:
+        locked, axes = proposal["value"], self.data["axes"]
+        most = (len(axes["query"]), max(len(axes["key"]), len(axes["value"])))
+        if locked and not (len(locked) == 2 and locked[0] < most[0] and locked[1] < most[1]):
+            raise traitlets.TraitError(f"locked is [] or [row, column] below {list(most)}, not {locked}")
+        return locked
+
+    def tensor(self, name: str) -> Float[Tensor, "rows columns"]:
+        """The matrix with this name, one of `MATRICES`, as the browser got it; `keys` is transposed."""
+        return unpack(self.data["matrices"][name]["numbers"])
+
+    def title(self) -> str:
+        """The title of a page: the first queries and keys."""
+        axes = self.data["axes"]
+        return f"{self.caption}: {' '.join(axes['query'][:8])} → {' '.join(axes['key'][:8])}"
+
+    def summary(self) -> str:
+        """The shapes."""
+        (queries, size), (keys, value_size) = self.tensor("queries").shape, self.tensor("values").shape
+        return f"{queries} queries, {keys} keys, size {size}, value size {value_size}"
+
+    def figure(self) -> Figure:
+        """The results of all five steps, side by side; an arrow marks the current step, frames what is locked."""
+        return steps_picture(self.data, self.step, self.locked)

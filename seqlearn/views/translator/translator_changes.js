@@ -1,0 +1,166 @@
+// What if? The heads, the weights and the words that a person changes; the source, and the translation before and now.
+
+import { make, token } from "../shared/base.js";
+import {
+  certainty,
+  changesBar,
+  chips,
+  crossedOut,
+  differences,
+  editsInWords,
+  headSwitches,
+  pythonCode,
+  weightEditor,
+  withWeight,
+} from "../shared/whatif.js";
+import { written } from "./translator_panels.js";
+
+/** @import { Target } from "../shared/types.js" */
+/** @import { Choice, Result } from "./translator_choice.js" */
+
+export class Changes {
+  /**
+   * @param {Choice} choice
+   * @param {string} id
+   * @param {(target: Target | null) => void} point
+   */
+  constructor(choice, id, point) {
+    const { live, layers, links } = choice.data;
+    const { model } = choice;
+    this.choice = choice;
+    this.id = id;
+    this.point = point;
+    this.board = live && Object.keys(layers).length ? headSwitches(layers, (edit) => choice.edit(edit)) : null;
+    this.weigh = weightEditor((weight) => this.setWeight(weight));
+    this.trueLinks = make("input", {
+      type: "checkbox",
+      onchange: () => {
+        model.set("links", this.trueLinks.checked);
+        model.save_changes();
+      },
+    });
+    const sign = make("span", { class: "true-link", "aria-hidden": "true" });
+    const gold = links && live ? make("label", { class: "control" }, this.trueLinks, sign, "true links") : null;
+    this.bar = changesBar(choice.history, gold);
+    this.node = make("div", { class: "pairing" });
+    /** @type {ReturnType<typeof chips> | null} */
+    this.chips = null;
+    /** @type {ReturnType<typeof written> | null} */
+    this.line = null;
+  }
+
+  /** @param {number} weight */
+  setWeight(weight) {
+    const { choice } = this;
+    const target = choice.locked();
+    const { attention } = choice.best();
+    if (target?.[0] !== "pair" || !attention) return;
+    const [, row, column] = target;
+    const [show, layer, head] = choice.heads;
+    const prompt = attention.prompt ?? 0; // the rows of a decoder-only model begin with the source
+    const kind = prompt ? "causal" : "cross";
+    const [inLayer, inHead] = [show === "all" ? null : layer, show === "head" ? head : null];
+    choice.edit((edits) => withWeight(edits, ["weight", kind, inLayer, inHead, prompt + row, column, weight]));
+  }
+
+  /** @param {Result} result */
+  sourceOf(result) {
+    const { vocab, live } = this.choice.data;
+    /** @type {(index: number, word: string) => void} */
+    const swap = (index, word) => this.choice.swap(index, word);
+    return chips(result, { point: this.point, swap: live ? swap : null, vocab, id: this.id });
+  }
+
+  translationOf() {
+    const { choice } = this;
+    const { history, result } = choice;
+    const first = history.first();
+    return written(choice.best(), {
+      language: result.languages[1],
+      start: Math.min(choice.model.get("step"), choice.last()),
+      forced: first ? history.forced() : [result.prefix.length - 1],
+      before: first?.result.best[0].tokens,
+      point: this.point,
+      lock: (target) => choice.lock(target),
+    });
+  }
+
+  /** The source, and the translation before and now. isTyping: whether a word of this source is being typed; then the
+   * source stays as it is.
+   * @param {boolean} isTyping
+   */
+  rewrite(isTyping) {
+    const { choice, node } = this;
+    const { data, history, result } = choice;
+    const first = history.first();
+    const source = isTyping && this.chips ? this.chips : this.sourceOf(result);
+    const line = this.translationOf();
+    this.chips = source;
+    this.line = line;
+    if (first) source.changed(differences(first.result.source, result.source)[1]);
+    /** @type {(name: string, part: Node) => Node[]} */
+    const named = (name, part) => [make("span", { class: "faint" }, name), part];
+    const nothing = choice.isChanged() ? "The model is changed: Reset." : "What if? Nothing is changed yet.";
+    const before = first
+      ? crossedOut(first.result.best[0], choice.best(), result.languages[1])
+      : [make("span", { class: "faint" }, nothing)];
+    const now = make("div", { class: "present" }, line.node, certainty(choice.best()));
+    const others = [
+      ...(data.live ? named("before", make("div", { class: "before" }, ...before, this.bar.node)) : []),
+      ...named(first ? "now" : "translation", now),
+    ];
+    if (!isTyping) return node.replaceChildren(...named("source", source.node), ...others);
+    for (const part of [...node.children].slice(2)) part.remove();
+    return node.append(...others);
+  }
+
+  /** What was changed, in words, and as a program.
+   * @param {Result} raw
+   */
+  draw(raw) {
+    const { data, history, model } = this.choice;
+    const { tokens, attention } = this.choice.best();
+    const made = [
+      ...swapWords(history.first()?.result.source, raw.source),
+      ...prefixWords(model.get("prefix")),
+      ...editsInWords(model.get("edits"), data.layers, { cross: [tokens, attention?.keys ?? []] }),
+    ];
+    const hint = data.live ? "Click a candidate, a source word or a head; or lock a cell and change its weight." : "";
+    this.board?.set(model.get("edits"));
+    this.trueLinks.checked = model.get("links");
+    this.bar.set(made.length ? made.join("; ") : hint, pythonCode(this.choice.question()));
+  }
+
+  /** Marks the tokens of what is pointed at or locked, and shows the weight of a locked cell. */
+  mark() {
+    const { choice } = this;
+    const locked = choice.locked();
+    const target = locked ?? choice.hovered;
+    this.line?.mark(choice.step(), locked, target?.[0] === "key" ? choice.lookers(target[1]) : []);
+    this.chips?.mark(target && target[0] !== "query" ? (target[2] ?? target[1]) : null);
+    const { weights } = choice;
+    const { tokens, attention } = choice.best();
+    if (locked?.[0] !== "pair" || !choice.data.live || !weights || !attention) return this.weigh.show(null);
+    const [, row, column] = locked;
+    const names = ["weight of ", token(attention.keys[column]), " for ", token(tokens[row]), ":"];
+    return this.weigh.show(weights[row * choice.columns() + column], names);
+  }
+}
+
+/** The words of the source that were swapped, as a list of texts.
+ * @param {string[] | undefined} before
+ * @param {string[]} now
+ */
+function swapWords(before, now) {
+  if (!before) return [];
+  if (before.length !== now.length) return ["another sentence"];
+  return before.flatMap((text, i) => (text === now[i] ? [] : [`“${text}” became “${now[i]}”`]));
+}
+
+/** The words that the translation has to begin with, as a list of texts.
+ * @param {string[]} prefix
+ */
+const prefixWords = (prefix) =>
+  prefix.length < 2
+    ? prefix.map((text) => `“${text}” at step 1`)
+    : [`“${prefix.at(-1)}” at step ${prefix.length}, after “${prefix.slice(-4, -1).join(" ")}”`];

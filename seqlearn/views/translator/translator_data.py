@@ -1,0 +1,340 @@
+"""The data of `TranslatorView`: the translations of a sentence, and what else the model could have written."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import itertools
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ...analysis.attention_map import AttentionMap
+from ...data.batches import pad
+from ...data.corpus import builtin
+from ...data.pairs import Pair
+from ...data.text import BOS, EOS, SPECIALS, Language, Vocab, WordTokenizer
+from ...nn.masking import causal_mask
+from ...nn.recording import attention_layers as layers
+from ...search.forced_decoding import forced_decoding
+from ...search.hypotheses import Hypothesis
+from ...search.lengths import default_max_length
+from ...translator.translator import Translator
+from ...translator.whatif import Edits, change_of, what_if
+from ..shared.arguments import as_text, finite
+from ..shared.attention import map_data, wrong_lock
+from ..shared.constants import CANDIDATES, MOST_TOKENS
+from ..shared.types import Data, Lock
+
+MOST_WORDS = 2000  # of the vocabulary, the most frequent ones, offered while a word is typed
+WORDS = 6  # of an opening that is no sentence
+
+
+def translated(
+    translator: Translator,
+    sentence: str,
+    beam: int = 1,
+    prefix: Sequence[str] = (),
+    edits: Edits = (),
+    links: bool = False,
+) -> Data:
+    """The translations of a sentence, the best first, each with its attention and its next tokens at every step.
+
+    Args:
+        beam: the width of the search, and the number of translations; 1 is greedy search.
+        prefix, edits: see `seqlearn.translator.whatif.what_if`.
+        links: whether to look up what is known of the sentence (`gold_of`).
+
+    Returns:
+        All that the view draws. `asked` repeats the question. `best` is a list with a dictionary for each translation:
+        its `text`; its `tokens` (the last one is <eos>, unless the search stopped before); the `pieces` of the text,
+        one for each token; `score` and `probability` of the whole translation; `next` (see `next_tokens`), one for each
+        step; and `attention` (see `map_data`), None for a model without attention. For a decoder-only
+        model its columns are source and target, and its `prompt` is the number of source tokens. `gold`, if asked for,
+        is what `gold_of` returned.
+
+    Raises:
+        TypeError: `translator` is no `Translator`.
+        ValueError: the sentence has no token, or more than 100; the model never writes a token of the prefix; an edit
+            is none; or the model gives NaN.
+    """
+    _need_translator(translator)
+    sentence = as_text(sentence)
+    source = translator.source.tokenizer.tokenize(sentence)
+    if not source:
+        raise ValueError("There is nothing to translate: type a sentence.")
+    if len(source) > MOST_TOKENS:
+        raise ValueError(
+            f"This sentence has {len(source):,} tokens; {MOST_TOKENS} is the most that is translated here."
+        )
+    changes, prefix = list(map(change_of, edits)), list(prefix)
+    edits = [change.as_list() for change in changes]
+    translator = _apart(translator)
+    best = _search(what_if(translator, prefix, changes) if prefix or edits else translator, sentence, beam, len(prefix))
+    forced = zip(best, *force(what_if(translator, (), changes) if edits else translator, sentence, best), strict=True)
+    return {
+        "asked": [sentence, beam, prefix, edits],
+        "problem": "",
+        "sentence": sentence,
+        "beam": beam,
+        "prefix": prefix,
+        "edits": edits,
+        "languages": [side.tokenizer.language for side in (translator.source, translator.target)],
+        "source": list(map(as_text, source)),
+        "unknown": [token not in translator.source.vocab for token in source],
+        "known": len(translator.source.vocab) - len(SPECIALS),
+        "words": len(translator.target.vocab),
+        **({"gold": gold_of(translator, sentence)} if links else {}),
+        "best": [_translation(translator.target, source, *one) for one in forced],
+    }
+
+
+STORED = Path(__file__).parents[2] / "pretrained" / "examples.json"
+"""What `golds` knows of the examples, English to French: a page has these links, and need not wait for the grammar."""
+
+EXAMPLES = (  # all but the first from the valid part of the built-in corpus; what does each "it" stand for?
+    "The girl washes the red apple and eats it.",
+    "The mouse takes the delicious carrot and eats it.",
+    "The boy washes a dirty glass and breaks it.",
+    "The goat doesn't carry this book because it is heavy.",
+    "The mouse took the pear because it was hungry.",
+    "The turtle took the banana because it was delicious.",
+    "This turtle slept in the basket because it was empty.",
+    "The owl watched her aunt and followed her.",
+    "The old bird ate the orange because it was sweet.",  # ablate encoder 1.3, and the bird was sweet
+)
+
+
+def _need_translator(given: object) -> None:
+    if not isinstance(given, Translator):
+        raise TypeError(f"TranslatorView shows a Translator, not a {type(given).__name__}")
+
+
+def opening(translator: Translator) -> str:
+    """Something to translate first: the sentence of the course, or frequent words if some of its words are unknown.
+
+    Raises:
+        TypeError: `translator` is no `Translator`.
+    """
+    _need_translator(translator)
+    language = translator.source
+    words = [token for token in language.vocab.tokens[len(SPECIALS) :] if sum(map(str.isalpha, token)) > 1]
+    known = not words or not translator.unknown(EXAMPLES[0])
+    return EXAMPLES[0] if known else language.tokenizer.detokenize(words[:WORDS])
+
+
+def about(translator: Translator) -> Data:
+    """What a view has to know of the translator itself, whatever the sentence.
+
+    Returns:
+        `live`, that questions are answered; `layers`, the name and the number of heads of each attention layer, by
+        kind; `vocab`, the words that the model knows; `examples`, sentences to begin with; `longest`, the number of
+        tokens of the longest source in training, None if nobody knows; and `links`, whether true links can be shown.
+    """
+    _need_translator(translator)
+    grammar = _knows_grammar(translator)
+    return {
+        "live": True,
+        "layers": {
+            kind: [[name, getattr(layer, "num_heads", 1)] for name, layer in layers(translator.model, kind).items()]
+            for kind in translator.attention_kinds
+        },
+        "vocab": list(map(as_text, translator.source.vocab.tokens[len(SPECIALS) :][:MOST_WORDS])),
+        "examples": list(EXAMPLES) if grammar and translator.source.tokenizer.language == "en" else [],
+        "longest": translator.config.get("longest"),
+        "links": grammar,
+    }
+
+
+def gold_of(translator: Translator, sentence: str) -> Data | None:
+    """What is known of a sentence of the built-in corpus, for a translator that was trained on this corpus.
+
+    Returns:
+        `tokens`, those of the right translation; `links`, the true links [source token, target token]; and `pronouns`,
+        the target positions of its pronouns. None for every other sentence.
+    """
+    if not _knows_grammar(translator):
+        return None
+    languages = translator.source.tokenizer.language, translator.target.tokenizer.language
+    pair = _builtin_pairs(languages)[0].get(" ".join(translator.source.tokenizer.tokenize(sentence)))
+    return None if pair is None else _gold(translator, pair)
+
+
+def golds(translator: Translator, everything: bool) -> Data:
+    """What `gold_of` knows, by the tokens of the sources; for a page.
+
+    Args:
+        everything: whether of the whole valid part of the built-in corpus; or of the examples alone.
+    """
+    languages = translator.source.tokenizer.language, translator.target.tokenizer.language
+    if not _knows_grammar(translator):
+        return {}
+    if not everything:
+        return json.loads(STORED.read_text("utf-8")) if languages == ("en", "fr") and STORED.is_file() else {}
+    pairs, valid = _builtin_pairs(languages)
+    return {source: _gold(translator, pairs[source]) for source in valid}
+
+
+def _gold(translator: Translator, pair: Pair) -> Data:
+    return {
+        "tokens": translator.target.tokenizer.tokenize(pair.target),
+        "links": [list(link) for link in pair.alignment],
+        "pronouns": [antecedent.target for antecedent in pair.antecedents],
+    }
+
+
+def _knows_grammar(translator: Translator) -> bool:
+    """Whether the translator was trained on words of the built-in corpus."""
+    config = translator.config
+    corpus = config.get("corpus") or config.get("data", {}).get("corpus")
+    return corpus == "builtin" and translator.source.tokenizer.kind == "word"
+
+
+@functools.cache
+def _builtin_pairs(languages: tuple[str, str]) -> tuple[dict[str, Pair], list[str]]:
+    """The pairs of the built-in corpus by the tokens of their sources, and the sources of the valid part.
+
+    The grammar needs a second to write them.
+    """
+    corpus, tokenizer = builtin(), WordTokenizer(languages[0])
+    turn = languages != corpus.languages
+    split = {}
+    for name, part in corpus.split()._asdict().items():
+        pairs = [pair.reversed() if turn else pair for pair in part]
+        split[name] = {" ".join(tokenizer.tokenize(pair.source)): pair for pair in pairs}
+    return split["train"] | split["test"] | split["valid"], list(split["valid"])
+
+
+def _search(translator: Translator, sentence: str, beam: int, least: int) -> list[Hypothesis]:
+    """The hypotheses of a search, the best first; greedy search gives one. `least` tokens are not too many."""
+    (limit,) = default_max_length(torch.tensor([len(translator.source.encode(sentence))]))
+    (found,) = translator.search([sentence], 1, max(limit, least), beam=beam, n_best=beam)
+    return found
+
+
+def force(
+    translator: Translator, sentence: str, best: Sequence[Hypothesis]
+) -> tuple[list[Tensor], list[Tensor] | list[None]]:
+    """Run the model over the tokens of all these hypotheses, in one batch.
+
+    Returns:
+        For each hypothesis the next-token distributions `(steps, vocab)` and the cross-attention `(layers, heads,
+        steps, source)`, or None for a model without attention. At step 0 the model predicts the first token. For a
+        decoder-only model, the attention of these steps to source and target, `(layers, heads, steps, source + steps)`.
+    """
+    vocab = translator.target.vocab
+    inputs = [[vocab.bos, *one.tokens][: len(one.log_probs)] for one in best]
+    source, source_lens = pad([translator.source.encode(sentence)] * len(best), translator.source.vocab.pad)
+    tokens, lens = pad(inputs, vocab.pad)
+    device, steps = translator.device, lens.tolist()
+    forced = forced_decoding(translator.model, source.to(device), source_lens, tokens.to(device))
+    logits = finite("logits", forced.logits, 3)
+    probs = [row[:count].softmax(-1) for row, count in zip(logits, steps, strict=True)]
+    weights, causal = forced.attention("cross"), forced.attention("causal")
+    if weights is not None:
+        return probs, [row[:, :, :count] for row, count in zip(weights, steps, strict=True)]
+    if causal is not None and (prompt := forced.prompt):
+        rows = zip(causal, steps, strict=True)
+        return probs, [row[:, :, prompt : prompt + count, : prompt + count] for row, count in rows]
+    return probs, [None] * len(best)
+
+
+def _apart(translator: Translator) -> Translator:
+    """A translator with the same parameters in modules of its own: a cell may train the model at the same time.
+
+    The copy is in eval mode, and the mode of the model itself does not change.
+    """
+    model = translator.model
+    shared = {id(one): one for one in (*model.parameters(), *model.buffers())}
+    model = copy.deepcopy(model, shared).eval()
+    return Translator(model, translator.source, translator.target, translator.config, translator.device)
+
+
+def _translation(
+    language: Language,
+    source: Sequence[str],
+    one: Hypothesis,
+    probs: Float[Tensor, "steps vocab"],
+    weights: Float[Tensor, "layers heads steps keys"] | None,
+) -> Data:
+    """All that the view draws of one hypothesis."""
+    written = [*one.tokens, language.vocab.eos][: len(one.log_probs)]
+    tokens = language.vocab.decode(written)
+    attention = None
+    if weights is not None:
+        keys = [*source, EOS]
+        if weights.shape[-1] == len(keys):
+            attention = map_data(AttentionMap(weights, tokens, keys))
+        else:  # a decoder-only model looks at the target so far, too
+            mask = causal_mask(len(tokens), len(keys))
+            attention = map_data(AttentionMap(weights, tokens, [*keys, BOS, *tokens[:-1]], "causal", mask))
+            attention["prompt"] = len(keys)
+    return {
+        "text": as_text(language.decode(one.tokens)),
+        "tokens": list(map(as_text, tokens)),
+        "pieces": list(map(as_text, pieces(language, one.tokens))),
+        "score": round(one.score, 5),
+        "probability": _rounded(math.exp(sum(one.log_probs))),
+        "next": [next_tokens(language.vocab, row, token) for row, token in zip(probs, written, strict=True)],
+        "attention": attention,
+    }
+
+
+def _rounded(number: float) -> float:
+    """A number with 5 digits, so that a page stays small."""
+    return float(f"{number:.5g}")
+
+
+def pieces(language: Language, ids: Sequence[int]) -> list[str]:
+    """The part of the text that each token adds: "l'", "homme", " ?"."""
+    texts = [language.decode(ids[:end]) for end in range(len(ids) + 1)]
+    return [after[len(before) :] for before, after in itertools.pairwise(texts)]
+
+
+def next_tokens(vocab: Vocab, probs: Float[Tensor, "vocab"], written: int) -> Data:
+    """The likeliest next tokens and, among them, the token that was written.
+
+    Returns:
+        `tokens`, `probs` and `ranks` (1 is the likeliest) of up to 6 tokens, the likeliest first; `written`, the index
+        in these lists of the token that was written; `others`, the probability of all other tokens together.
+    """
+    values, ids = (each.tolist() for each in probs.topk(min(CANDIDATES, len(probs))))
+    ranks = list(range(1, len(ids) + 1))
+    if written not in ids:
+        values[-1], ids[-1] = float(probs[written]), written
+        ranks[-1] = 1 + int((probs > probs[written]).sum())
+    return {
+        "tokens": list(map(as_text, vocab.decode(ids))),
+        "probs": list(map(_rounded, values)),
+        "ranks": ranks,
+        "written": ids.index(written),
+        "others": _rounded(max(0.0, 1 - sum(values))),
+    }
+
+
+def wrong_choice(
+    result: Data,
+    beams: Sequence[int],
+    chosen: int,
+    beam: int = 1,
+    step: int = 0,
+    locked: Lock | None = None,
+) -> str:
+    """What is wrong with a choice, in one sentence; empty if the result has everything that was chosen."""
+    if beam not in beams:
+        return f"beam is one of {', '.join(map(str, beams))}, not {beam}"
+    if chosen >= len(result["best"]):
+        return f"chosen is 0 to {len(result['best']) - 1}, not {chosen}: there are {len(result['best'])} translations"
+    best = result["best"][chosen]
+    queries, keys = (
+        len(best["tokens"]),
+        len(best["attention"]["keys"]) if best["attention"] else len(result["source"]) + 1,
+    )
+    if step >= queries:
+        return f"step is 0 to {queries - 1}, not {step}: the translation has {queries} tokens"
+    return wrong_lock(locked, queries, keys)

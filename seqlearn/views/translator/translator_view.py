@@ -1,0 +1,192 @@
+"""Type a sentence: its translation, where the model looks at each step, and what else it could have written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import traitlets
+from matplotlib.figure import Figure
+
+from ...translator.translator import Translator
+from ...translator.whatif import change_of
+from ..live.weights import live_model
+from ..shared.arguments import as_text, offered
+from ..shared.base import View
+from ..shared.types import Data, Lock, Proposal
+from .translator_data import about, golds, opening, translated, wrong_choice
+from .translator_picture import translation_picture
+
+BEAMS = (1, 2, 4, 8)
+MOST_BEAMS = 16
+
+
+class TranslatorView(View, folder=Path(__file__).parent):
+    """A text box, the translation, the attention of each of its tokens, and the likeliest next tokens at each step.
+
+    Args:
+        translator: the model with its two languages; the kernel translates every sentence that is sent.
+        sentence: the first sentence. Default: that of the course if the translator knows its words, else frequent words
+            of the source language.
+        beam: the width of the search, 1 for greedy search; the view also offers 1, 2, 4 and 8.
+        chosen, step, locked: the first values of the traits.
+
+    Traits, synced with the browser:
+        sentence, beam: another value of either starts a new search.
+        prefix, edits: what if the translation began with these tokens, and the attention were edited? See
+            `seqlearn.translator.whatif.what_if`. Another value of either starts a new search.
+        links: whether the true links are shown, for a sentence of the built-in corpus.
+        chosen: which of the translations, from 0, the best.
+        step: the target token that is explained, from 0.
+        locked: what stays marked: ["query", i], a target token (then `step` is i); ["key", j], a source token (the last
+            one is <eos>); ["pair", i, j]; or None.
+        result: what `translator_data.translated` returned. Its `problem` says what is wrong with the
+            sentence, or is empty.
+
+    A sentence that cannot be translated (empty, or over 100 tokens) raises an error in `update` and in the constructor.
+    Typed, or set as a trait, the sentence raises none: the former translation stays, and the view says what is wrong.
+
+    Raises:
+        TypeError: `translator` is no `Translator`.
+        ValueError: the sentence cannot be translated, or the beam is no whole number from 1 to 16.
+    """
+
+    caption = "Type a sentence, and see where its translation comes from"
+
+    sentence = traitlets.Unicode().tag(sync=True)
+    beam = traitlets.Int(1).tag(sync=True)
+    prefix = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    edits = traitlets.List().tag(sync=True)
+    links = traitlets.Bool(False).tag(sync=True)
+    chosen = traitlets.Int(min=0).tag(sync=True)
+    step = traitlets.Int(min=0).tag(sync=True)
+    locked = traitlets.List(allow_none=True, default_value=None).tag(sync=True)
+    result = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self,
+        translator: Translator,
+        sentence: str | None = None,
+        beam: int = 1,
+        chosen: int = 0,
+        step: int = 0,
+        locked: Lock | None = None,
+    ):
+        rule = f"a beam is a whole number from 1 to {MOST_BEAMS}"
+        beams = offered(int, lambda one: int(one) == one and 1 <= one <= MOST_BEAMS, rule, beam, BEAMS)
+        beam = int(beam)
+        sentence = opening(translator) if sentence is None else sentence
+        result = translated(translator, sentence, beam)
+        self.translator = translator
+        data = {"beams": beams, **about(translator)}
+        super().__init__(data=data, result=result, sentence=sentence, beam=beam, chosen=chosen)
+        self.step = step
+        self.locked = locked
+        self.observe(self._translate, ["sentence", "beam", "prefix", "edits", "links"])
+
+    def update(self, translator: Translator | None = None, sentence: str | None = None) -> None:
+        """Show another translator, another sentence, or both, in the same view; what was changed in it is forgotten."""
+        translator = self.translator if translator is None else translator
+        sentence = str(self.result["sentence"]) if sentence is None else sentence
+        result = translated(translator, sentence, self.beam, links=self.links)
+        with self.hold_sync(), self.hold_trait_notifications():
+            if translator is not self.translator:
+                self.data = self.data | about(translator)
+            self.translator, self.sentence = translator, result["sentence"]
+            self.prefix, self.edits = [], []
+            self._show(result)
+
+    @property
+    def translation(self) -> str:
+        """The translation that is shown."""
+        return self.result["best"][self.chosen]["text"]
+
+    def _translate(self, change: object = None) -> None:
+        """Search; if one message changes several parts of the question, only once."""
+        asked = [self.sentence, self.beam, self.prefix, self.edits]
+        if self.result["asked"] == asked and not (self.links and "gold" not in self.result):
+            return
+        try:
+            self._show(translated(self.translator, *asked, links=self.links))
+        except ValueError as error:
+            self.result = self.result | {"asked": asked, "problem": str(error)}
+
+    def _show(self, result: Data) -> None:
+        """Show the best translation. The marks stay if it was shown before, and the step as far as it says the same."""
+        before, after = self.result["best"][self.chosen]["tokens"], result["best"][0]["tokens"]
+        same = self.result["source"] == result["source"] and before == after
+        forced = self.result["prefix"] != result["prefix"] and len(result["prefix"])
+        split = next((i for i, pair in enumerate(zip(before, after, strict=False)) if len(set(pair)) > 1), len(after))
+        step = forced - 1 if forced else min(self.step, split)
+        with self.hold_sync(), self.hold_trait_notifications():
+            self.result, self.chosen = result, 0
+            if not same:
+                self.step, self.locked = min(step, len(after) - 1), None
+
+    @traitlets.observe("chosen")
+    def _fit(self, change: object) -> None:
+        """Adapt the step to a translation that may have fewer tokens."""
+        last = len(self.result["best"][self.chosen]["tokens"]) - 1
+        with self.hold_sync(), self.hold_trait_notifications():
+            if self.step > last:
+                self.step, self.locked = last, None
+            elif wrong_choice(self.result, self.data["beams"], self.chosen, self.beam, locked=self.locked):
+                self.locked = None  # another translation of a decoder-only model has other columns
+
+    @traitlets.observe("step")
+    def _follow(self, change: object) -> None:
+        """A locked target token moves with the step."""
+        if self.locked and self.locked[0] != "key" and self.locked[1] != self.step:
+            self.locked = [self.locked[0], self.step, *self.locked[2:]]
+
+    @traitlets.observe("locked")
+    def _lead(self, change: object) -> None:
+        """The step moves with a locked target token."""
+        if self.locked and self.locked[0] != "key":
+            self.step = self.locked[1]
+
+    @traitlets.validate("sentence")
+    def _text(self, proposal: Proposal) -> str:
+        return as_text(proposal["value"])
+
+    @traitlets.validate("edits")
+    def _changes(self, proposal: Proposal) -> list[list]:
+        return [change_of(each).as_list() for each in proposal["value"]]
+
+    @traitlets.validate("beam", "chosen", "step", "locked")
+    def _fits(self, proposal: Proposal) -> object:
+        name, value = proposal["trait"].name, proposal["value"]
+        if wrong := wrong_choice(self.result, self.data["beams"], **{"chosen": self.chosen, name: value}):
+            raise traitlets.TraitError(wrong)
+        return value
+
+    def page_model(self) -> Data | None:
+        """The Transformer, as it is now; other models do not run in a page."""
+        return live_model(self.translator)
+
+    def page_state(self, live: bool = False) -> Data:
+        """A page shows what was translated last; without a model in it, its text box is read-only.
+
+        A page has the true links of the examples; and those of the whole valid part, if the view shows links.
+        """
+        known = golds(self.translator, self.links) if live else {}
+        data = self.data | {"live": live, "links": bool(known)} | ({"golds": known} if known else {})
+        return super().page_state(live) | self._last() | {"data": data}
+
+    def title(self) -> str:
+        """The sentence and its translation."""
+        return f"“{self.result['sentence']}” → “{self.translation}”"
+
+    def _last(self) -> Data:
+        """The traits of the question that was answered last."""
+        names = ("sentence", "beam", "prefix", "edits")
+        asked = [self.result[name] for name in names]
+        return dict(zip(names, asked, strict=True)) | {"result": self.result | {"asked": asked, "problem": ""}}
+
+    def summary(self) -> str:
+        """The sentence and its translation."""
+        texts = (text if len(text) <= 60 else text[:59] + "…" for text in (self.result["sentence"], self.translation))
+        return " -> ".join(map(repr, texts))
+
+    def figure(self) -> Figure:
+        """The sentence and its translation, the attention (mean of all heads), and the next tokens at this step."""
+        return translation_picture(self.result, self.chosen, self.step)

@@ -1,0 +1,245 @@
+"""A translator whose attention is edited, or whose translations begin with given words, against slow loops."""
+
+import math
+from unittest import mock
+
+import pytest
+import torch
+
+from seqlearn.analysis.edits import ablate, in_heads, reweighted
+from seqlearn.analysis.measures import mean_of_heads, mean_over_heads
+from seqlearn.nn.recording import attention_layers, edit_attention
+from seqlearn.translator.translator import Translator
+from seqlearn.translator.whatif import Ablate, SetWeight, change_of, named_edits, what_if
+
+APPLE = "The girl washes the red apple and eats it."
+PAIRS = ["The mouse takes the delicious carrot and eats it.", "The cat sleeps.", "The boy washes a dirty glass."]
+
+
+@pytest.fixture(scope="module", params=["transformer", "bahdanau"])
+def either(request):
+    return Translator.pretrained(request.param, "cpu")
+
+
+@pytest.fixture(scope="module")
+def transformer():
+    return Translator.pretrained("transformer", "cpu")
+
+
+def step_by_step(translator, sentence, prefix, rewrite):
+    """A greedy search without any cache: the whole model reads the whole beginning for each token."""
+    vocab, written = translator.target.vocab, []
+    source = torch.tensor([translator.source.encode(sentence)])
+    log_prob = 0.0
+    while len(written) < 40:
+        tokens = torch.tensor([[vocab.bos, *written]])
+        with torch.inference_mode(), edit_attention(translator.model.eval(), rewrite()):
+            logits = translator.model(source, torch.tensor([source.shape[1]]), tokens)[0, -1]
+        probs = logits.double().softmax(-1)
+        probs[[vocab.pad, vocab.bos]] = 0
+        token = vocab.ids[prefix[len(written)]] if len(written) < len(prefix) else int(probs.argmax())
+        log_prob += math.log(probs[token])
+        if token == vocab.eos:
+            break
+        written.append(token)
+    return vocab.decode(written), log_prob
+
+
+def by_hand(row, column, weight):
+    """The edit of one row of all heads, with loops. It serves one reading."""
+    seen = [0]
+
+    def edit(weights, may):
+        weights = weights.clone()
+        for query in range(weights.shape[-2]):
+            if seen[0] + query == row and column < weights.shape[-1]:
+                for numbers in weights[..., query, :].reshape(-1, weights.shape[-1]):
+                    rest = sum(float(x) for j, x in enumerate(numbers) if j != column)
+                    for j in range(len(numbers)):
+                        numbers[j] = weight if j == column else (1 - weight) * numbers[j] / rest
+        seen[0] += weights.shape[-2]
+        return weights
+
+    return edit
+
+
+@pytest.mark.slow
+def test_without_changes_nothing_changes(either):
+    for beam in (1, 4):
+        plain = either.search([APPLE, *PAIRS], beam=beam, n_best=beam)
+        changed = what_if(either).search([APPLE, *PAIRS], beam=beam, n_best=beam)
+        for before, after in zip(plain, changed, strict=True):
+            assert [one.tokens for one in before] == [one.tokens for one in after]
+            assert [one.score for one in before] == pytest.approx([one.score for one in after], abs=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("prefix", "edits"),
+    [
+        (["le"], []),
+        ("la fille lave la pomme verte".split(), []),
+        (["la", "<eos>"], []),
+        ([], [Ablate("cross")]),
+        ([], [Ablate("cross", 0, 0)]),
+        ([], [SetWeight("cross", None, None, 7, 1, 0.9)]),
+        (["le"], [SetWeight("cross", None, None, 4, 8, 0.75), Ablate("cross", 0, 3)]),
+    ],
+)
+def test_a_search_with_changes_is_the_slow_search(either, prefix, edits):
+    layers = list(attention_layers(either.model, "cross"))
+    is_flat = len(layers) == 1  # one attention without heads
+
+    def rewrite():
+        rewrites = {}
+        for place, name in enumerate(layers):
+            steps = []
+            for edit in edits:
+                what, _, layer, head, *rest = edit.as_list()
+                if layer in (None, place) and (not is_flat or head in (None, 0)):
+                    one = ablate if what == "ablate" else by_hand(*rest)
+                    steps.append(one if head is None or is_flat else in_heads(one, head))
+
+            def in_turn(weights, may, steps=tuple(steps)):
+                for one in steps:
+                    weights = one(weights, may)
+                return weights
+
+            rewrites[name] = in_turn
+        return rewrites
+
+    changed = what_if(either, prefix, edits)
+    ((found,),) = changed.search([APPLE])
+    tokens, log_prob = step_by_step(either, APPLE, prefix, rewrite)
+    assert either.target.vocab.decode(found.tokens) == tokens
+    assert tokens[: len(prefix)] == [token for token in prefix if token != "<eos>"]
+    assert sum(found.log_probs) == pytest.approx(log_prob, abs=1e-3), "a forced token keeps its own probability"
+    (best,) = changed.search([APPLE], beam=4, n_best=4)
+    assert all(either.target.vocab.decode(one.tokens)[: len(prefix)] == tokens[: len(prefix)] for one in best)
+    whole = either.target.vocab.decode(best[0].tokens) + ["<eos>"] * best[0].finished
+    if len(whole) <= 40:
+        _, log_prob = step_by_step(either, APPLE, whole, rewrite)
+        assert not best[0].finished or sum(best[0].log_probs) == pytest.approx(log_prob, abs=1e-3)
+    again = changed.translate_all([*PAIRS, APPLE])  # in one batch, of several lengths
+    assert again[-1] == changed.translate(APPLE)
+
+
+def test_the_source_is_encoded_again_only_for_other_rows(transformer):
+    changed = what_if(transformer, edits=[Ablate("cross", 0, 0)])
+    calls, read = [], type(changed.model.encoder).read
+    with mock.patch.object(type(changed.model.encoder), "read", lambda *args: calls.append(args) or read(*args)):
+        ((found,),) = changed.search([APPLE], beam=4)
+    assert len(found.tokens) > 8 and len(calls) == 2, "once for the sentence, once for its four beams"
+
+
+def test_encoder_and_causal_attention_are_edited_in_the_encoder_and_the_decoder(transformer):
+    plain = {kind: transformer.attend(APPLE, "la fille", kind).weights for kind in ("encoder", "causal", "cross")}
+    for kind, edit in [("encoder", SetWeight("encoder", 0, 1, 8, 5, 0.5)), ("causal", Ablate("causal", 1, 3))]:
+        changed = what_if(transformer, edits=[edit])
+        after = {other: changed.attend(APPLE, "la fille", other).weights for other in plain}
+        head = (edit.layer, edit.head)
+        if kind == "encoder":
+            assert float(after[kind][0, 1, 8, 5]) == pytest.approx(0.5)
+            torch.testing.assert_close(after[kind].sum(-1), torch.ones_like(after[kind][..., 0]))
+            assert torch.equal(after[kind][0, [0, 2, 3]], plain[kind][0, [0, 2, 3]])
+            assert torch.equal(after[kind][0, 1, :8], plain[kind][0, 1, :8])
+        else:
+            assert (after[kind][head] == 0).all() and torch.equal(after["encoder"], plain["encoder"])
+        assert not torch.equal(after["cross"], plain["cross"]), "what comes later sees the change"
+    assert torch.equal(transformer.attend(APPLE, "la fille", "encoder").weights, plain["encoder"]), "not for ever"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beam", [1, 4])
+def test_an_edit_of_the_encoder_holds_until_the_end(transformer, beam):
+    """Also once beams have changed places, and once a sentence has left the batch: the sources are encoded again."""
+    name = list(attention_layers(transformer.model, "encoder"))[1]
+    sentences = ["The old bird ate the orange because it was sweet.", *PAIRS]
+    changed = what_if(transformer, edits=[Ablate("encoder", 1, 3)])
+    for sentence, (found,) in zip(sentences, changed.search(sentences, beam=beam), strict=True):
+        tokens = [*transformer.target.vocab.decode(found.tokens), "<eos>"]
+        _, log_prob = step_by_step(transformer, sentence, tokens, lambda: {name: in_heads(ablate, 3)})
+        assert sum(found.log_probs) == pytest.approx(log_prob, abs=1e-3), sentence
+    assert changed.translate(sentences[0], beam=beam).endswith("parce qu'il était sucré.")
+
+
+@pytest.mark.slow
+def test_places_that_do_not_exist_are_left_out(either):
+    edits = [Ablate("cross", 9, 0), Ablate("cross", 0, 9), SetWeight("cross", None, None, 99, 0, 1.0)]
+    edits += [SetWeight("cross", None, None, 0, 99, 1.0), SetWeight("causal", 0, 0, 0, 3, 0.9)]
+    assert what_if(either, edits=edits).translate(APPLE, beam=2) == either.translate(APPLE, beam=2)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"prefix": ["zebra"]}, "a translation cannot contain the token 'zebra': the model never writes it"),
+        ({"prefix": ["la", "<pad>"]}, "the token '<pad>'"),
+    ],
+)
+def test_one_sentence_for_what_is_wrong(transformer, given, sentence):
+    with pytest.raises(ValueError, match=sentence) as caught:
+        what_if(transformer, **given)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["mute", "cross", 0, 0], "an edit is .* not .'mute'"),
+        ([], "an edit is "),
+        ("ablate", "an edit is "),
+        (["ablate", "cross", 0], "an edit is "),
+        (["ablate", "self", 0, 0], "an edit is of cross, encoder, causal attention"),
+        (["ablate", "cross", -1, 0], "counts from 0"),
+        (["ablate", "cross", 0, True], "counts from 0"),
+        (["weight", "cross", 0, 0, None, 1, 0.5], "counts from 0"),
+        (["weight", "cross", 0, 0, 1, 1.0, 0.5], "counts from 0"),
+        (["weight", "cross", 0, 0, 1, 1, 1.5], "a weight is from 0 to 1, not 1.5"),
+        (["weight", "cross", 0, 0, 1, 1, "much"], "a weight is from 0 to 1, not 'much'"),
+    ],
+)
+def test_a_list_that_says_no_change(given, sentence, as_a_user):
+    with pytest.raises(ValueError, match=sentence) as caught:
+        change_of(given)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "listed", [["ablate", "cross", None, None], ["ablate", "encoder", 1, 0], ["weight", "causal", None, 3, 0, 2, 0.25]]
+)
+def test_a_change_and_its_list(transformer, listed, as_a_user):
+    change = change_of(listed)
+    assert change.as_list() == listed and change_of(change) is change and change == change_of(tuple(listed))
+    with pytest.raises(TypeError, match=r"an edit is Ablate\(kind, layer, head\) or SetWeight"):
+        what_if(transformer, edits=[listed])
+
+
+def test_a_weight_and_the_others_of_its_row():
+    weights, may = torch.tensor([[[[0.5, 0.3, 0.2], [1.0, 0.0, 0.0]]]]), torch.ones(1, 1, 2, 3, dtype=torch.bool)
+    assert reweighted(0, 0, 0.75)(weights, may)[0, 0, 0].tolist() == pytest.approx([0.75, 0.15, 0.1])
+    assert reweighted(1, 0, 0.5)(weights, may)[0, 0, 1].tolist() == pytest.approx([0.5, 0.25, 0.25]), "equal shares"
+    may[0, 0, 1, 2] = False
+    assert reweighted(1, 0, 0.5)(weights, may)[0, 0, 1].tolist() == pytest.approx([0.5, 0.5, 0.0])
+    assert torch.equal(reweighted(1, 2, 0.5)(weights, may), weights), "a masked weight stays 0"
+    may[0, 0, 1, 1:] = False
+    assert reweighted(1, 0, 0.2)(weights, may)[0, 0, 1].tolist() == [1.0, 0.0, 0.0], "no other key to share with"
+    row_by_row = reweighted(1, 1, 1.0)
+    assert torch.equal(row_by_row(weights[..., :1, :], may[..., :1, :]), weights[..., :1, :])
+    assert row_by_row(weights[..., :1, :], may[..., :1, :])[0, 0, 0].tolist() == [0.0, 1.0, 0.0]
+
+
+def test_the_mean_leaves_silent_heads_out(transformer):
+    silent = what_if(transformer, edits=[Ablate("cross", 0, 1), Ablate("cross", 1)])
+    attention = silent.attend(APPLE, "la fille lave")
+    expected = attention.weights[0, [0, 2, 3]].mean(0)
+    torch.testing.assert_close(mean_over_heads(attention).weights[0, 0], expected)
+    assert (mean_of_heads(attention.weights)[1] == 0).all()
+
+
+def test_two_edits_of_one_layer_come_in_their_order(transformer):
+    names = named_edits(transformer.model, [Ablate("cross", 0, 2), SetWeight("cross", None, None, 0, 1, 0.25)])
+    weights, may = torch.full((1, 4, 1, 4), 0.25), torch.ones(1, 4, 1, 4, dtype=torch.bool)
+    first, second = (make()(weights, may) for make in names.values())
+    assert first[0, 2, 0].tolist() == pytest.approx([0.25] * 4), "ablated first, then weighed again"
+    assert torch.equal(second, weights)

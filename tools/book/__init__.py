@@ -1,0 +1,1 @@
+"""The book: the course as a web site."""

@@ -1,0 +1,224 @@
+"""Build the book: `python3 course.py book` writes the whole course as a web site, in the folder site/.
+
+The site opens from a file, without a network and without Python. Notebooks are not run: the book has the outputs that
+they store.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import starmap
+from pathlib import Path
+from string import Template
+
+from sphinx.cmd.build import build_main
+
+from seqlearn.translator.translator import Translator
+from seqlearn.views import TranslatorView
+from seqlearn.views.stored import Framed, document, shared_files
+from tools import blocks
+from tools.book import api
+from tools.book.lessons import NAMES, Lesson, framed, lessons
+from tools.book.mend import mend
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+PAGES = {  # as far as they exist
+    "assets/glossary": "Glossary",
+    "docs/TEACHERS": "For teachers",
+    "docs/COMMANDS": "The command line",
+    "docs/ANYWHERE": "On other machines",
+    "docs/RESULTS": "Results",
+    "docs/SCALE": "At scale",
+    "docs/DECISIONS": "Decisions",
+}
+FORMULAS = ["tex-mml-chtml.js", "output/chtml/fonts/woff-v2"]  # of MathJax 3.2.2; other parts are loaded on demand only
+FILES = ".files.json"  # the files of a book, with their checksums: a newer book replaces nothing else
+SENTENCE, STEP = "The girl washes the red apple and eats it.", 7  # of the first page: "la", for "it"
+CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
+LINK = re.compile(r"(?P<image>!?)\[(?P<words>[^]]*)\]\((?P<target>[^)#:\s]+)(?:#[^)\s]*)?\)")
+
+
+def main() -> str | None:
+    """Build the book. Return why not, in one sentence, or None."""
+    parser = argparse.ArgumentParser(prog="course.py book", description=__doc__)
+    parser.add_argument("--out", type=Path, default=ROOT / "site", help="the folder to write (default: site)")
+    out = parser.parse_args().out.resolve()
+    if refused := not_ours(out):
+        return refused
+    out.parent.mkdir(parents=True, exist_ok=True)
+    course = lessons()
+    with tempfile.TemporaryDirectory(prefix=".book-", dir=out.parent) as folder:
+        source, site = Path(folder, "source"), Path(folder, "site")
+        write_source(source, course)
+        if build_main(["-b", "html", "-W", "--keep-going", "-q", str(source), str(site)]):
+            return "The book was not built: see the warnings above."
+        shutil.rmtree(site / ".doctrees")
+        mend(site, blocks.languages())
+        write_views(site / "views", course)
+        write(site / ".nojekyll", "")  # else GitHub Pages leaves out the folders that begin with an underscore
+        return put_in_place(site, out, Path(folder, "old"))
+
+
+def put_in_place(site: Path, out: Path, old: Path) -> str | None:
+    """Give a finished site its list of files and its name; an older book becomes `old`. Returns why not, or None."""
+    write(site / FILES, json.dumps(checksums(site), indent=0))
+    if refused := not_ours(out):  # again: it may have changed while the book was built
+        return refused
+    if out.exists():
+        out.rename(old)
+    try:
+        site.rename(out)
+    except OSError as error:
+        if old.exists() and not out.exists():
+            old.rename(out)
+        return f"{out} cannot be written: {error}"
+    print(f"The book: {out / 'index.html'}")
+    return None
+
+
+def checksums(site: Path) -> dict[str, str]:
+    """The files of a book, but for their list, with their checksums."""
+    found = [path for path in sorted(site.rglob("*")) if path.is_symlink() or not path.is_dir()]
+    files = {path.relative_to(site).as_posix(): path for path in found}
+    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items() if name != FILES}
+
+
+def not_ours(out: Path) -> str | None:
+    """Why a folder may not be replaced: only a book, to which nobody has added anything. None: it may."""
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return None
+    try:
+        listed = json.loads((out / FILES).read_bytes()).items()
+        found = checksums(out).items()
+    except (OSError, ValueError, AttributeError):
+        return f"{out} exists and is no book: name a new folder, or delete this one."
+    others = sorted(name for name, _ in found - listed)
+    return f"{out} holds {others[0]}, which is not of the book, or was changed: move it away." if others else None
+
+
+def write_source(source: Path, course: Sequence[Lesson]) -> None:
+    """Write everything that Sphinx reads: pages with their pictures, settings, scripts, and what is copied as it is."""
+    shutil.copytree(HERE / "static", source / "static")
+    shutil.copy(HERE / "conf.py", source)
+    formulas = Path(str(files("sphinx-mathjax-offline"))) / "static" / "mathjax"
+    for name in FORMULAS:
+        copy(formulas / name, source / "static" / "mathjax" / name)
+    for lesson in course:
+        notebook, pictures = lesson.page()
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = linked("".join(cell["source"]), lesson.original.parent, source)
+        write(source / f"{lesson.target}.ipynb", json.dumps(notebook))
+        for name, content in pictures.items():
+            write(source / "extra" / name, content)
+    for name in texts():
+        path = ROOT / f"{name}.md"
+        write(source / f"{name}.md", linked(path.read_text("utf-8"), path.parent, source))
+    rooms = api.rooms()
+    for room, modules in rooms.items():
+        write(source / "api" / f"{room}.rst", api.page(modules))
+    write(source / "api" / "index.md", api.index(rooms))
+    write(source / "contract.rst", api.section("seqlearn.nn.contract", "=", "A model of your own: the contract"))
+    write(source / "index.md", front_page(course))
+
+
+def write_views(folder: Path, course: Sequence[Lesson]) -> None:
+    """Write the documents of all frames, and what they share."""
+    frames = [first_view(), *(frame for lesson in course for frame in lesson.frames.values())]
+    for name, content in [*shared_files().items(), *((frame.name, frame.html) for frame in frames)]:
+        write(folder / name, content)
+
+
+def front_page(course: Sequence[Lesson]) -> str:
+    """The first page: the live translator, the lessons with their minutes, and how to get the course."""
+    rows = []
+    for lesson in course:
+        title, more = lesson.heading()
+        if lesson.language == "en":
+            minutes, exercises = lesson.minutes()
+            rows.append(f"| [{title}]({lesson.target}.ipynb) | {more} | {minutes} | {exercises or ''} |")
+    firsts = {lesson.language: lesson for lesson in reversed(course)}
+    others = [f"[{NAMES[language]}]({firsts[language].target}.ipynb)" for language in blocks.languages()]
+    lists = {NAMES[language]: contents(course, language) for language in blocks.languages()}
+    lists["Look it up"] = [f"{PAGES[name]} <{name}>" for name in texts() if name in PAGES]
+    lists["Look it up"] += ["A model of your own <contract>", "The package (API) <api/index>"]
+    return Template((HERE / "index.md").read_text("utf-8")).substitute(
+        view=framed(first_view(), ""),
+        others=" · ".join(["", *others]),
+        lessons="\n".join(["| lesson | about | minutes | exercises |", "|---|---|--:|--:|", *rows]),
+        toctrees="\n".join(starmap(toctree, ({"Lessons": contents(course, "en")} | lists).items())),
+    )
+
+
+@cache
+def first_view() -> Framed:
+    """The live translator of the first page, with a sentence that the model knows."""
+    record = TranslatorView(Translator.pretrained("transformer"), SENTENCE, step=STEP).record()
+    return Framed("first.html", record["title"], document(record), height=1220, live=True)
+
+
+def contents(course: Sequence[Lesson], language: str) -> list[str]:
+    """The lessons in a language, and its glossary if it has one of its own, as a table of contents lists them."""
+    pages = [f"{lesson.heading()[0]} <{lesson.target}>" for lesson in course if lesson.language == language]
+    return pages + [name for name in texts() if name.startswith(f"translations/{language}/")]
+
+
+def texts() -> list[str]:
+    """The pages that are Markdown files of the course: those of `PAGES`, and the translated glossaries."""
+    names = [*PAGES, *(f"translations/{language}/glossary" for language in blocks.languages())]
+    return [name for name in names if (ROOT / f"{name}.md").exists()]
+
+
+def toctree(caption: str, pages: Sequence[str]) -> str:
+    """A part of the table of contents, shown beside each page."""
+    return "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""])
+
+
+def linked(text: str, folder: Path, source: Path) -> str:
+    """A Markdown text of `folder` with links that the book can keep.
+
+    Pictures are copied. What else the course has, and the book has not, such as a source file, loses its link.
+    """
+
+    def kept(match: re.Match[str]) -> str:
+        target = (folder / match["target"]).resolve()
+        if ROOT not in target.parents or not target.exists():
+            return match[0]  # Sphinx will complain
+        name = target.relative_to(ROOT)
+        if match["image"]:
+            copy(target, source / name)
+        is_page = name.suffix == ".ipynb" or name.with_suffix("").as_posix() in texts()
+        return match[0] if match["image"] or is_page else match["words"]
+
+    pieces = CODE.split(text)
+    return "".join(piece if index % 2 else LINK.sub(kept, piece) for index, piece in enumerate(pieces))
+
+
+def copy(path: Path, place: Path) -> None:
+    """Copy a file or a folder, and make the folders above it."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        shutil.copytree(path, place)
+    else:
+        shutil.copy(path, place)
+
+
+def write(path: Path, content: str | bytes) -> None:
+    """Write a file, and make the folders above it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

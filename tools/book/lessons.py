@@ -1,0 +1,150 @@
+"""Lessons as pages of the book: predictions fold the outputs below them, views become frames, pictures become files."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from seqlearn.views.stored import Framed, pages
+from tools import blocks
+
+ROOT = Path(__file__).resolve().parents[2]
+Notebook = dict[str, Any]  # the JSON of a notebook
+PREDICTION = re.compile(r"(?<!\d\. )\*\*Predict(\.\*\*|\*\*:)")  # and not "1. **Predict**: say what you expect"
+MINUTES = re.compile(r"\*\*How long\.\*\* (?:About )?(\d+) minutes(?:.*?(\d+) more for the exercises)?")
+
+NAMES = {"en": "English", "zh": "中文"}  # of languages, in themselves
+FOLDED = {"zh": {"code_prompt_show": "显示结果", "code_prompt_hide": "收起结果"}}  # in English: see conf.py
+NOTE = '<p class="note">{text} {more}</p>'
+NOTES = {
+    "en": "This is the book: all outputs are here, views react, and cells do not run. After a prediction, choose "
+    "<em>Show the output</em>. To run cells and to do the exercises, "
+    '<a href="{index}#take-the-course">take the course</a>.',
+    "zh": "这是网页版：结果都在页面里，互动图可以点，单元格不能运行。猜过之后，点“显示结果”。想运行代码、做练习，请"
+    '<a href="{index}#take-the-course">下载课程</a>（英文说明）。',
+}
+
+PICTURE = '<img class="picture" src="{file}" alt="{alt}" width="{width}" height="{height}" loading="lazy">'
+FRAME = """<figure class="view">
+<iframe src="{folder}views/{frame.name}" title="{title}" style="height: {frame.height}px" loading="lazy"></iframe>
+{still}
+</figure>"""
+
+
+@dataclass
+class Lesson:
+    """A notebook and its place in the book.
+
+    Args:
+        original: the English notebook.
+        shown: the notebook as this page shows it: `original`, or a translation.
+        target: the name of the page, without an ending: "notebooks/04-attention-scores".
+        language: "en", "zh".
+        others: the page of the same lesson in each other language.
+    """
+
+    original: Path
+    shown: Notebook
+    target: str
+    language: str = "en"
+    others: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def frames(self) -> dict[tuple[str, int], Framed]:
+        """The views of the lesson: (id of the cell, index of the output) -> a document."""
+        return pages(self.original)
+
+    def heading(self) -> tuple[str, str]:
+        """The title of the lesson with its number, and what comes after the colon."""
+        first = "".join(self.shown["cells"][0]["source"]).splitlines()[0].removeprefix("# ")
+        title, _, more = re.sub("：", ": ", first).partition(": ")
+        return title, more
+
+    def minutes(self) -> tuple[int, int]:
+        """The minutes for the lesson and for its exercises, as the head of the English notebook says."""
+        found = MINUTES.search("".join(read(self.original)["cells"][0]["source"]))
+        if found is None:
+            raise ValueError(f"{self.original.name} does not say how long it takes")
+        return int(found[1]), int(found[2] or 0)
+
+    def note(self, folder: str) -> str:
+        """What a reader of the page has to know, and links to the lesson in other languages; `folder` has the book."""
+        links = [
+            f'<a href="{folder}{page}.html" lang="{language}">{NAMES[language]}</a>'
+            for language, page in self.others.items()
+        ]
+        text = NOTES[self.language].format(index=f"{folder}index.html")
+        return NOTE.format(text=text, more=" ".join(links))
+
+    def page(self) -> tuple[Notebook, dict[str, bytes]]:
+        """The notebook that Sphinx reads, and the pictures that it shows: the name of a file -> its content."""
+        folder = "../" * self.target.count("/")
+        folded, notebook = predicted(read(self.original)), copy.deepcopy(self.shown)
+        title, _, text = "".join(notebook["cells"][0]["source"]).partition("\n")
+        notebook["cells"][0]["source"] = f"{title}\n\n{self.note(folder)}\n{text}"
+        pictures = {}
+        for cell in notebook["cells"][1:]:
+            if cell["cell_type"] == "markdown" and "".join(cell["source"]).startswith("# "):
+                cell["source"] = "#" + "".join(cell["source"])  # a page has one title
+            if cell["id"] in folded:
+                cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-output"]
+                cell["metadata"]["mystnb"] = FOLDED.get(self.language, {})
+            for index, output in enumerate(cell.get("outputs", [])):
+                if "image/png" in output.get("data", {}) and "text/html" not in output["data"]:
+                    name = f"pictures/{cell['id']}-{index}.png"
+                    pictures[name] = base64.b64decode("".join(output["data"]["image/png"]))
+                    shown = picture(output, folder + name)
+                    if frame := self.frames.get((cell["id"], index)):
+                        shown = framed(frame, folder, shown)
+                    output["data"] = {"text/html": shown}
+        return notebook, pictures
+
+
+def lessons() -> list[Lesson]:
+    """All lessons, in order; the translations after the originals."""
+    originals = {path.name[:2]: path for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]-*.ipynb"))}
+    found = [Lesson(path, read(path), f"notebooks/{path.stem}") for path in originals.values()]
+    for language, files in blocks.languages().items():
+        for number, file in files.items():
+            path = originals[number]
+            shown = blocks.translated(read(path), blocks.read(file), language)
+            found.append(Lesson(path, shown, f"{language}/{path.stem}", language))
+    for one in found:
+        same = [other for other in found if other.original == one.original and other is not one]
+        one.others = {other.language: other.target for other in same}
+    return found
+
+
+def read(path: Path) -> Notebook:
+    """The JSON of a notebook."""
+    return json.loads(path.read_text("utf-8"))
+
+
+def predicted(notebook: Notebook) -> set[str]:
+    """The ids of the code cells whose outputs a reader is asked to predict: those right after such a question."""
+    ids, asked = set(), False
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            asked = bool(PREDICTION.search("".join(cell["source"])))
+        elif asked:
+            ids.add(cell["id"])
+    return ids
+
+
+def picture(output: Notebook, file: str) -> str:
+    """The picture of an output as HTML, in the size that the notebook gives it."""
+    alternative = "".join(output["data"]["text/plain"])
+    shown = {"alt": alternative} | output["metadata"]["image/png"]
+    return PICTURE.format(file=file, **shown | {"alt": escape(shown["alt"])})
+
+
+def framed(frame: Framed, folder: str, still: str = "") -> str:
+    """A view as HTML: a frame, and a still picture for paper and for browsers without scripts."""
+    return FRAME.format(frame=frame, folder=folder, title=escape(frame.title), still=still)

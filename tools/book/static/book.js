@@ -1,0 +1,71 @@
+// A frame tells its height, and is told the theme of the page: see frame.js of the views.
+/** @type {NodeListOf<HTMLIFrameElement>} */
+const views = document.querySelectorAll(".view iframe");
+const tell = (/** @type {HTMLIFrameElement} */ frame) =>
+  frame.contentWindow?.postMessage({ seqlearn: { theme: document.body.dataset.theme } }, "*");
+const tellAll = () => {
+  for (const frame of views) tell(frame);
+};
+addEventListener("message", ({ data, source }) => {
+  const frame = [...views].find((one) => one.contentWindow === source);
+  if (frame && data?.seqlearn?.height) frame.style.height = `${data.seqlearn.height}px`;
+});
+for (const frame of views) frame.addEventListener("load", () => tell(frame));
+new MutationObserver(tellAll).observe(document.body, { attributeFilter: ["data-theme"] });
+
+// On a phone, the rows of a table that is too wide become cards: see book.css.
+const phone = matchMedia("(max-width: 46em)");
+for (const table of document.querySelectorAll("table.docutils")) {
+  const heads = [...table.querySelectorAll("thead th")].map((head) => head.textContent);
+  /** @type {NodeListOf<HTMLTableRowElement>} */
+  const rows = table.querySelectorAll("tbody tr");
+  for (const row of rows) {
+    for (const [at, cell] of [...row.cells].entries()) cell.dataset.head = heads[at] ?? "";
+  }
+}
+
+// A box that scrolls can be reached with the Tab key, and then scrolled with the arrows. Its edge fades while there is
+// more.
+const fade = (/** @type {Element} */ box) =>
+  box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+const fit = (/** @type {Element} */ box) => {
+  if (phone.matches && box.scrollWidth > box.clientWidth) box.querySelector(":scope > table")?.classList.add("cards");
+  const scrolls = box.scrollWidth > box.clientWidth;
+  for (const [name, value] of [
+    ["tabindex", "0"],
+    ["role", "group"],
+    ["aria-label", "scrolls sideways"],
+  ]) {
+    if (scrolls) box.setAttribute(name, value);
+    else box.removeAttribute(name);
+  }
+  fade(box);
+};
+const boxes = [...document.querySelectorAll("article :is(pre, .output, .table-wrapper, .math-wrapper, div.math)")];
+const sizes = new ResizeObserver((entries) => {
+  for (const { target } of entries) fit(target);
+});
+for (const box of boxes) {
+  sizes.observe(box);
+  box.addEventListener("scroll", () => fade(box), { passive: true });
+}
+// A formula is wider than its TeX.
+window.MathJax?.startup?.promise.then(() => {
+  for (const box of boxes) fit(box);
+});
+
+// A picture that is too small to read on a phone gets its own size at a touch, and scrolls.
+for (const picture of document.querySelectorAll("img.picture"))
+  picture.addEventListener("click", () => picture.classList.toggle("large"));
+
+// Paper has no folds.
+/** @type {HTMLDetailsElement[]} */
+let unfolded = [];
+const unfold = (/** @type {boolean} */ open) => {
+  for (const fold of unfolded) fold.open = open;
+};
+addEventListener("beforeprint", () => {
+  unfolded = [...document.querySelectorAll("details")].filter((fold) => !fold.open);
+  unfold(true);
+});
+addEventListener("afterprint", () => unfold(false));

@@ -1,0 +1,162 @@
+"""Films the live translator for the README: live.gif, and live.png, the last frame, for readers who want no motion.
+
+    python -m tools.picture
+
+Drives Chromium with playwright. The page is the one that `TranslatorView.to_html` writes: what the picture shows is
+computed in it. So that the text stays readable at 800 pixels, the picture leaves out the heat map and some controls.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Page, ViewportSize, sync_playwright
+
+from seqlearn.translator.translator import Translator
+from seqlearn.views import TranslatorView
+
+ASSETS = Path(__file__).parents[1] / "assets"
+SENTENCE = "The cat eats the green apple because it is hungry."
+BEFORE = "le chat mange la pomme verte parce qu'il a faim."
+AFTER = "le chat mange la pomme verte parce qu'elle a faim."
+HEAD = ("encoder", 0, 1)  # kind, layer, head
+ADJECTIVE, PRONOUN = "verte", "il"
+WIDTH, HEIGHT = 800, 620
+TIMES = 2  # how often the film runs; then its last frame stays
+COLOURS = 96
+
+LOOK = """
+header h1 { font-size: 21px !important; padding: 14px 10px 8px !important; }
+.controls > :not(.asking):not(.head-line), .asking select, .asking .control, .note, .legend, .feet, .whatif,
+.panels .map, .before > .faint, .says .faint { display: none !important; }
+.seqlearn .written { flex: none; padding: 2px 0; font-size: 21px; white-space: nowrap; }
+.seqlearn .before { min-height: 20px; }
+.seqlearn .present { flex-wrap: nowrap; gap: 10px; white-space: nowrap; }
+.seqlearn:has(.asking) .says { min-height: 2em; margin: 8px 0 14px; font-size: 15px; }
+.seqlearn .panels.side { flex-wrap: nowrap; gap: 6px; }
+.seqlearn .beside { width: 420px; grid-template-columns: 222px 180px; gap: 18px; }
+.seqlearn .candidates { width: 222px; }
+.seqlearn .candidates .sign { width: 2.6em; }
+.seqlearn .candidates .value { width: 5.8em; }
+#pointer { position: fixed; z-index: 9; width: 15px; left: 0; top: 0; }
+"""
+POINTER = """() => document.body.insertAdjacentHTML("beforeend", `<svg id="pointer" viewBox="0 0 12 19">
+<path d="M0 0v16l4-4 3 7 3-1-3-7h5z" fill="#111" stroke="#fff"/></svg>`)"""
+MOVE = "([x, y]) => { document.querySelector('#pointer').style.transform = `translate(${x}px, ${y}px)`; }"
+
+
+class Film:
+    """Frames of a page, each with the milliseconds that it stays."""
+
+    def __init__(self, page: Page):
+        self.page = page
+        self.frames: list[Image.Image] = []
+        self.milliseconds: list[int] = []
+        self.place = (560.0, 560.0)
+
+    def hold(self, milliseconds: int) -> None:
+        """Take the page as it is now."""
+        picture = Image.open(io.BytesIO(self.page.screenshot())).convert("RGB")
+        self.frames.append(picture)
+        self.milliseconds.append(milliseconds)
+
+    def say(self, text: str) -> None:
+        """Write a caption above the view."""
+        self.page.locator("h1").evaluate("(node, text) => { node.textContent = text; }", text)
+
+    def point(self, selector: str) -> None:
+        """Move the pointer to an element, in six frames."""
+        box = self.page.locator(selector).bounding_box()
+        if box is None:
+            raise ValueError(f"there is no {selector} to point at")
+        start, end = self.place, (box["x"] + 0.6 * box["width"], box["y"] + 0.75 * box["height"])
+        for part in (0.08, 0.26, 0.5, 0.74, 0.92, 1.0):
+            self.place = tuple(a + part * (b - a) for a, b in zip(start, end, strict=True))
+            self.page.evaluate(MOVE, self.place)
+            self.hold(50)
+
+    def click(self, selector: str) -> None:
+        """Click on the element that is pointed at, without the highlighting of what is under a mouse."""
+        self.page.locator(selector).evaluate("node => node.click()")
+
+    def save(self, film: Path, still: Path) -> None:
+        """Write the film with one palette for all frames, so that nothing flickers, and its last frame."""
+        strip = Image.new("RGB", (WIDTH, HEIGHT * 4))
+        for row in range(4):
+            strip.paste(self.frames[(len(self.frames) - 1) * row // 3], (0, HEIGHT * row))
+        palette = strip.quantize(COLOURS, dither=Image.Dither.NONE)
+        palette.putpalette([255 if level > 248 else level for level in palette.getpalette() or []])  # a white ground
+        first, *others = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in self.frames]
+        settings = {"duration": self.milliseconds, "loop": TIMES - 1, "optimize": True}
+        first.save(film, save_all=True, append_images=others, **settings)
+        self.frames[-1].quantize(256).save(still, optimize=True)
+
+
+def word(text: str) -> str:
+    """The selector of a token of the translation."""
+    return f".written .piece[title={text!r}]"
+
+
+def told(page: Page, text: str) -> None:
+    """Wait until this translation stands in the page."""
+    stands = "document.querySelector('.written').textContent.startsWith(text)"
+    page.wait_for_function(f"text => {stands} && !document.querySelector('.former')", arg=text)
+
+
+def shoot(page: Page) -> Film:
+    """The story: a sentence, its translation, where the model looked, and what if?"""
+    film, box = Film(page), page.get_by_label("sentence to translate")
+    page.evaluate(MOVE, film.place)
+    film.say("Type a sentence. The model is inside the page.")
+    box.focus()
+    for end in range(0, len(SENTENCE) + 1, 2):
+        box.fill(SENTENCE[:end])
+        film.hold(60 if end else 500)
+    box.press("Enter")
+    told(page, BEFORE)
+    box.blur()
+    film.say("It answers in French. Click on a word …")
+    film.hold(1300)
+    film.point(word(ADJECTIVE))
+    film.click(word(ADJECTIVE))
+    film.say("… and see where it looked: “verte” comes from “green”.")
+    film.hold(1500)
+    film.point(word(PRONOUN))
+    film.click(word(PRONOUN))
+    film.say("Who is hungry? “il” is the cat; the apple would be “elle”.")
+    film.hold(1700)
+    film.say("What if one of its 24 heads says nothing?")
+    kind, layer, head = HEAD
+    button = f'.switches button[title="{kind}, layer {layer}, head {head}"]'
+    film.point(button)
+    film.hold(500)
+    film.click(button)
+    told(page, AFTER)
+    film.say("Without this head it writes “elle”: now the apple is hungry.")
+    film.hold(3000)
+    return film
+
+
+def main() -> None:
+    """Write the page, film it, and keep the film and its last frame."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        path = Path(folder, "page.html")
+        TranslatorView(Translator.pretrained("transformer", "cpu"), "The dog sleeps.").to_html(path)
+        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        size = ViewportSize(width=WIDTH, height=HEIGHT)
+        page = chromium.new_page(viewport=size, color_scheme="light", bypass_csp=True)
+        page.goto(path.as_uri())
+        page.add_style_tag(content=LOOK)
+        page.evaluate(POINTER)
+        film = shoot(page)
+        film.save(ASSETS / "live.gif", ASSETS / "live.png")
+        chromium.close()
+
+
+if __name__ == "__main__":
+    main()
