@@ -670,7 +670,8 @@ function listen(plot) {
   svg.addEventListener(
     "touchstart",
     (event) => {
-      if (plot.dragged !== null) event.preventDefault(); // the finger moves a reading, and not the page
+      // The finger moves a reading, and not the page; a page that still glides asks nobody.
+      if (plot.dragged !== null && event.cancelable) event.preventDefault();
     },
     { passive: false },
   );
