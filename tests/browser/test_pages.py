@@ -1038,8 +1038,9 @@ def test_a_finger_moves_a_reading_or_the_page(show, page, context):
     box = page.locator(".regression").bounding_box()
     swipe(box["x"] + 120, box["y"] + 100, 0, -60)
     assert page.evaluate("scrollY") > 20 and page.evaluate("model.get('readings')") == readings != given
-    still = "async () => { let y; do { y = scrollY; await new Promise((f) => setTimeout(f, 300)); } while (y !== scrollY); }"
-    page.evaluate(still)  # the page glides on for a while
+    page.evaluate(  # the page glides on for a while
+        "async () => { let y; do { y = scrollY; await new Promise((f) => setTimeout(f, 300)); } while (y !== scrollY) }"
+    )
     page.evaluate("scrollTo(0, 0)")
     swipe(*spot(page, 0), 0, 0)
     assert page.evaluate("model.get('locked')") == [0], "a tap on a reading locks the query below"
