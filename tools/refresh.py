@@ -22,8 +22,8 @@ from nbformat import NotebookNode
 from PIL import Image
 
 from seqlearn.runtime.ownership import write
-from seqlearn.views.shared.base import RECORD
 from seqlearn.views.shared.types import Data
+from seqlearn.views.shared.view import RECORD
 from seqlearn.views.stored import records_file, text_of_records
 from tools import figures
 

@@ -14,7 +14,7 @@ from .plots import (
 )
 from .position.position_view import PositionView as PositionView
 from .sampling.sampling_view import SamplingView as SamplingView
-from .shared.base import View as View
+from .shared.view import View as View
 from .softmax.softmax_view import SoftmaxView as SoftmaxView
 from .steps.steps_view import AttentionSteps as AttentionSteps
 from .tables import measured as measured, text_table as text_table

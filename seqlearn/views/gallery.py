@@ -24,9 +24,9 @@ from .beam.beam_view import BeamView
 from .kernel.kernel_view import KernelView
 from .position.position_view import PositionView
 from .sampling.sampling_view import SamplingView
-from .shared.base import View, parts_of
 from .shared.page import page_of
 from .shared.types import Style
+from .shared.view import View, parts_of
 from .softmax.softmax_view import SoftmaxView
 from .steps.steps_view import AttentionSteps
 from .translator.translator_view import TranslatorView

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from .. import views
 from .live.weights import course_model, live_engine, name_of_model
-from .shared.base import VIEWS, View
 from .shared.bundle import bundle
 from .shared.page import safe_json, state_part
 from .shared.types import Data
+from .shared.view import VIEWS, View
 
 FRAME = """<!doctype html>
 <html lang="en">

@@ -18,7 +18,7 @@ from seqlearn.search.hypotheses import Hypothesis, Node, Tree
 from seqlearn.views import AttentionSteps, BeamView, KernelView, PositionView
 from seqlearn.views.plots import CMAP
 from seqlearn.views.shared.arguments import as_text
-from seqlearn.views.shared.base import VIEWS, View
+from seqlearn.views.shared.view import VIEWS, View
 
 MASK = torch.tensor([[True, True, False], [False, False, False]])
 
@@ -257,7 +257,7 @@ def write_script(folder, text):
     (folder / f"{folder.name}_view.js").write_text(text.replace("SHARED", shared), "utf-8")
 
 
-INSIDE = """import { layOut } from "SHARED/base.js";
+INSIDE = """import { layOut } from "SHARED/elements.js";
 import { steppingPanel } from "SHARED/stepping.js";
 
 export function build(model, root, data) {

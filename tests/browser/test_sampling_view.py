@@ -6,8 +6,8 @@ from browser.test_family import CUT, FITS
 from views.test_sampling_view import LOGITS, MANY, SETTINGS, WORDS, by_definition
 
 from seqlearn.views import SamplingView
-from seqlearn.views.shared.base import VIEWS
 from seqlearn.views.shared.bundle import bundle
+from seqlearn.views.shared.view import VIEWS
 
 ROW = "[role=option]"
 NEXT = 'import { nextDistribution } from "./sampling/sampling_view.js";\nreturn nextDistribution;'

@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from seqlearn.views.shared import colours, constants
-from seqlearn.views.shared.base import VIEWS
 from seqlearn.views.shared.bundle import SHARED, bundle, modules_of, of_python
+from seqlearn.views.shared.view import VIEWS
 
 FILES = {
     "main": 'import { sum } from "./rooms/sum.js";\nimport { one as first, two } from "./rooms/numbers.js";\n'

@@ -1,7 +1,7 @@
 // The answers of the Transformer in the page to an AttentionView, as attention_view.py gives them in Python.
 
 import { change, onQuestion } from "../shared/life.js";
-import { sameQuestion } from "../shared/whatif.js";
+import { sameQuestion } from "../shared/changes.js";
 
 /** @import { Live } from "../live/engine.js" */
 /** @import { Refusal, Translated } from "../live/translator.js" */

@@ -1,7 +1,7 @@
 // What if? The sentence, the heads and the weights that a person changes in an AttentionView; before and after.
 
 import { tokenAt } from "../shared/attention.js";
-import { make, number, shortened } from "../shared/base.js";
+import { make, number, shortened } from "../shared/elements.js";
 import {
   ablated,
   ageing,
@@ -21,7 +21,7 @@ import {
   weightEditor,
   whyNot,
   withWeight,
-} from "../shared/whatif.js";
+} from "../shared/changes.js";
 
 /** @import { Edit, Layers, MapData, Numbers, Target } from "../shared/types.js" */
 /** @import { Asked, Choice } from "./attention_choice.js" */

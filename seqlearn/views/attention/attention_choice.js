@@ -1,9 +1,9 @@
 // What is chosen in an AttentionView, and what is asked: the traits, limited to what the maps have.
 
 import { MOST_TONES } from "../shared/constants.js";
-import { weightsOf } from "../shared/heads.js";
+import { weightsOf } from "../shared/head_maps.js";
 import { change, unpack } from "../shared/life.js";
-import { changes, sameQuestion } from "../shared/whatif.js";
+import { changes, sameQuestion } from "../shared/changes.js";
 
 /** @import { AnyKind, Edit, Layers, MapData, Model, Show, StepsData, Target, Traits } from "../shared/types.js" */
 

@@ -1,10 +1,10 @@
 // The panels of an AttentionView: small maps of all heads, one or two readings of a head, the arithmetic of one cell.
 
 import { attentionPanel, commonCell, overlayPanel } from "../shared/attention.js";
-import { focusIn, legendOf, make, number, pointHint, roomIn, tell } from "../shared/base.js";
+import { focusIn, legendOf, make, number, pointHint, roomIn, tell } from "../shared/elements.js";
 import { cellArithmetic } from "../shared/cell.js";
-import { headOverview, weightsOf } from "../shared/heads.js";
-import { ablated, differences, editsInWords, partners, sameQuestion, unknownSign } from "../shared/whatif.js";
+import { headOverview, weightsOf } from "../shared/head_maps.js";
+import { ablated, differences, editsInWords, partners, sameQuestion, unknownSign } from "../shared/changes.js";
 import { SHOWS } from "./attention_choice.js";
 
 /** @import { AnyKind, Edit, Layers, MapData, Show, Target } from "../shared/types.js" */

@@ -2,7 +2,7 @@
 // computes. What is chosen, what a person changes, and what is drawn are files of their own.
 
 import { tokenAt } from "../shared/attention.js";
-import { choice as choiceOf, fill, layOut, make, number, slider } from "../shared/base.js";
+import { choice as choiceOf, fill, layOut, make, number, slider } from "../shared/elements.js";
 import { Stage, titleOf } from "./attention_stage.js";
 import { besideButton, WhatIf } from "./attention_changes.js";
 import { Choice, SHOWS, within } from "./attention_choice.js";

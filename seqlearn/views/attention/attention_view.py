@@ -17,8 +17,8 @@ from ...translator.whatif import change_of
 from ..live.weights import live_model
 from ..shared.arguments import as_text
 from ..shared.attention import has_rollout
-from ..shared.base import View
 from ..shared.types import Data, Lock, Proposal
+from ..shared.view import View
 from ..translator.translator_data import about
 from .attention_data import (
     NOBODY,

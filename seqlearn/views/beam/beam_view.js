@@ -16,7 +16,7 @@ import {
   stepper,
   tell,
   token,
-} from "../shared/base.js";
+} from "../shared/elements.js";
 import { change } from "../shared/life.js";
 
 /** @import { Child, Model, Traits } from "../shared/types.js" */

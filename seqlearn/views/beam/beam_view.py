@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from ...search.hypotheses import Tree
 from ..shared.arguments import as_text, offered
-from ..shared.base import View
 from ..shared.types import Data, Proposal
+from ..shared.view import View
 from .beam_data import tree_data
 from .beam_picture import beam_picture
 

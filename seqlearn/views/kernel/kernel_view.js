@@ -22,7 +22,7 @@ import {
   roomIn,
   slider,
   tell,
-} from "../shared/base.js";
+} from "../shared/elements.js";
 import { CELL, MOST_NUMBERS, heatMap, longestOf } from "../shared/heatmap.js";
 import { kernelRegression } from "../shared/kernels.js";
 import { change, unpack } from "../shared/life.js";

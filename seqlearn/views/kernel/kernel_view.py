@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ..shared.arguments import as_text
-from ..shared.base import View
 from ..shared.constants import LARGEST
 from ..shared.packing import unpack
 from ..shared.types import Data, Proposal
+from ..shared.view import View
 from .kernel_data import Readings, answered, kernel_data, readings_of
 from .kernel_picture import Shown, kernel_picture
 

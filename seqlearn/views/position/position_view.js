@@ -18,7 +18,7 @@ import {
   roomIn,
   slider,
   tell,
-} from "../shared/base.js";
+} from "../shared/elements.js";
 import { CELL, heatMap } from "../shared/heatmap.js";
 import { change } from "../shared/life.js";
 import { path, plane, spread } from "../shared/plot.js";

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ...nn.positions import BASE
-from ..shared.base import View
 from ..shared.packing import unpack
 from ..shared.types import Proposal
+from ..shared.view import View
 from .position_data import defaults, position_data, wrong_choice
 from .position_picture import position_picture
 

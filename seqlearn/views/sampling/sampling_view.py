@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ...search.sampling import next_distribution
-from ..shared.base import View
 from ..shared.packing import unpack
 from ..shared.types import Proposal
+from ..shared.view import View
 from .sampling_data import check_setting, sampling_data
 from .sampling_picture import sampling_picture
 

@@ -1,7 +1,7 @@
 // Which token looks at which: two columns of tokens joined by lines, and the heat map of the same weights.
 
 import { HIDDEN_BELOW } from "./constants.js";
-import { draw, legendOf, lockNote, make, maskedSign, number, token } from "./base.js";
+import { draw, legendOf, lockNote, make, maskedSign, number, token } from "./elements.js";
 import { fit, heatMap, longestOf, rowLabels } from "./heatmap.js";
 
 /** @import { HeatMap, MapOptions, Mark } from "./heatmap.js" */

@@ -1,4 +1,4 @@
-"""The data of one attention map, as `attention.js` and `heads.js` draw it, and the checks of what may be locked in it.
+"""The data of one attention map, as `attention.js` and `head_maps.js` draw it; checks of what may be locked in it.
 
 `AttentionView` and `TranslatorView` share these parts.
 """

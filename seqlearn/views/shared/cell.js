@@ -2,7 +2,7 @@
 
 import { BLUE_RED, VIRIDIS } from "./colours.js";
 import { cellOf, weightText } from "./attention.js";
-import { byFinger, frameSign, legendOf, make, maskedSign, number, token } from "./base.js";
+import { byFinger, frameSign, legendOf, make, maskedSign, number, token } from "./elements.js";
 import { heatMap, longestOf } from "./heatmap.js";
 
 /** @import { MatrixName } from "./constants.js" */

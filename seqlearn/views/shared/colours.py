@@ -33,6 +33,6 @@ def for_browser() -> dict[str, object]:
 
 
 def as_css() -> str:
-    """The colours as variables for `base.css`."""
+    """The colours as variables for `elements.css`."""
     sample = "#{:02x}{:02x}{:02x}".format(*colour_table(CMAP)[64])
     return f".seqlearn {{ --masked: {GROUND}; --stripe: {STRIPE}; --sample: {sample}; }}"

@@ -5,7 +5,7 @@
 // view.html#dark.
 
 import { liveModel } from "../live/engine.js";
-import { make } from "./base.js";
+import { make } from "./elements.js";
 import { elementOf, openPage } from "./page.js";
 
 /** @import { Live, LiveEngine } from "../live/engine.js" */

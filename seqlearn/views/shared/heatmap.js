@@ -1,7 +1,7 @@
 // A labelled heat map for mouse and keyboard. The colours VIRIDIS, BLUE_RED, OPEN and MASKED come from colours.py.
 
 import { MASKED, VIRIDIS } from "./colours.js";
-import { extent, inPixels, make, number, oneLine } from "./base.js";
+import { extent, inPixels, make, number, oneLine } from "./elements.js";
 
 /** @import { Colours } from "./colours.js" */
 /** @import { Cell, Child, Extent, Numbers, Tone } from "./types.js" */

@@ -1,6 +1,6 @@
 // The life of a view: it is drawn from its data, follows its traits, and asks questions.
 
-import { focusIn, make } from "./base.js";
+import { focusIn, make } from "./elements.js";
 
 /** @import { Build, Model, Reactions, Tensor, Traits } from "./types.js" */
 

@@ -1,6 +1,6 @@
 // The plane of a plot: its axes, its labels, its lines.
 
-import { draw, number, oneLine, ticks } from "./base.js";
+import { draw, number, oneLine, ticks } from "./elements.js";
 import { widthOf } from "./heatmap.js";
 
 /** @import { Attributes, Extent } from "./types.js" */

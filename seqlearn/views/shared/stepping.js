@@ -18,7 +18,7 @@ import {
   relation,
   tell,
   token,
-} from "./base.js";
+} from "./elements.js";
 import { CELL, MOST_NUMBERS, colour, fit, heatMap, longestOf, scaled } from "./heatmap.js";
 
 /** @import { Colours } from "./colours.js" */

@@ -12,7 +12,7 @@ import {
   relation,
   tell,
   token,
-} from "../shared/base.js";
+} from "../shared/elements.js";
 import { change } from "../shared/life.js";
 import { pointedRow } from "../shared/rows.js";
 

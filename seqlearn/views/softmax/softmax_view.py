@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ...nn.masking import masked_softmax
-from ..shared.base import View
 from ..shared.types import Proposal
+from ..shared.view import View
 from .softmax_data import softmax_data
 from .softmax_picture import softmax_picture
 

@@ -1,6 +1,6 @@
 // AttentionSteps: one attention in five steps. The drawing is in `shared/stepping.js`, for other views, too.
 
-import { layOut, roomIn, stepper } from "../shared/base.js";
+import { layOut, roomIn, stepper } from "../shared/elements.js";
 import { change } from "../shared/life.js";
 import { steppingPanel } from "../shared/stepping.js";
 

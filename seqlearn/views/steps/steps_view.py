@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ...nn.masking import Mask
-from ..shared.base import View
 from ..shared.packing import unpack
 from ..shared.types import Proposal
+from ..shared.view import View
 from .steps_data import steps_data
 from .steps_picture import steps_picture
 

@@ -1,7 +1,7 @@
 // The answers of the Transformer in the page to a TranslatorView, as translator_view.py gives them in Python.
 
 import { change, onQuestion } from "../shared/life.js";
-import { sameQuestion } from "../shared/whatif.js";
+import { sameQuestion } from "../shared/changes.js";
 
 /** @import { Model, Question, Target, Traits } from "../shared/types.js" */
 /** @import { Live } from "../live/engine.js" */

@@ -1,7 +1,7 @@
 // The sentence that is translated: a form, and a note about what the model knows of the sentence.
 
-import { choice as choiceOf, make, tell, token } from "../shared/base.js";
-import { chance, whyNot } from "../shared/whatif.js";
+import { choice as choiceOf, make, tell, token } from "../shared/elements.js";
+import { chance, whyNot } from "../shared/changes.js";
 import { searchName } from "./translator_choice.js";
 
 /** @import { Choice, Result } from "./translator_choice.js" */

@@ -1,6 +1,6 @@
 // What if? The heads, the weights and the words that a person changes; the source, and the translation before and now.
 
-import { make, token } from "../shared/base.js";
+import { make, token } from "../shared/elements.js";
 import {
   certainty,
   changesBar,
@@ -12,7 +12,7 @@ import {
   pythonCode,
   weightEditor,
   withWeight,
-} from "../shared/whatif.js";
+} from "../shared/changes.js";
 import { written } from "./translator_panels.js";
 
 /** @import { Target } from "../shared/types.js" */

@@ -1,7 +1,7 @@
 // The data of a TranslatorView; what is chosen in it, and what is asked.
 
 import { change, unpack } from "../shared/life.js";
-import { changes, swapped } from "../shared/whatif.js";
+import { changes, swapped } from "../shared/changes.js";
 
 /** @import { Edit, Layers, MapData, Model, Numbers, Question, Show, Target, Traits } from "../shared/types.js" */
 

@@ -1,8 +1,8 @@
 // The parts of a TranslatorView: the translation, the list of all translations, and the candidates of a step.
 
-import { choice, inPixels, make, oneLine, roving, token } from "../shared/base.js";
+import { choice, inPixels, make, oneLine, roving, token } from "../shared/elements.js";
 import { pointing } from "../shared/heatmap.js";
-import { chance, differences, fresh, onLogScale } from "../shared/whatif.js";
+import { chance, differences, fresh, onLogScale } from "../shared/changes.js";
 import { headName } from "./translator_choice.js";
 import { isGold } from "./translator_words.js";
 

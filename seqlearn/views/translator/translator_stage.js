@@ -1,10 +1,10 @@
 // The panels of a TranslatorView, and the texts about what is pointed at.
 
 import { attentionPanel } from "../shared/attention.js";
-import { focusIn, lockNote, make, pointHint, shortened, stepper, tell } from "../shared/base.js";
+import { focusIn, lockNote, make, pointHint, shortened, stepper, tell } from "../shared/elements.js";
 import { THRESHOLD } from "../shared/constants.js";
-import { weightsOf } from "../shared/heads.js";
-import { sameQuestion } from "../shared/whatif.js";
+import { weightsOf } from "../shared/head_maps.js";
+import { sameQuestion } from "../shared/changes.js";
 import { headName } from "./translator_choice.js";
 import { candidates, goldDots, headChoice, ranking } from "./translator_panels.js";
 import { cellWords, meaning, scoreWords, stepWords } from "./translator_words.js";

@@ -3,8 +3,8 @@
 // the answer comes as the trait result. The form, the changes, the panels and the words are files of their own.
 
 import { Stage } from "./translator_stage.js";
-import { layOut, roomIn } from "../shared/base.js";
-import { ageing, fresh, sameQuestion } from "../shared/whatif.js";
+import { layOut, roomIn } from "../shared/elements.js";
+import { ageing, fresh, sameQuestion } from "../shared/changes.js";
 import { Asking } from "./translator_asking.js";
 import { Changes } from "./translator_changes.js";
 import { Choice } from "./translator_choice.js";

@@ -11,8 +11,8 @@ from ...translator.translator import Translator
 from ...translator.whatif import change_of
 from ..live.weights import live_model
 from ..shared.arguments import as_text, offered
-from ..shared.base import View
 from ..shared.types import Data, Lock, Proposal
+from ..shared.view import View
 from .translator_data import about, golds, opening, translated, wrong_choice
 from .translator_picture import translation_picture
 

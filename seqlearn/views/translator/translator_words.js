@@ -1,9 +1,9 @@
 // What a TranslatorView shows, in words.
 
 import { tokenAt, weightText } from "../shared/attention.js";
-import { legendOf, make, token } from "../shared/base.js";
+import { legendOf, make, token } from "../shared/elements.js";
 import { MOST_SEEN, THRESHOLD } from "../shared/constants.js";
-import { chance, unknownSign } from "../shared/whatif.js";
+import { chance, unknownSign } from "../shared/changes.js";
 
 /** @import { Child, Numbers } from "../shared/types.js" */
 /** @import { Gold, Result, Translation } from "./translator_choice.js" */

@@ -1,7 +1,7 @@
 // What if? Parts for views in which a person changes what a model does: what was changed, before and after, back again.
 
 import { KINDS } from "./constants.js";
-import { focusIn, make, number, oneLine, roving, tell } from "./base.js";
+import { focusIn, make, number, oneLine, roving, tell } from "./elements.js";
 
 /** @import { AnyKind, Child, Edit, Layers, Question, Target } from "./types.js" */
 

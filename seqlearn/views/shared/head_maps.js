@@ -2,7 +2,7 @@
 
 import { VIRIDIS } from "./colours.js";
 import { LARGEST } from "./constants.js";
-import { make } from "./base.js";
+import { make } from "./elements.js";
 import { colour, columnLabels, contextOf, rowLabels } from "./heatmap.js";
 
 /** @import { AnyKind, MapData, Numbers, Show, Tensor, TypedArray } from "./types.js" */

@@ -21,7 +21,7 @@ from seqlearn.views.shared.packing import pack, unpack
 matplotlib.use("agg")
 FOLDER = Path(seqlearn.views.__file__).parent
 SCRIPTS, STYLES = sorted(FOLDER.rglob("*.js")), sorted(FOLDER.rglob("*.css"))
-BASE = FOLDER / "shared" / "base.css"
+ELEMENTS = FOLDER / "shared" / "elements.css"
 
 
 def name_of(path):
@@ -167,7 +167,7 @@ def rules(path):
 def styles(name):
     """The files of a view, but for what all have."""
     text = SAMPLES[name](PLAIN)._css
-    return {path for path in STYLES if path != BASE and path.read_text("utf-8") in text}
+    return {path for path in STYLES if path != ELEMENTS and path.read_text("utf-8") in text}
 
 
 @pytest.mark.slow
@@ -175,13 +175,13 @@ def styles(name):
 def test_no_view_styles_another(name):
     """In a notebook the styles of all views apply at once: each rule of a view needs a class that no other one has."""
     own = styles(name)
-    others = set().union(*(styles(other) for other in SAMPLES if not styles(other) & own), {BASE})
+    others = set().union(*(styles(other) for other in SAMPLES if not styles(other) & own), {ELEMENTS})
     taken = {one for path in others for rule in rules(path) for one in classes(rule)}
     assert own and [rule for path in own for rule in rules(path) if not classes(rule) - taken] == []
 
 
 def test_a_style_for_all_views_is_found():
-    assert classes(".seqlearn .map") <= {one for rule in rules(BASE) for one in classes(rule)}
+    assert classes(".seqlearn .map") <= {one for rule in rules(ELEMENTS) for one in classes(rule)}
     assert classes(".seqlearn .tree .on::before") == {"tree", "on"}
 
 
