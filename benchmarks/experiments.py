@@ -23,6 +23,7 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from curriculum import Curriculum, Stage
 from torch import Tensor, nn
 
 from seqlearn.analysis.measures import link_errors
@@ -35,7 +36,7 @@ from seqlearn.nn.attention import MultiHeadAttention
 from seqlearn.nn.contract import eval_mode
 from seqlearn.nn.masking import masked_softmax
 from seqlearn.nn.positions import POSITIONS, make_positions
-from seqlearn.training import Curriculum, History, Schedule, Stage, constant, fit, mean_loss, warmup
+from seqlearn.training import History, Schedule, constant, fit, mean_loss, warmup
 from seqlearn.translator.translator import Translator
 
 FOLDER = Path(__file__).parents[1] / "assets" / "experiments"

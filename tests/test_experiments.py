@@ -3,9 +3,7 @@
 The decoder-only models have about as many weights; a short run stores what lesson 13 plots.
 """
 
-import importlib.util
 import json
-from pathlib import Path
 
 import pytest
 
@@ -15,13 +13,9 @@ from seqlearn.training import warmup
 from seqlearn.translator.translator import Translator
 
 
-@pytest.fixture(scope="module")
-def experiments():
-    path = Path(__file__).parents[1] / "benchmarks" / "experiments.py"
-    spec = importlib.util.spec_from_file_location("experiments", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def experiments(import_benchmark):
+    return import_benchmark("experiments")
 
 
 @pytest.fixture(scope="module")

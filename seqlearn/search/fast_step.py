@@ -11,14 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar, cast
-from weakref import ReferenceType, WeakKeyDictionary
+from typing import TypeVar
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.utils.hooks import RemovableHandle
 
 from ..nn.attention import MultiHeadAttention
 from ..nn.cache import KeysValues, Past, TransformerState
@@ -28,7 +26,6 @@ from ..nn.transformer import PositionWiseFFN, TransformerDecoder, TransformerDec
 
 Affine = tuple[Tensor, Tensor | None]  # a matrix and a bias
 Norm = tuple[list[int], Tensor, Tensor, float]  # arguments of torch.layer_norm
-Hooks = dict[int, Any]  # by number, as PyTorch keeps them
 Step = Callable[[Tensor, TransformerState], tuple[Tensor, TransformerState]]
 BlockStep = Callable[[Tensor, KeysValues, Tensor | None, Past | None, int], tuple[Tensor, Past]]
 Part = TypeVar("Part", bound=nn.Module)
@@ -52,7 +49,7 @@ def fast_step(decoder: Decoder, state: object) -> Step | None:
         another class; a part was replaced, is in training mode or has a hook; or attention weights are recorded or
         edited.
     """
-    if type(decoder) is not TransformerDecoder or not isinstance(state, TransformerState) or any(_GLOBAL_HOOKS):
+    if type(decoder) is not TransformerDecoder or not isinstance(state, TransformerState) or _hooks_of_all_modules():
         return None
     try:
         return _decoder_step(decoder, state)
@@ -178,40 +175,13 @@ def _check(part: object, *classes: type[Part]) -> Part:
 def is_touched(part: nn.Module) -> bool:
     """Whether a call of the part would run other code than that of its class: a function of its own, or a hook."""
     own_functions = any(map(callable, vars(part).values()))  # a method of this one module, or what `compile()` made
-    return own_functions or any(map(len, _hooks(part)))
+    return own_functions or any(vars(part)[hooks] for hooks in ("_forward_hooks", "_forward_pre_hooks"))
 
 
-def _nothing(*arguments: object) -> None:
-    """A hook that does nothing."""
-
-
-def _reference(handle: RemovableHandle) -> ReferenceType[Hooks]:
-    return cast("ReferenceType[Hooks]", handle.hooks_dict_ref)
-
-
-def _hooks_of_all_modules() -> list[Hooks]:
-    """The hooks that are called for every module there is, such as those of a profiler."""
-    every = nn.modules.module
-    with every.register_module_forward_hook(_nothing) as after:
-        with every.register_module_forward_pre_hook(_nothing) as before:
-            references = _reference(after), _reference(before)
-    return [hooks for reference in references if (hooks := reference()) is not None]
-
-
-_GLOBAL_HOOKS = _hooks_of_all_modules()
-_HOOKS: WeakKeyDictionary[nn.Module, tuple[ReferenceType[Hooks], ReferenceType[Hooks]]] = WeakKeyDictionary()
-
-
-def _hooks(part: nn.Module) -> list[Hooks]:
-    """The forward hooks and the forward pre-hooks of a part.
-
-    PyTorch has no public access to them, but the handle of a hook refers to the dictionary of all hooks. So a hook that
-    does nothing is added for a moment.
-    """
-    if part not in _HOOKS:
-        with part.register_forward_hook(_nothing) as after, part.register_forward_pre_hook(_nothing) as before:
-            _HOOKS[part] = _reference(after), _reference(before)
-    return [hooks for reference in _HOOKS[part] if (hooks := reference()) is not None]
+def _hooks_of_all_modules() -> bool:
+    """Whether there is a hook that is called for every module there is, such as that of a profiler."""
+    every = vars(nn.modules.module)
+    return bool(every["_global_forward_hooks"] or every["_global_forward_pre_hooks"])
 
 
 def _affine(layer: object) -> Affine:

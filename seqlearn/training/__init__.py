@@ -1,4 +1,4 @@
-"""Training: losses, the loop, learning-rate schedules, a curriculum, checkpoints.
+"""Training: losses, the loop, learning-rate schedules, checkpoints.
 
     from seqlearn.training import fit, warmup
     history = fit(model, train, valid, epochs=4, lr=2e-3, schedule=warmup(0.1))
@@ -7,7 +7,6 @@
 """
 
 from .checkpoints import Checkpoints as Checkpoints, Stopped as Stopped
-from .curriculum import Curriculum as Curriculum, Stage as Stage
 from .history import History as History
 from .loop import fit as fit
 from .losses import batch_loss as batch_loss, mean_loss as mean_loss, token_loss as token_loss

@@ -24,7 +24,6 @@ from ..runtime.devices import best_device
 from ..runtime.threads import fitting_threads, where_it_runs
 from .averaging import Weights, copied, mean_of, using_weights
 from .checkpoints import Checkpoints, Stopped, TrainingState
-from .curriculum import Curriculum
 from .history import History
 from .interrupts import uninterrupted
 from .losses import batch_loss, mean_loss
@@ -45,7 +44,7 @@ class Diverged(ValueError):
 
 def fit(
     model: nn.Module,
-    train: Batches | Curriculum,
+    train: Batches,
     valid: Batches,
     *,
     epochs: int,
@@ -90,7 +89,7 @@ class Training:
     def __init__(
         self,
         model: nn.Module,
-        train: Batches | Curriculum,
+        train: Batches,
         valid: Batches,
         recipe: Recipe,
         after_epoch: Sequence[Hook] = (),

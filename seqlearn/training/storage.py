@@ -15,17 +15,12 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load
+from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from ..runtime.ownership import remove_halves, replacing
 
 CHECKSUM = "sha256"  # the name of the checksum among the texts of a file
-DTYPES = {  # the names of types in the format
-    torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.int64: "I64",
-    torch.int32: "I32", torch.int16: "I16", torch.int8: "I8", torch.uint8: "U8", torch.bool: "BOOL",
-    torch.complex64: "C64",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -51,26 +46,7 @@ def write_file(path: str | Path, tensors: Mapping[str, Tensor], texts: Mapping[s
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_halves(path)
     with replacing(path) as new:
-        save_file(tensors, new, {**texts, CHECKSUM: checksum(tensors, texts)})
-
-
-def save_file(tensors: Mapping[str, Tensor], path: Path, texts: Mapping[str, str] | None = None) -> None:
-    """Write a safetensors file: the length of its header, the header, and the bytes of one tensor after the other.
-
-    `save_file` of the library writes to a file of a name of its own, which nobody would know after a kill.
-    """
-    header: dict[str, object] = {"__metadata__": dict(texts or {})}
-    end, order = 0, sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))  # so numbers are aligned
-    for name in order:
-        start, end = end, end + tensors[name].nbytes
-        shape = list(tensors[name].shape)
-        header[name] = {"dtype": DTYPES[tensors[name].dtype], "shape": shape, "data_offsets": [start, end]}
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    with path.open("wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for name in order:
-            file.write(_bytes_of(tensors[name]))
+        new.write_bytes(save(tensors, {**texts, CHECKSUM: checksum(tensors, texts)}))
 
 
 def _bytes_of(tensor: Tensor) -> memoryview:

@@ -88,10 +88,6 @@ class Table:
             lines.append("</tfoot>")
         return "\n".join(filter(None, [*lines, "</table>"]))
 
-    def to_png(self) -> bytes:
-        """The table as a picture, for places that show no HTML."""
-        return sharp_png(self.figure())[0]
-
     @any_script
     def figure(self, width: int = 110) -> Figure:
         """The table as a figure of matplotlib, `width` letters wide at most."""

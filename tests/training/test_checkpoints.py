@@ -12,7 +12,7 @@ from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language
 from seqlearn.nn.seq2seq import BahdanauConfig, bahdanau
 from seqlearn.nn.transformer import TransformerConfig, transformer
-from seqlearn.training import Checkpoints, Curriculum, Stage, Stopped, constant, fit, loop
+from seqlearn.training import Checkpoints, Stopped, constant, fit, loop
 from seqlearn.training.loop import Training
 from seqlearn.training.storage import read_file, write_file
 
@@ -157,16 +157,6 @@ def test_the_best_epoch_may_be_one_before_the_death(tmp_path, monkeypatch):
     weights, history, _ = train(Checkpoints(tmp_path))
     assert history.valid_losses == [1.0, 2.0, 3.0]
     assert first and all(torch.equal(weights[name], first[name]) for name in first)
-
-
-def test_a_curriculum_goes_on_too(tmp_path):
-    def lessons():
-        return Curriculum(PAIRS, LANGUAGE, LANGUAGE, [Stage(1, longest=2), Stage(2)], batch_size=7)
-
-    expected = train(data=lessons())
-    with pytest.raises(Killed):
-        train(Checkpoints(tmp_path, every_updates=1), data=lessons(), dies_after=3)
-    same(train(Checkpoints(tmp_path), data=lessons()), expected)
 
 
 CHANGES = {

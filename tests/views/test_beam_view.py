@@ -366,7 +366,7 @@ def test_the_source_is_shown_and_changed():
 def test_a_long_tree_goes_on_below():
     view = BeamView(searcher(Chain((3 * torch.randn(30, 30)).softmax(-1)), min_length=20, max_length=21), width=4)
     assert [ax.get_xlim() for ax in view.figure().axes] == [(-0.5, 6.5), (5.5, 12.5), (11.5, 18.5), (17.5, 24.5)]
-    assert len(view.png()) < 600_000
+    assert len(view._repr_mimebundle_()[0]["image/png"]) < 2_000_000
 
 
 @pytest.mark.filterwarnings("error")

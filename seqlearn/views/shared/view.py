@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import html
-import io
 import json
 import os
 import re
@@ -133,12 +132,6 @@ class View(anywidget.AnyWidget):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.summary()})"
-
-    def png(self, dpi: int = 100) -> bytes:
-        """The picture as the bytes of a PNG file."""
-        file = io.BytesIO()
-        any_script(self.figure)().savefig(file, format="png", dpi=dpi)
-        return file.getvalue()
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The view as one HTML page that works alone: no kernel, no network, no other file.

@@ -11,9 +11,9 @@ from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from ..data.batches import Batch, Batches
-from ..data.pairs import Pair
-from ..data.text import Language
+from seqlearn.data.batches import Batch, Batches
+from seqlearn.data.pairs import Pair
+from seqlearn.data.text import Language
 
 
 class Stage(NamedTuple):
@@ -31,7 +31,7 @@ class Stage(NamedTuple):
     rate: float = 1.0
 
 
-class Curriculum:
+class Curriculum(Batches):
     """Batches for `fit` whose sentences grow longer from stage to stage.
 
     Every epoch has as many batches as an epoch over all pairs, so that the same number of epochs means the same number
@@ -60,22 +60,16 @@ class Curriculum:
         if not stages or any(stage.epochs < 1 or stage.rate <= 0 for stage in stages):
             raise ValueError(f"a curriculum has stages of at least one epoch, at a rate above 0, not {list(stages)}")
 
-        def batches(longest: int | None) -> Batches:
-            return Batches(pairs, source, target, batch_size, seed, max_length=longest, cache=cache)
-
-        everything = batches(None)
+        super().__init__(pairs, source, target, batch_size, seed, cache=cache)
         self.stages = tuple(stages)
-        self.pad = everything.pad
-        self.batches = [everything if stage.longest is None else batches(stage.longest) for stage in stages]
-        self._updates = len(everything)
+        self.batches = [
+            Batches(pairs, source, target, batch_size, seed, max_length=stage.longest, cache=cache) for stage in stages
+        ]
 
     @property
     def epochs(self) -> int:
         """How many epochs all stages have together: the number to give to `fit`."""
         return sum(stage.epochs for stage in self.stages)
-
-    def __len__(self) -> int:
-        return self._updates
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """The batches of this epoch (from 0), without the first `start`."""

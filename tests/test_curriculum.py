@@ -2,6 +2,7 @@
 
 from collections import Counter
 from itertools import pairwise
+from unittest import mock
 
 import pytest
 import torch
@@ -10,18 +11,26 @@ from seqlearn.data.batches import Batches
 from seqlearn.data.pairs import Pair
 from seqlearn.data.text import Language
 from seqlearn.nn.seq2seq import BahdanauConfig, bahdanau
-from seqlearn.training.curriculum import Curriculum, Stage
-from seqlearn.training.loop import fit
+from seqlearn.training.checkpoints import Checkpoints
+from seqlearn.training.loop import Training, fit
 
 # 60 different pairs; their longer side has 1 to 5 tokens, sometimes the source and sometimes the target.
 LINES = [" ".join(f"w{(number + place) % 60}" for place in range(1 + number % 5)) for number in range(60)]
 PAIRS = [Pair(line, f"w{number}") if number % 2 else Pair(f"w{number}", line) for number, line in enumerate(LINES)]
 LANGUAGE = Language.learn("", LINES)
-STAGES = [Stage(1, 1, 1.0), Stage(2, 3, 0.5), Stage(1, None, 0.25)]
+STAGES = [(1, 1, 1.0), (2, 3, 0.5), (1, None, 0.25)]
 
 
-def curriculum(stages=STAGES, seed=0, size=8):
-    return Curriculum(PAIRS, LANGUAGE, LANGUAGE, stages, batch_size=size, seed=seed)
+@pytest.fixture
+def curriculum(import_benchmark):
+    module = import_benchmark("curriculum")
+
+    def make(stages=STAGES, seed=0, size=8):
+        return module.Curriculum(
+            PAIRS, LANGUAGE, LANGUAGE, [module.Stage(*each) for each in stages], batch_size=size, seed=seed
+        )
+
+    return make
 
 
 def read(epoch):
@@ -44,7 +53,7 @@ def as_ids(pair):
 
 
 @pytest.mark.parametrize(("epoch", "limit"), [(0, 1), (1, 3), (2, 3), (3, 5)])
-def test_an_epoch_holds_the_pairs_of_its_stage_equally_often(epoch, limit):
+def test_an_epoch_holds_the_pairs_of_its_stage_equally_often(curriculum, epoch, limit):
     lessons = curriculum()
     batches = list(lessons.epoch(epoch))
     assert len(batches) == len(lessons) == 8  # 60 pairs by 8, in every stage
@@ -56,7 +65,7 @@ def test_an_epoch_holds_the_pairs_of_its_stage_equally_often(epoch, limit):
     assert limit < 5 or (len(counts) == 60 and set(counts.values()) == {1}), "the last stage shows each pair once"
 
 
-def test_the_same_again_and_a_new_order_each_time():
+def test_the_same_again_and_a_new_order_each_time(curriculum):
     first = read(curriculum().epoch(0))
     assert first == read(curriculum().epoch(0)) and first != read(curriculum(seed=1).epoch(0))
     assert read(curriculum().epoch(1)) != read(curriculum().epoch(2))
@@ -65,10 +74,10 @@ def test_the_same_again_and_a_new_order_each_time():
     assert all(sorted(left) == sorted(right) and left != right for left, right in pairwise(passes))
 
 
-def test_stages_without_a_limit_are_plain_training():
+def test_stages_without_a_limit_are_plain_training(curriculum):
     """The control of an experiment: the rates of a curriculum, and the batches of none."""
     plain = Batches(PAIRS, LANGUAGE, LANGUAGE, 8, seed=3)
-    free = curriculum([Stage(1), Stage(2, None, 0.5)], seed=3)
+    free = curriculum([(1,), (2, None, 0.5)], seed=3)
     models = []
     for train, schedule in ((plain, lambda done: 1.0 if done < 1 / 3 else 0.5), (free, free.rate)):
         torch.manual_seed(0)
@@ -79,8 +88,8 @@ def test_stages_without_a_limit_are_plain_training():
 
 
 @pytest.mark.parametrize("epochs", [(1, 1), (1, 2, 4), (3, 7, 1), (49, 1, 5, 2)])
-def test_the_rate_changes_with_the_first_update_of_a_stage(epochs):
-    lessons = curriculum([Stage(count, None, 1 / (place + 1)) for place, count in enumerate(epochs)])
+def test_the_rate_changes_with_the_first_update_of_a_stage(curriculum, epochs):
+    lessons = curriculum([(count, None, 1 / (place + 1)) for place, count in enumerate(epochs)])
     expected = [1 / (place + 1) for place, count in enumerate(epochs) for _ in range(count)]
     for updates in (1, 3, 49, 437):  # of an epoch; these shares of training are not round numbers
         total = updates * lessons.epochs
@@ -89,18 +98,46 @@ def test_the_rate_changes_with_the_first_update_of_a_stage(epochs):
     assert lessons.rate(1.0) == expected[-1]
 
 
-def test_bad_stages_are_said():
-    for stages in ([], [Stage(0)], [Stage(1, None, 0.0)]):
+def test_bad_stages_are_said(curriculum):
+    for stages in ([], [(0,)], [(1, None, 0.0)]):
         with pytest.raises(ValueError, match="at least one epoch, at a rate above 0, not"):
             curriculum(stages)
     with pytest.raises(ValueError, match="all 60 are longer than 0 tokens"):
-        curriculum([Stage(1, 0), Stage(1)])
+        curriculum([(1, 0), (1,)])
     with pytest.raises(ValueError, match="has 4 epochs; there is no epoch 5"):
         curriculum().epoch(4)
 
 
-def test_the_fingerprint_is_that_of_stages_batches_and_order():
-    swapped, longer = [STAGES[0], STAGES[2], STAGES[1]], [STAGES[0], Stage(3, 3, 0.5), STAGES[2]]
+def test_the_fingerprint_is_that_of_stages_batches_and_order(curriculum):
+    swapped, longer = [STAGES[0], STAGES[2], STAGES[1]], [STAGES[0], (3, 3, 0.5), STAGES[2]]
     changes = [{}, {"stages": swapped}, {"stages": longer}, {"stages": STAGES[:2]}, {"seed": 1}, {"size": 9}]
     prints = [curriculum(**change).fingerprint() for change in changes]
     assert len(set(prints)) == len(changes) and curriculum().fingerprint() == prints[0]
+
+
+def test_a_curriculum_goes_on_after_a_crash(curriculum, tmp_path):
+    class Killed(Exception):
+        pass
+
+    def train(folder, dies=False):
+        torch.manual_seed(0)
+        model = bahdanau(len(LANGUAGE.vocab), len(LANGUAGE.vocab), BahdanauConfig(embed_size=4, num_hiddens=4))
+        lessons, checkpoints = curriculum(), Checkpoints(tmp_path / folder, every_updates=1)
+        update, calls = Training.update, []
+
+        def mortal(*args):
+            calls.append(args)
+            if dies and len(calls) > 11:
+                raise Killed
+            return update(*args)
+
+        with mock.patch.object(Training, "update", mortal):
+            fit(model, lessons, Batches(PAIRS, LANGUAGE, LANGUAGE), epochs=4, lr=0.01, checkpoints=checkpoints,
+                progress=False)  # fmt: skip
+        return model.state_dict()
+
+    expected = train("whole")
+    with pytest.raises(Killed):
+        train("broken", dies=True)
+    found = train("broken")
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
