@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from seqlearn.nn.contract import EncoderDecoder
 from seqlearn.nn.positions import PositionalEncoding
-from seqlearn.nn.seq2seq import Seq2SeqAttentionDecoder, Seq2SeqEncoder
+from seqlearn.nn.seq2seq import BahdanauConfig, Seq2SeqAttentionDecoder, Seq2SeqEncoder
 from seqlearn.nn.transformer import TransformerConfig, transformer
 from seqlearn.runtime.d2l_compat import d2l
 
@@ -19,8 +19,9 @@ Weights = dict[str, Tensor]
 
 def our_bahdanau(vocabs: tuple[int, int], width: int, dropout: float) -> EncoderDecoder:
     """Two layers, one direction, as d2l's."""
-    encoder = Seq2SeqEncoder(vocabs[0], width, width, 2, dropout, bidirectional=False)
-    return EncoderDecoder(encoder, Seq2SeqAttentionDecoder(vocabs[1], width, width, width, 2, dropout))
+    config = BahdanauConfig(width, width, 2, dropout)
+    encoder = Seq2SeqEncoder(vocabs[0], config, bidirectional=False)
+    return EncoderDecoder(encoder, Seq2SeqAttentionDecoder(vocabs[1], config, width))
 
 
 class TextbookBahdanau(nn.Module):

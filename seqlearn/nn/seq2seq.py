@@ -32,6 +32,11 @@ class RNNConfig:
     num_layers: Annotated[int, Setting("layers on each side", "layers", least=1, most=MOST_LAYERS)] = 1
     dropout: Annotated[float, Setting("share of activations dropped in training", least=0, most=0.99)] = 0.1
 
+    @property
+    def dropout_between(self) -> float:
+        """The dropout between stacked layers: PyTorch warns where there is one layer."""
+        return self.dropout if self.num_layers > 1 else 0.0
+
 
 @dataclass(frozen=True)
 class Seq2SeqConfig(RNNConfig):
@@ -67,30 +72,21 @@ class Seq2SeqEncoder(nn.Module):
     Cho et al. (2014), section 2.2; both directions: Bahdanau et al. (2015), section 3.2.
 
     Args:
-        vocab_size, embed_size: of the source tokens.
-        num_hiddens: size of each direction; `output_size` is the size of both together.
-        num_layers: stacked layers, with `dropout` between them.
+        vocab_size: of the source tokens.
+        config: the sizes; `output_size` is the size of both directions together.
+        bidirectional: whether there are both.
         cell: "gru" or "lstm".
     """
 
-    def __init__(
-        self,
-        vocab_size: int,
-        embed_size: int,
-        num_hiddens: int,
-        num_layers: int = 1,
-        dropout: float = 0.0,
-        bidirectional: bool = True,
-        cell: str = "gru",
-    ):
+    def __init__(self, vocab_size: int, config: RNNConfig, bidirectional: bool = True, cell: str = "gru"):
         super().__init__()
-        self.output_size = num_hiddens * (2 if bidirectional else 1)
-        self.embedding = nn.Embedding(vocab_size, embed_size)
-        self.dropout = nn.Dropout(dropout)
-        between = dropout if num_layers > 1 else 0.0
+        self.output_size = config.num_hiddens * (2 if bidirectional else 1)
+        self.embedding = nn.Embedding(vocab_size, config.embed_size)
+        self.dropout = nn.Dropout(config.dropout)
         self.rnn = rnn_class(cell)(
-            embed_size, num_hiddens, num_layers, batch_first=True, dropout=between, bidirectional=bidirectional
-        )
+            config.embed_size, config.num_hiddens, config.num_layers, batch_first=True, dropout=config.dropout_between,
+            bidirectional=bidirectional,
+        )  # fmt: skip
 
     def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> RNNMemory:
         """Read each source up to its length (at least 1)."""
@@ -131,7 +127,6 @@ class PlainState:
     context: Float[Tensor, "rows size"]
     hidden: Float[Tensor, "layers rows hiddens"]
     cell: Float[Tensor, "layers rows hiddens"] | None = None
-    length: int = 0
 
     def select(self, rows: Int[Tensor, "chosen"]) -> PlainState:
         """The state of these rows, repeated, reordered or dropped."""
@@ -146,30 +141,21 @@ class Seq2SeqDecoder(nn.Module):
     s_i = RNN(s_{i-1}, [E y_{i-1}; c]) with c the last state of the encoder's top layer: Cho et al. (2014), section 2.2.
 
     Args:
-        vocab_size, embed_size: of the target tokens.
+        vocab_size: of the target tokens.
+        config: cell, layers and sizes, as of the encoder; `dropout` is applied before, between and after the layers.
         memory_size: the encoder's `output_size`.
-        num_hiddens, num_layers: of the net, which has as many layers as the encoder; `dropout` is applied before,
-            between and after the layers.
-        cell: "gru" or "lstm", the same as in the encoder.
     """
 
-    def __init__(
-        self,
-        vocab_size: int,
-        embed_size: int,
-        memory_size: int,
-        num_hiddens: int,
-        num_layers: int = 1,
-        dropout: float = 0.0,
-        cell: str = "gru",
-    ):
+    def __init__(self, vocab_size: int, config: Seq2SeqConfig, memory_size: int):
         super().__init__()
-        self.embedding = nn.Embedding(vocab_size, embed_size)
-        self.bridge = nn.Linear(memory_size, num_hiddens)
-        between = dropout if num_layers > 1 else 0.0
-        self.rnn = rnn_class(cell)(embed_size + memory_size, num_hiddens, num_layers, batch_first=True, dropout=between)
-        self.dense = nn.Linear(num_hiddens, vocab_size)
-        self.dropout = nn.Dropout(dropout)
+        self.embedding = nn.Embedding(vocab_size, config.embed_size)
+        self.bridge = nn.Linear(memory_size, config.num_hiddens)
+        self.rnn = rnn_class(config.cell)(
+            config.embed_size + memory_size, config.num_hiddens, config.num_layers, batch_first=True,
+            dropout=config.dropout_between,
+        )  # fmt: skip
+        self.dense = nn.Linear(config.num_hiddens, vocab_size)
+        self.dropout = nn.Dropout(config.dropout)
 
     def init_state(self, memory: RNNMemory) -> PlainState:
         """The state before the first token."""
@@ -191,7 +177,7 @@ class Seq2SeqDecoder(nn.Module):
         inputs = torch.cat([self.dropout(embed(self.embedding, tokens)), context], dim=-1)
         outputs, last = self.rnn(inputs, state.hidden if state.cell is None else (state.hidden, state.cell))
         hidden, cell = _hidden_and_cell(last)
-        return self.dropout(outputs), replace(state, hidden=hidden, cell=cell, length=state.length + tokens.shape[1])
+        return self.dropout(outputs), replace(state, hidden=hidden, cell=cell)
 
 
 @dataclass(frozen=True)
@@ -206,7 +192,6 @@ class AttentionState:
     mask: Bool[Tensor, "sentences 1 source"]
     hidden: Float[Tensor, "layers rows hiddens"]
     beams: int = 1
-    length: int = 0
 
     def select(self, rows: Int[Tensor, "chosen"]) -> AttentionState:
         """The state of these rows, repeated, reordered or dropped. The memory is copied only if a sentence is gone."""
@@ -225,32 +210,23 @@ class Seq2SeqAttentionDecoder(nn.Module):
     as input: s_i = GRU(s_{i-1}, [E y_{i-1}; c_i]), c_i = sum_j alpha_ij h_j. Bahdanau et al. (2015), section 3.1.
 
     Args:
-        vocab_size, embed_size: of the target tokens.
+        vocab_size: of the target tokens.
+        config: the sizes, and the score that compares the state with the encoder's outputs: "additive" (Bahdanau's),
+            "bilinear" or "dot" (both Luong's). "dot" needs queries and keys of one size, so the decoder is then as wide
+            as the memory. `dropout` is applied before, between and after the layers.
         memory_size: the encoder's `output_size`.
-        num_hiddens, num_layers: of the GRU; `dropout` is applied before, between and after its layers.
-        score: how the state is compared with the encoder's outputs: "additive" (Bahdanau's), "bilinear" or "dot" (both
-            Luong's); see `seqlearn.nn.attention.SCORES`.
     """
 
-    def __init__(
-        self,
-        vocab_size: int,
-        embed_size: int,
-        memory_size: int,
-        num_hiddens: int,
-        num_layers: int = 1,
-        dropout: float = 0.0,
-        score: str = "additive",
-    ):
+    def __init__(self, vocab_size: int, config: BahdanauConfig, memory_size: int):
         super().__init__()
-        self.embedding = nn.Embedding(vocab_size, embed_size)
-        self.bridge = nn.Linear(memory_size, num_hiddens)
-        self.attention = make_attention(score, num_hiddens, memory_size)
+        size = memory_size if config.score == "dot" else config.num_hiddens
+        self.embedding = nn.Embedding(vocab_size, config.embed_size)
+        self.bridge = nn.Linear(memory_size, size)
+        self.attention = make_attention(config.score, size, memory_size)
         self.attention.kind = "cross"
-        between = dropout if num_layers > 1 else 0.0
-        self.rnn = nn.GRU(embed_size + memory_size, num_hiddens, num_layers, dropout=between)
-        self.dense = nn.Linear(num_hiddens, vocab_size)
-        self.dropout = nn.Dropout(dropout)
+        self.rnn = nn.GRU(config.embed_size + memory_size, size, config.num_layers, dropout=config.dropout_between)
+        self.dense = nn.Linear(size, vocab_size)
+        self.dropout = nn.Dropout(config.dropout)
 
     def init_state(self, memory: RNNMemory) -> AttentionState:
         """The state before the first token. The keys are projected here, once for each sentence."""
@@ -277,25 +253,16 @@ class Seq2SeqAttentionDecoder(nn.Module):
             output, hidden = self.rnn(torch.cat([embedded, context], dim=-1).unsqueeze(0), hidden)
             outputs.append(output)
         features = self.dropout(torch.cat(outputs).transpose(0, 1))
-        return features, replace(state, hidden=hidden, length=state.length + tokens.shape[1])
+        return features, replace(state, hidden=hidden)
 
 
 def seq2seq(source_vocab_size: int, target_vocab_size: int, config: Seq2SeqConfig) -> EncoderDecoder:
     """An encoder and a decoder without attention: Cho et al. (2014) with "gru", Sutskever et al. (2014) with "lstm"."""
-    size, layers, dropout, cell = config.num_hiddens, config.num_layers, config.dropout, config.cell
-    encoder = Seq2SeqEncoder(source_vocab_size, config.embed_size, size, layers, dropout, config.bidirectional, cell)
-    decoder = Seq2SeqDecoder(target_vocab_size, config.embed_size, encoder.output_size, size, layers, dropout, cell)
-    return EncoderDecoder(encoder, decoder)
+    encoder = Seq2SeqEncoder(source_vocab_size, config, config.bidirectional, config.cell)
+    return EncoderDecoder(encoder, Seq2SeqDecoder(target_vocab_size, config, encoder.output_size))
 
 
 def bahdanau(source_vocab_size: int, target_vocab_size: int, config: BahdanauConfig) -> EncoderDecoder:
-    """The model of Bahdanau et al. (2015): a bidirectional GRU encoder and a GRU decoder with attention.
-
-    The score "dot" needs queries and keys of one size: the decoder is then as wide as both directions together.
-    """
-    embed_size, size, layers, dropout = config.embed_size, config.num_hiddens, config.num_layers, config.dropout
-    encoder = Seq2SeqEncoder(source_vocab_size, embed_size, size, layers, dropout)
-    keys = encoder.output_size
-    queries = keys if config.score == "dot" else size
-    decoder = Seq2SeqAttentionDecoder(target_vocab_size, embed_size, keys, queries, layers, dropout, config.score)
-    return EncoderDecoder(encoder, decoder)
+    """The model of Bahdanau et al. (2015): a bidirectional GRU encoder and a GRU decoder with attention."""
+    encoder = Seq2SeqEncoder(source_vocab_size, config)
+    return EncoderDecoder(encoder, Seq2SeqAttentionDecoder(target_vocab_size, config, encoder.output_size))
