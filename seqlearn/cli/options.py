@@ -156,6 +156,13 @@ class ModelOptions:
             help="With --tokens bpe: one vocabulary for both sides. Then --tie also ties the encoder's embeddings.",
         ),
     ] = False
+    cased: Annotated[
+        bool | None,
+        _tokens(
+            help="With --tokens bpe: keep capital letters, quotes and spaces as they are typed.",
+            show_default="with bpe, but for the built-in corpus",
+        ),
+    ] = None
     max_length: Annotated[int, _tokens(min=1, help="Leave out pairs with more tokens on a side.")] = 256
     min_freq: Annotated[
         int | None,
@@ -205,6 +212,14 @@ class TrainOptions:
         float, _training(min=0, max=0.99, help="Share of the probability that goes from the right token to all.")
     ] = 0.0
     batch_size: Annotated[int, _training(min=1, help="Pairs in a batch.")] = 64
+    max_tokens: Annotated[
+        int | None,
+        _training(
+            min=1,
+            help="In place of --batch-size: about this many tokens in a batch, on the longer side of its pairs.",
+            show_default="--batch-size",
+        ),
+    ] = None
     accumulate: Annotated[int, _training(min=1, help="Batches for each update.")] = 1
     precision: Annotated[str | None, _training(help="bf16, where the device has it.", show_default="float32")] = None
     seed: Annotated[int, _training(min=0, max=2**63 - 1, help="The seed of split, weights and order of batches.")] = 0
@@ -248,7 +263,8 @@ def checked(values: Values) -> Options:
     spec = spec_of(values["model"])
     settings = chosen_settings(spec, values)
     is_builtin = values["corpus"] == "builtin" and not values["source"]
-    left_open = {"lr": spec.lr, "warmup": spec.warmup, "min_freq": 1 if is_builtin else 2}
+    cased = values["tokens"] == "bpe" and not is_builtin
+    left_open = {"lr": spec.lr, "warmup": spec.warmup, "min_freq": 1 if is_builtin else 2, "cased": cased}
     left_open |= words_of(spec, settings, values["size"])
     values = values | {name: value for name, value in left_open.items() if values[name] is None}
     run, data, model = _group(RunOptions, values), _group(DataOptions, values), _group(ModelOptions, values)
@@ -280,6 +296,7 @@ def resumed(given: set[str], values: Values) -> Values:
     for name in sorted(given - free):
         if values[name] != stored[name]:
             raise ValueError(f"{flag(name)} was {stored[name]!r} when the training in {folder} was started")
+    stored = {"cased": False} | stored  # a training that was started before there was this option
     return values | stored | {name: values[name] for name in free & given} | {"out": folder, "resume": folder}
 
 
@@ -296,11 +313,13 @@ def without_effect(values: Values) -> dict[str, str]:
         "held_out": (not (own_valid and own_test), "draws no part where valid and test have files of their own"),
         "vocab_size": (values["tokens"] == "bpe", "is for --tokens bpe"),
         "shared_vocab": (values["tokens"] == "bpe", "is for --tokens bpe"),
+        "cased": (values["tokens"] == "bpe", "is for --tokens bpe"),
         "min_freq": (values["tokens"] != "bpe", "is for --tokens word"),
         "patience": (
             values["epochs"] - 2 >= (values["patience"] or 0),
             "ends training early only if --epochs is larger by 2 or more",
         ),
+        "batch_size": (values["max_tokens"] is None, "has no effect beside --max-tokens"),
         "average": (values["average"] == 1 or values["epochs"] > 1, "has only one epoch to average"),
     }
     return {name: why for name, (useful, why) in needs.items() if not useful}

@@ -95,7 +95,7 @@ def _untrained(options: Options, split: Split, languages: tuple[str, str]) -> Tr
     model = options.model
     translator = Translator.untrained(
         model.model, split, languages, min_freq=model.min_freq or 1, tokens=model.tokens, vocab_size=model.vocab_size,
-        shared_vocab=model.shared_vocab, seed=options.training.seed, **options.settings,
+        shared_vocab=model.shared_vocab, cased=bool(model.cased), seed=options.training.seed, **options.settings,
     )  # fmt: skip
     if min(len(translator.source.vocab), len(translator.target.vocab)) == len(SPECIALS):
         raise ValueError(f"--min-freq {model.min_freq} leaves no word in a vocabulary: give a smaller number")
@@ -144,7 +144,7 @@ def _fit(translator: Translator, split: Split, out: Path, options: Options, chec
         "lr": training.lr, "epochs": training.epochs, "batch_size": training.batch_size,
         "max_length": options.model.max_length, "label_smoothing": training.label_smoothing,
         "accumulate": training.accumulate, "precision": training.precision, "seed": training.seed,
-        "patience": training.patience, "average_last": training.average,
+        "max_tokens": training.max_tokens, "patience": training.patience, "average_last": training.average,
     }  # fmt: skip
     translator.config |= {**recipe, "schedule": training.schedule, "warmup": training.warmup}
     ids = _written_ids(translator, split, options.data.cache, options.model.max_length)

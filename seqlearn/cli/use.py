@@ -155,13 +155,14 @@ def evaluate(
     max_source: MaxSource = MAX_SOURCE,
     batch_size: BatchSize = 256,
     lowercase: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            help="Whether BLEU and chrF ignore case. A translator writes lower case only. So with --no-lowercase, "
-            "which compares with the references exactly as they are written, every capital letter is an error.",
+            help="Whether the scores ignore case. With --no-lowercase, translations are compared with the references "
+            "exactly as they are written.",
+            show_default="as trained: --no-lowercase after training with --cased",
             rich_help_panel=SCORING,
         ),
-    ] = True,
+    ] = None,
     hypotheses: Annotated[
         Path | None,
         typer.Option(help="Write the translations to this file, one a line.", rich_help_panel=OUTPUT),
@@ -175,8 +176,8 @@ def evaluate(
 ) -> None:
     """Score a translator on the test part of its corpus, which training never saw, or on files of yours.
 
-    The references get the spelling that the training data had (lower case,
-    plain quotes and spaces) before translations are compared with them.
+    The references get the spelling that the training data had (without --cased:
+    lower case, plain quotes and spaces) before translations are compared with them.
     sacreBLEU's signature says how the scores were counted.
     """
     from ..runtime.threads import where_it_runs

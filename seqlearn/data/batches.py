@@ -101,12 +101,15 @@ class Batches:
         batching: str = "bucketed",
         steps: int | None = None,
         max_length: int | None = None,
+        max_tokens: int | None = None,
         cache: str | Path | None = None,
     ):
         if batching not in BATCHINGS:
             raise ValueError(f"batching is one of {', '.join(BATCHINGS)}, not {batching!r}")
         if (steps is not None) and (batching != "fixed" or steps < 1):
             raise ValueError(f'steps is a width of at least 1, for batching "fixed"; got {steps} for {batching!r}')
+        if max_tokens is not None and batching != "bucketed":
+            raise ValueError(f'max_tokens is for batching "bucketed", not for {batching!r}')
         self.batch_size = whole("batch_size", batch_size)
         self.seed = seed
         self.batching = batching
@@ -122,13 +125,23 @@ class Batches:
         if batching == "fixed":
             longest = int(self.sources.lengths.max()), int(self.targets.lengths.max())
             self._widths = longest if steps is None else (steps, steps)
+        self._count = math.ceil(len(self.sources) / self.batch_size)
+        self.max_tokens = None if max_tokens is None else whole("max_tokens", max_tokens)
+        if self.max_tokens is not None and len(self.sources):
+            longer = np.maximum(self.sources.lengths, self.targets.lengths)
+            if 2 * int(longer.max()) > self.max_tokens:
+                raise ValueError(
+                    f"max_tokens is {self.max_tokens:,}, and a batch shall have room for two of the longest sentence, "
+                    f"which has {int(longer.max()):,} tokens with <bos> and <eos>"
+                )
+            self._count = math.ceil(int(longer.sum()) / self.max_tokens)
 
     def __len__(self) -> int:
-        return -(-len(self.sources) // self.batch_size)
+        return self._count
 
     def __iter__(self) -> Iterator[Batch]:
         """All pairs once, shortest first: for validation, where the order does not matter and padding costs time."""
-        return map(self._batch, self._groups(self._by_length(np.arange(len(self.sources)))))
+        return map(self._batch, self._groups(self._by_length(np.arange(len(self.sources))), len(self)))
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
         """All pairs once, in the order of this epoch; without the first `start` batches."""
@@ -137,6 +150,8 @@ class Batches:
     def fingerprint(self) -> str:
         """The same for batches with the same ids in the same order, and else another one."""
         digest = hashlib.sha256(f"{self.batch_size} {self.seed} {self.batching} {self._widths}".encode())
+        if self.max_tokens is not None:
+            digest.update(f"{self.max_tokens}".encode())
         digest.update(f"{self.sources.checksum()} {self.targets.checksum()}".encode())
         return digest.hexdigest()
 
@@ -160,42 +175,51 @@ class Batches:
 
     def _plan(self, epoch: int, start: int = 0) -> Iterator[np.ndarray]:
         """The pairs of each batch, by their numbers; without the first `start` batches."""
-        for pairs, rng in self._sections(epoch):
-            batches = math.ceil(len(pairs) / self.batch_size)
-            if start < batches:
-                yield from self._section_plan(pairs, rng)[start:]
+        for pairs, rng, count in self._sections(epoch):
+            if start < count:
+                yield from self._section_plan(pairs, rng, count)[start:]
                 for sentences in (self.sources, self.targets):
                     sentences.forget()
-            start = max(0, start - batches)
+            start = max(0, start - count)
 
-    def _sections(self, epoch: int) -> Iterator[tuple[np.ndarray, random.Random]]:
-        """The pairs of each section, by their numbers, and the random numbers that shuffle the section."""
-        count, size = len(self.sources), self.batch_size * max(1, self.BLOCK // self.batch_size)
+    def _sections(self, epoch: int) -> Iterator[tuple[np.ndarray, random.Random, int]]:
+        """The pairs of each section, by their numbers; the random numbers that shuffle it; how many batches it has."""
+        total, size = len(self.sources), self.batch_size * max(1, self.BLOCK // self.batch_size)
         rng = random.Random(f"{self.seed} {epoch}")
-        if count <= self.SECTION:
-            yield np.arange(count), rng
+        if total <= self.SECTION:
+            yield np.arange(total), rng, len(self)
             return
-        blocks = _shuffled(math.ceil(count / size), rng)
-        for number, section in enumerate(np.array_split(blocks, math.ceil(count / self.SECTION))):
+        blocks, parts = _shuffled(math.ceil(total / size), rng), math.ceil(total / self.SECTION)
+        for number, section in enumerate(np.array_split(blocks, parts)):
             pairs = (section[:, None] * size + np.arange(size)).ravel()
-            yield pairs[pairs < count], random.Random(f"{self.seed} {epoch} {number}")
+            pairs = pairs[pairs < total]
+            count = math.ceil(len(pairs) / self.batch_size)
+            if self.max_tokens is not None:  # the same in every epoch
+                count = len(self) * (number + 1) // parts - len(self) * number // parts
+            yield pairs, random.Random(f"{self.seed} {epoch} {number}"), count
 
-    def _section_plan(self, pairs: np.ndarray, rng: random.Random) -> list[np.ndarray]:
+    def _section_plan(self, pairs: np.ndarray, rng: random.Random, count: int) -> list[np.ndarray]:
         """The batches of a section.
 
         Bucketed: shuffle the pairs, sort each pool of them by length, cut the pools into batches, shuffle the batches.
         """
         order = pairs[_shuffled(len(pairs), rng)]
         if self.batching != "bucketed":
-            return self._groups(order)
-        pool = self.POOL * self.batch_size
-        groups = []
-        for start in range(0, len(order), pool):
-            groups += self._groups(self._by_length(order[start : start + pool]))
+            return self._groups(order, count)
+        if self.max_tokens is not None:
+            groups = self._groups(self._by_length(order), count)
+        else:
+            pool = self.POOL * self.batch_size
+            pools = (order[start : start + pool] for start in range(0, len(order), pool))
+            groups = [group for each in pools for group in self._groups(self._by_length(each), count)]
         return [groups[index] for index in _shuffled(len(groups), rng)]
 
-    def _groups(self, order: np.ndarray) -> list[np.ndarray]:
-        return [order[start : start + self.batch_size] for start in range(0, len(order), self.batch_size)]
+    def _groups(self, order: np.ndarray, count: int) -> list[np.ndarray]:
+        """Cut pairs into batches: of `batch_size` pairs each, or into `count` batches with equally many tokens."""
+        if self.max_tokens is None:
+            return [order[start : start + self.batch_size] for start in range(0, len(order), self.batch_size)]
+        ends = np.maximum(*self._lengths(order)).cumsum()
+        return np.split(order, np.searchsorted(ends, ends[-1] * np.arange(1, count) / count))
 
     def _lengths(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The lengths of sources and targets."""

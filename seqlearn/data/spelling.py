@@ -17,12 +17,15 @@ INVISIBLE = regex.compile(
 _JOINED = "[\u0590-\u167f\u1681-\u1cff\u2190-\u2fff\u3001-\U0010ffff]"
 JOINER = regex.compile(rf"(?<!{_JOINED})[\u200c\u200d]|[\u200c\u200d](?!{_JOINED})")
 _MANY_MARKS = regex.compile(r"\p{M}{32,}")
-SPELLINGS = str.maketrans(
-    dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc", "'")
-    | dict.fromkeys("\u201c\u201d\u201e\u201f«»‹›", '"')
-    | {"\u2581": "_"}  # BPETokenizer writes "▁" for a space
+UNUSABLE = str.maketrans(
+    {"\u2581": "_"}  # BPETokenizer writes "▁" for a space
     | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # a lone surrogate is half a character; no UTF-8 file can hold it
 )
+SPELLINGS = UNUSABLE | str.maketrans(
+    dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc", "'") | dict.fromkeys("\u201c\u201d\u201e\u201f«»‹›", '"')
+)
+NO_BREAK = ("\u00a0", "\u202f")  # the spaces before ? and inside « », where a line must not end
+_SPACES = regex.compile(r"[\s\x1c-\x1f]+")  # what `str.split` takes for space
 # All characters that leave no ink: every kind of space, and the invisible characters.
 BLANK = "".join(chr(i) for i in range(0x3001) if chr(i).isspace() or INVISIBLE.match(chr(i))) + "\u200c\u200d\ufeff"
 
@@ -63,7 +66,7 @@ def _spacing(language: str) -> list[_Rule]:
 SPACING = {language: _spacing(language) for language in ("", "fr")}
 
 
-def normalize(text: str, language: str = "") -> str:
+def normalize(text: str, language: str = "", cased: bool = False) -> str:
     """One spelling for texts that look the same to a reader: composed characters (NFC), plain spaces, lower case.
 
     Every kind of space becomes one plain space, invisible characters vanish, and curly quotes and guillemets become
@@ -71,6 +74,8 @@ def normalize(text: str, language: str = "") -> str:
 
     Args:
         language: "fr" has rules of its own; all other languages share theirs.
+        cased: keep what people have typed: capital letters, quotes, no-break spaces, spaces around marks. Characters
+            are still composed, invisible ones vanish, and a run of spaces becomes one.
 
     >>> normalize("«\\u00a0L\\u2019été\\u202f!\\u00a0»", "fr")
     '"l\\'été !"'
@@ -80,6 +85,9 @@ def normalize(text: str, language: str = "") -> str:
     """
     if not isinstance(text, str):
         raise TypeError(f"a text is a str, not {text!r} ({type(text).__name__})")
+    if cased:
+        text = _composed(INVISIBLE.sub("", text.translate(UNUSABLE)))
+        return _SPACES.sub(_one_space, _composed(JOINER.sub("", text)).strip())
     if not text.isascii():
         text = INVISIBLE.sub("", text.translate(SPELLINGS))
         text = _composed(_composed(text).lower())  # again, because some letters compose only in lower case
@@ -94,6 +102,11 @@ def normalize(text: str, language: str = "") -> str:
         if any(trigger in text for trigger in triggers):
             text = pattern.sub(replacement, text)
     return text
+
+
+def _one_space(spaces: regex.Match[str]) -> str:
+    """A no-break space alone as it is; any other run of spaces as a plain one."""
+    return spaces[0] if spaces[0] in NO_BREAK else " "
 
 
 def _composed(text: str) -> str:

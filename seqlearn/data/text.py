@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import regex
 
 from ..runtime.ownership import write
-from .spelling import CLOSE_UP, ELISION, OPENING, STAND_OFF, normalize
+from .spelling import CLOSE_UP, ELISION, NO_BREAK, OPENING, STAND_OFF, normalize
 
 if TYPE_CHECKING:
     import tokenizers
@@ -71,6 +71,7 @@ class WordTokenizer:
     """
 
     kind = "word"
+    cased = False
 
     def __init__(self, language: str = ""):
         self.language = language
@@ -79,9 +80,13 @@ class WordTokenizer:
         self._stand_off = set(STAND_OFF.get(language, ""))
         self._opening = set(OPENING.get(language, "("))
 
+    def normalize(self, text: str) -> str:
+        """The spelling that the tokens have (see `normalize`)."""
+        return normalize(text, self.language)
+
     def tokenize(self, text: str) -> list[str]:
         """The tokens of a text, lower-cased (see `normalize`)."""
-        return self._pattern.findall(normalize(text, self.language))
+        return self._pattern.findall(self.normalize(text))
 
     def detokenize(self, tokens: Iterable[str]) -> str:
         """The text of the tokens, with spaces where the language has them.
@@ -131,25 +136,27 @@ class BPETokenizer:
 
     kind = "bpe"
 
-    def __init__(self, backend: tokenizers.Tokenizer, language: str = ""):
+    def __init__(self, backend: tokenizers.Tokenizer, language: str = "", cased: bool = False):
         self.language = language
+        self.cased = cased
         self._backend = backend
 
     @classmethod
-    def learn(cls, lines: Iterable[str], size: int = 8000, language: str = "") -> BPETokenizer:
+    def learn(cls, lines: Iterable[str], size: int = 8000, language: str = "", cased: bool = False) -> BPETokenizer:
         """Learn pieces from lines of training text. A character that is not in these lines will become <unk>.
 
         Args:
             size: the most tokens that the vocabulary may have, special tokens included.
+            cased: whether the text keeps capital letters, quotes and spaces as they are typed (see `normalize`).
 
         Raises:
             ValueError: the size is too small even for the single characters, or larger than `MOST_TOKENS`.
         """
-        return cls(_learn_pieces((normalize(line, language) for line in lines), size), language)
+        return cls(_learn_pieces((normalize(line, language, cased) for line in lines), size), language, cased)
 
     def for_language(self, language: str) -> BPETokenizer:
         """A tokenizer with the same pieces, for text in the spelling of another language."""
-        return BPETokenizer(self._backend, language)
+        return BPETokenizer(self._backend, language, self.cased)
 
     @property
     def tokens(self) -> list[str]:
@@ -157,9 +164,13 @@ class BPETokenizer:
         ids = self._backend.get_vocab()
         return sorted(ids.keys() - {UNK}, key=ids.__getitem__)
 
+    def normalize(self, text: str) -> str:
+        """The spelling that the pieces have (see `normalize`)."""
+        return normalize(text, self.language, self.cased)
+
     def tokenize(self, text: str) -> list[str]:
-        """The pieces of a text, lower-cased (see `normalize`). An unknown character is a piece by itself."""
-        text = normalize(text, self.language)
+        """The pieces of a text in its one spelling. An unknown character is a piece by itself."""
+        text = self.normalize(text)
         encoding = self._backend.encode(text)
         pieces = zip(encoding.tokens, encoding.offsets, strict=True)
         return [text[start:end] if token == UNK else token for token, (start, end) in pieces]
@@ -171,14 +182,15 @@ class BPETokenizer:
 
     def state(self) -> dict:
         """What has to be stored to make an equal tokenizer later. It fits into JSON."""
-        return {"tokens": self.kind, "language": self.language, "backend": json.loads(self._backend.to_str())}
+        stored = {"tokens": self.kind, "language": self.language, "backend": json.loads(self._backend.to_str())}
+        return stored | {"cased": True} if self.cased else stored
 
     @classmethod
     def from_state(cls, state: dict) -> BPETokenizer:
         """The tokenizer whose `state` was stored."""
         from tokenizers import Tokenizer
 
-        return cls(Tokenizer.from_str(json.dumps(state["backend"])), state["language"])
+        return cls(Tokenizer.from_str(json.dumps(state["backend"])), state["language"], state.get("cased", False))
 
 
 def _learn_pieces(texts: Iterable[str], size: int) -> tokenizers.Tokenizer:
@@ -189,7 +201,8 @@ def _learn_pieces(texts: Iterable[str], size: int) -> tokenizers.Tokenizer:
 
     backend = Tokenizer(models.BPE(unk_token=UNK))
     words = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
-    backend.pre_tokenizer = pre_tokenizers.Sequence([words, pre_tokenizers.Punctuation("isolated")])
+    apart = [pre_tokenizers.Split(space, "isolated") for space in NO_BREAK]
+    backend.pre_tokenizer = pre_tokenizers.Sequence([words, *apart, pre_tokenizers.Punctuation("isolated")])
     trainer = trainers.BpeTrainer(
         vocab_size=size - len(SPECIALS) + 1,
         min_frequency=2,
@@ -273,7 +286,13 @@ class Language:
 
     @classmethod
     def learn(
-        cls, language: str, lines: Iterable[str], min_freq: int = 1, tokens: str = "word", size: int = 8000
+        cls,
+        language: str,
+        lines: Iterable[str],
+        min_freq: int = 1,
+        tokens: str = "word",
+        size: int = 8000,
+        cased: bool = False,
     ) -> Language:
         """Make the codec of a language from lines of training text.
 
@@ -283,13 +302,16 @@ class Language:
             min_freq: for "word": words that occur less often become <unk>.
             tokens: "word" or "bpe" (see `WordTokenizer`, `BPETokenizer`).
             size: for "bpe": the most tokens that the vocabulary may have.
+            cased: for "bpe": keep the text as it is typed (see `normalize`).
 
         Raises:
-            ValueError: `tokens` is neither, or `size` is too small or too large.
+            ValueError: `tokens` is neither, `size` is too small or too large, or words are to be cased.
         """
         if tokens == "bpe":
-            pieces = BPETokenizer.learn(lines, size, language)
+            pieces = BPETokenizer.learn(lines, size, language, cased)
             return cls(pieces, Vocab.of(pieces.tokens))
+        if cased:
+            raise ValueError(f'text is cased with tokens "bpe", not with {tokens!r}')
         if tokens not in TOKENS:
             raise ValueError(f"tokens are one of {', '.join(TOKENS)}, not {tokens!r}")
         words = WordTokenizer(language)
@@ -297,7 +319,12 @@ class Language:
 
     @classmethod
     def learn_shared(
-        cls, languages: tuple[str, str], sources: Iterable[str], targets: Iterable[str], size: int = 8000
+        cls,
+        languages: tuple[str, str],
+        sources: Iterable[str],
+        targets: Iterable[str],
+        size: int = 8000,
+        cased: bool = False,
     ) -> tuple[Language, Language]:
         """Make the codecs of two languages that share their pieces of words and their vocabulary.
 
@@ -308,12 +335,14 @@ class Language:
             languages: of source and target; each side keeps its own rules for spelling.
             sources, targets: lines of training text.
             size: the most tokens of the one vocabulary.
+            cased: keep the text as it is typed (see `normalize`).
 
         Raises:
             ValueError: the size is too small.
         """
         sides = zip(languages, (sources, targets), strict=True)
-        pieces = BPETokenizer(_learn_pieces((normalize(line, code) for code, lines in sides for line in lines), size))
+        texts = (normalize(line, code, cased) for code, lines in sides for line in lines)
+        pieces = BPETokenizer(_learn_pieces(texts, size), cased=cased)
         vocab = Vocab.of(pieces.tokens)
         source, target = languages
         return cls(pieces.for_language(source), vocab), cls(pieces.for_language(target), vocab)

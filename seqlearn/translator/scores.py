@@ -24,7 +24,7 @@ MOST_WEIGHTS = 1 << 22  # of one head in a batch: 16 MB
 class Scores:
     """Quality on held-out pairs.
 
-    `exact` is the share of translations whose tokens equal those of the reference. `aer`, the alignment error rate, is
+    `exact` is the share of translations that equal their reference. `aer`, the alignment error rate, is
     None if there is no gold alignment.
     """
 

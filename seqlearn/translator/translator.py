@@ -18,7 +18,8 @@ from ..analysis.metrics import alignment_error_rate, bleu, chrf, perplexity
 from ..data.batches import Batches
 from ..data.corpus import Split
 from ..data.pairs import Link, Pair
-from ..data.text import BOS, EOS, Language, normalize
+from ..data.spelling import normalize
+from ..data.text import BOS, EOS, Language
 from ..nn.config import Value
 from ..nn.contract import EncoderDecoder
 from ..nn.masking import causal_mask
@@ -133,6 +134,7 @@ class Translator:
         tokens: str = "word",
         vocab_size: int = 8000,
         shared_vocab: bool = False,
+        cased: bool = False,
         seed: int = 0,
         **settings: Value,
     ) -> Translator:
@@ -146,6 +148,7 @@ class Translator:
                 second, third, ... line. A character that is in none of them becomes <unk>.
             vocab_size: the most tokens of each side, or of both together (tokens "bpe").
             shared_vocab: one vocabulary for both sides (tokens "bpe").
+            cased: keep capital letters, quotes and spaces as they are typed (tokens "bpe").
         """
         train = split.train
         step = math.ceil(len(train) / BPE_LINES) if tokens == "bpe" and len(train) else 1
@@ -154,10 +157,10 @@ class Translator:
         if shared_vocab:
             if tokens != "bpe":
                 raise ValueError(f'a shared vocabulary is one of tokens "bpe", not {tokens!r}')
-            source, target = Language.learn_shared(languages, sources, targets, vocab_size)
+            source, target = Language.learn_shared(languages, sources, targets, vocab_size, cased)
         else:
-            source = Language.learn(languages[0], sources, min_freq, tokens, vocab_size)
-            target = Language.learn(languages[1], targets, min_freq, tokens, vocab_size)
+            source = Language.learn(languages[0], sources, min_freq, tokens, vocab_size, cased)
+            target = Language.learn(languages[1], targets, min_freq, tokens, vocab_size, cased)
         torch.manual_seed(seed)
         return cls.new(name, source, target, **settings)
 
@@ -168,6 +171,7 @@ class Translator:
         batch_size: int = 64,
         seed: int = 0,
         max_length: int | None = 256,
+        max_tokens: int | None = None,
         cache: str | Path | None = None,
         **options,
     ) -> History:
@@ -176,12 +180,14 @@ class Translator:
         Args:
             max_length: pairs with more tokens on either side are left out, with a warning that counts them: one long
                 pair makes its whole batch wide. None: keep all pairs.
-            cache: a folder for the ids of a corpus that does not fit in memory, see `Batches`.
+            max_tokens, cache: see `Batches`.
             options: of `seqlearn.training.loop.fit`; `epochs` and `lr` among them.
         """
-        languages = self.source, self.target
-        train = Batches(split.train, *languages, batch_size, seed, max_length=max_length, cache=cache)
-        valid = Batches(split.valid, *languages, batch_size, max_length=max_length, cache=cache)
+        batches = partial(
+            Batches, source=self.source, target=self.target, batch_size=batch_size, max_length=max_length,
+            max_tokens=max_tokens, cache=cache,
+        )  # fmt: skip
+        train, valid = batches(split.train, seed=seed), batches(split.valid)
         if left_out := train.left_out + valid.left_out:
             total = len(split.train) + len(split.valid)
             warnings.warn(
@@ -365,33 +371,34 @@ class Translator:
         batch_size: int = 64,
         *,
         translations: Sequence[str] | None = None,
-        lowercase: bool = True,
+        lowercase: bool | None = None,
     ) -> Scores:
         """Quality on pairs that the model was not trained on.
 
-        The references go through `normalize`, as the training data did, before translations are compared with them. The
-        alignment error rate needs pairs with gold links, which join words, and a model whose tokens are words; the
-        links of the model are found as in `links`, while it reads the reference.
+        The references get the spelling of the training data before translations are compared with them. The alignment
+        error rate needs pairs with gold links, which join words, and a model whose tokens are words; the links of the
+        model are found as in `links`, while it reads the reference.
 
         Args:
             translations: of the sources, found by another search; default: those of greedy search.
-            lowercase: whether BLEU and chrF ignore case. If not, they compare with the references as they are written,
-                and as our translations are lower case, each capital letter of a reference counts as an error.
+            lowercase: whether all comparisons ignore case; default: unless the model was trained on cased text. If a
+                model that writes lower case is compared with cased references, each capital letter is an error.
         """
+        lowercase = not self.target.tokenizer.cased if lowercase is None else lowercase
         if translations is None:
             translations = self.translate_all([pair.source for pair in pairs], batch_size=batch_size)
-        references = [normalize(pair.target, self.target.tokenizer.language) for pair in pairs]
+        references = [self.target.tokenizer.normalize(pair.target) for pair in pairs]
         with fitting_threads(self.model):
             loss = mean_loss(self.model, Batches(pairs, self.source, self.target, batch_size), self.device)
-        tokens = [self.target.tokenizer.tokenize(text) for text in references]
-        exact = [self.target.tokenizer.tokenize(text) for text in translations]
         compared = references if lowercase else [pair.target for pair in pairs]
+        spelled = partial(normalize, language=self.target.tokenizer.language, cased=not lowercase)
+        exact = sum(spelled(left) == spelled(right) for left, right in zip(translations, compared, strict=True))
         return Scores(
             pairs=len(pairs),
             bleu=bleu(translations, compared, lowercase),
             chrf=chrf(translations, compared, lowercase),
             perplexity=perplexity(loss),
-            exact=sum(left == right for left, right in zip(tokens, exact, strict=True)) / len(pairs),
+            exact=exact / len(pairs),
             aer=self._aer([pair for pair in pairs if pair.alignment], batch_size),
         )
 

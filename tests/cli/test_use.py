@@ -464,7 +464,7 @@ def test_own_files_are_scored_as_sacrebleu_scores_them(folder, translator, tmp_p
     assert cased["bleu"] == sacrebleu.corpus_bleu(written[:-1], [references]).score
     assert cased["chrf"] == sacrebleu.corpus_chrf(written[:-1], [references]).score < two["chrf"]
     assert "case:lc" in two["bleu_signature"] and "case:mixed" in cased["bleu_signature"]
-    assert {"exact", "perplexity"} == {name for name in ("exact", "perplexity") if cased[name] == two[name]}
+    assert cased["perplexity"] == two["perplexity"] and cased["exact"] == 0 <= two["exact"]
 
 
 def test_files_to_score_that_are_no_use(folder, tmp_path, monkeypatch):

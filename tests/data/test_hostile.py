@@ -36,6 +36,7 @@ from fuzzing.texts import (
     HOSTILE_LINES,
     LANGUAGES,
     PARTS,
+    cased_text_is_clean,
     ids_give_the_text_back,
     normalized_text_is_clean,
     tokens_stay,
@@ -183,6 +184,7 @@ def test_a_line_that_fills_the_memory_is_refused_before(tmp_path, monkeypatch):
 @robust
 def test_normalized_text_is_clean_stays_so_and_its_words_lose_nothing(language, text):
     normalized_text_is_clean(text, language)
+    cased_text_is_clean(text, language)
 
 
 def test_very_many_marks_on_a_letter_keep_their_canonical_order():
@@ -217,10 +219,11 @@ def test_tokens_shown_as_text_are_the_same_tokens_again(language):
         tokens_stay(tokenizer, "".join(rng.choices(PARTS, k=rng.randrange(4, 12))))
 
 
-@pytest.fixture(scope="module", params=["word", "bpe"])
+@pytest.fixture(scope="module", params=["word", "bpe", "cased bpe"])
 def language(request, tmp_path_factory):
     """A language of hostile lines, and the same after a stay in a file."""
-    made = Language.learn("fr", HOSTILE_LINES, tokens=request.param, size=300)
+    cased, tokens = request.param.startswith("cased"), request.param.removeprefix("cased ")
+    made = Language.learn("fr", HOSTILE_LINES, tokens=tokens, size=300, cased=cased)
     path = tmp_path_factory.mktemp("language") / "fr.json"
     made.save(path)
     loaded = Language.load(path)

@@ -255,3 +255,47 @@ def test_only_very_long_words_are_learned_from_in_pieces():
     crossing = ["a" * 999 + "bc"] * 2 + ["x" * 997 + "de"] * 2
     tokens = Language.learn("", crossing, tokens="bpe", size=400).vocab.tokens
     assert not any("bc" in token for token in tokens) and any("de" in token for token in tokens)
+
+
+CASED = [
+    "«\u202fL’Été\u202f!\u202f»",
+    "„Äpfel“, sagte Öz: 'Straße' – um 12:30 Uhr?",
+    "Où est-il ?  Where's  McDonald’s (No. 5)?",
+    'He said "Yes" ; I said: "NO!"',
+]
+
+
+@pytest.mark.parametrize("text", CASED)
+@pytest.mark.parametrize("language", ["", "en", "fr"])
+def test_cased_text_comes_back_as_it_was_typed(text, language):
+    pieces = Language.learn(language, CASED, tokens="bpe", size=200, cased=True)
+    typed = text.replace("  ", " ")  # a run of spaces becomes one
+    assert normalize(text, language, cased=True) == typed
+    assert pieces.decode(pieces.encode(text)) == typed
+    again = Language.from_json(pieces.to_json())
+    assert again.encode(text) == pieces.encode(text) and again.tokenizer.cased
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("  a \u00a0 b\u202f? \n", "a b\u202f?"),
+        ("a\u00a0\u202fb", "a b"),  # two spaces are a run, of whatever kind
+        ("O\u0308l\u00ad\u200b", "Öl"),
+        ("\u2009a\u2009b\u200b\u00a0c", "a b\u00a0c"),
+        ("▁\ud800", "_\ufffd"),
+    ],
+)
+def test_cased_text_has_one_spelling_for_what_nobody_can_see(text, expected):
+    assert normalize(text, "fr", cased=True) == expected
+    assert normalize(expected, "fr", cased=True) == expected
+
+
+def test_no_break_spaces_are_pieces_by_themselves():
+    pieces = BPETokenizer.learn(["va\u202f? va\u202f? va\u202f! va\u202f!"] * 3, 30, "fr", cased=True)
+    assert pieces.tokenize("va\u202f?") == ["▁va", "\u202f", "?"]
+
+
+def test_words_are_not_cased():
+    with pytest.raises(ValueError, match="cased with tokens \"bpe\", not with 'word'"):
+        Language.learn("en", ["a"], cased=True)

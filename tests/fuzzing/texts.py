@@ -32,6 +32,15 @@ def normalized_text_is_clean(text, language):
     assert "".join(tokens) == found.replace(" ", "") and not set(tokens) & set(SPECIALS)
 
 
+def cased_text_is_clean(text, language):
+    """The same, where a no-break space may stay; and what is left of the text is as it was typed."""
+    found = normalize(text, language, cased=True)
+    assert normalize(found, language, cased=True) == found and unicodedata.is_normalized("NFC", found)
+    assert len(found.split()) == len(found.split(" ")) + found.count("\u00a0") + found.count("\u202f") or not found
+    assert not {"Cc", "Cs"} & {unicodedata.category(character) for character in found}
+    assert normalize(found, language) == normalize(text, language)
+
+
 def tokens_stay(tokenizer, text):
     """Tokens that are shown as a text are the same tokens again."""
     tokens = tokenizer.tokenize(text)
@@ -47,7 +56,7 @@ def ids_give_the_text_back(made, loaded, text):
     assert loaded.encode(text) == ids and ids[-1] == made.vocab.eos and made.decode(ids) == loaded.decode(ids)
     assert not {made.vocab.pad, made.vocab.bos, made.vocab.eos} & set(ids[:-1]), "text taken for a special token"
     if made.tokenizer.kind == "bpe":
-        clean = normalize(text, made.tokenizer.language)
+        clean = made.tokenizer.normalize(text)
         known = {character for token in made.vocab.tokens[len(SPECIALS) :] for character in token} | {" "}
         assert made.decode(ids) == "".join(each if each in known else UNK for each in clean)
         assert "".join(made.tokenizer.tokenize(text)).replace("▁", " ").removeprefix(" ") == clean
@@ -63,7 +72,7 @@ JSON = st.recursive(
     max_leaves=6,
 )
 CASES = st.tuples(
-    st.sampled_from(LANGUAGES), ANY_LINES, st.sampled_from(["word", "bpe"]), st.integers(1, 3),
+    st.sampled_from(LANGUAGES), ANY_LINES, st.sampled_from(["word", "bpe", "cased bpe"]), st.integers(1, 3),
     ANY | DENSE | st.sampled_from([*SPECIALS, "▁"]), st.lists(st.sampled_from(PARTS), max_size=12).map("".join),
 )  # fmt: skip
 
@@ -71,14 +80,16 @@ CASES = st.tuples(
 def read_texts(case):
     """A language of any lines: what was learned is read back, and so is a text of the lines."""
     language, lines, tokens, min_freq, text, marks = case
-    made = Language.learn(language, lines, min_freq, tokens, 2000)
+    kind, cased = tokens.removeprefix("cased "), tokens.startswith("cased")
+    made = Language.learn(language, lines, min_freq, kind, 2000, cased)
     loaded = Language.from_json(made.to_json().encode("utf-8", "surrogatepass"))
     assert loaded.vocab.tokens == made.vocab.tokens and loaded.tokenizer.state() == made.tokenizer.state()
     for each in (text, marks, lines[0]):
         normalized_text_is_clean(each, language)
+        cased_text_is_clean(each, language)
         ids_give_the_text_back(made, loaded, each)
-    if tokens == "bpe":
-        assert made.decode(made.encode(lines[0])) == normalize(lines[0], language)
+    if kind == "bpe":
+        assert made.decode(made.encode(lines[0])) == normalize(lines[0], language, cased)
     tokens_stay(WordTokenizer(language), marks)
 
 
