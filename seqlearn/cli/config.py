@@ -16,7 +16,7 @@ from ..data.large.files import naming
 from ..runtime.ownership import OPTIONS_MARK
 from .options import Options, Values, checked, parameters, refuse_without_effect, without_effect
 
-ONLY_GIVEN = {"out", "resume", "overwrite", "config"}  # options that a file cannot have
+ONLY_GIVEN = {"out", "resume", "overwrite", "config", "tensorboard"}  # options that a file cannot have
 WORDS = {str: 'a text, such as "word"', int: "a whole number", float: "a number", bool: "true or false"}
 
 

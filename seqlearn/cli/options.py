@@ -56,6 +56,17 @@ class RunOptions:
     checkpoint_updates: Annotated[
         int | None, _output(min=1, help="Updates between two checkpoints.", show_default="by time alone")
     ] = None
+    log_every: Annotated[
+        int | None,
+        _output(
+            min=1,
+            help="Say loss, learning rate and tokens a second after this many updates.",
+            show_default="never; with --tensorboard 100",
+        ),
+    ] = None
+    tensorboard: Annotated[
+        Path | None, _output(help="Also write the losses to this folder, as files for TensorBoard.")
+    ] = None
     config: Annotated[
         Path | None,
         typer.Option(help="Take options from this file, such as run.toml of another training; those given here win."),
@@ -294,8 +305,8 @@ def resumed(given: set[str], values: Values) -> Values:
     stored: Values = json.loads(texts["options"])
     free = {each.name for each in fields(RunOptions)} | {"cache"}
     for name in sorted(given - free):
-        if values[name] != stored[name]:
-            raise ValueError(f"{flag(name)} was {stored[name]!r} when the training in {folder} was started")
+        if values[name] != stored.get(name):
+            raise ValueError(f"{flag(name)} was {stored.get(name)!r} when the training in {folder} was started")
     stored = {"cased": False} | stored  # a training that was started before there was this option
     return values | stored | {name: values[name] for name in free & given} | {"out": folder, "resume": folder}
 

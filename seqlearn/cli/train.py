@@ -30,6 +30,7 @@ from .config import ONLY_GIVEN, as_toml, with_config
 from .corpora import corpus_and_split, describe, warn_of_few, with_checksums
 from .devices import use
 from .errors import printable, sentence_for_errors
+from .logs import Board, after_epoch, board_in, log_of
 from .options import Options, checked, parameters, refuse_without_effect, resumed
 from .output import CHECKPOINTS, CURVE, RECORDS, RUN, check_record, claimed, silence
 from .signals import NAMES, stopping
@@ -66,6 +67,7 @@ def train(options: Options) -> None:
     run, training, out = options.run, options.training, options.run.out
     assert out is not None, "the command has checked it"
     use(run.device, run.threads)
+    board = None if run.tensorboard is None else board_in(run.tensorboard)
     checkpoints = Checkpoints(
         out / CHECKPOINTS, every_minutes=run.checkpoint_minutes, every_updates=run.checkpoint_updates
     )
@@ -81,7 +83,7 @@ def train(options: Options) -> None:
         translator = _untrained(options, split, chosen.languages)
         _say_what_begins(chosen.name, split, translator, options.model.shared_vocab, processes.world_size)
         translator.config["data"] = description
-        history = _fit(translator, split, out, options, checkpoints)
+        history = _fit(translator, split, out, options, checkpoints, board)
         if not processes.first:
             return
         translator.config["epochs"] = history.epochs
@@ -132,7 +134,9 @@ def _written_ids(translator: Translator, split: Split, cache: str, max_length: i
     return folder
 
 
-def _fit(translator: Translator, split: Split, out: Path, options: Options, checkpoints: Checkpoints) -> History:
+def _fit(
+    translator: Translator, split: Split, out: Path, options: Options, checkpoints: Checkpoints, board: Board | None
+) -> History:
     """Train. The best translator so far is always in the folder, whatever happens afterwards.
 
     Raises:
@@ -163,11 +167,14 @@ def _fit(translator: Translator, split: Split, out: Path, options: Options, chec
     watched = [pair.source for pair in split.valid[:2]]
     report = functools.partial(_report, translator=translator, sources=watched)
     hooks = [report, write_the_best, functools.partial(_write_records, out=out, options=options)]
+    hooks += [] if board is None else [after_epoch(board)]
+    every = options.run.log_every
     with stopping(checkpoints) as signals:
         try:
             return translator.fit(
-                split, **recipe, schedule=training.factor(), cache=ids, after_epoch=hooks, checkpoints=checkpoints
-            )
+                split, **recipe, schedule=training.factor(), cache=ids, after_epoch=hooks, checkpoints=checkpoints,
+                progress=every is None or sys.stderr.isatty(), log=log_of(every, board),
+            )  # fmt: skip
         except Stopped:
             first = signals[0] if signals else signal.SIGTERM
             name = NAMES[first.name] if signals else "a signal to another process of this training"

@@ -28,7 +28,7 @@ from .history import History
 from .interrupts import uninterrupted
 from .losses import batch_loss, mean_loss
 from .processes import join
-from .progress import ProgressBar, progress_bar
+from .progress import Log, Logged, ProgressBar, progress_bar
 from .recipe import Recipe
 
 CHECK_EVERY = 50  # updates: how often losses on a GPU are checked, because reading them waits for the GPU
@@ -52,18 +52,19 @@ def fit(
     after_epoch: Sequence[Hook] = (),
     checkpoints: Checkpoints | None = None,
     progress: bool = True,
+    log: Log | None = None,
     **recipe: Any,  # each has a type of its own
 ) -> History:
     """Train with Adam, and leave the model with the weights of its best epoch on the validation data.
 
     Args:
         epochs, lr, recipe: the options of `Recipe`, such as `schedule`, `label_smoothing`, `accumulate`, `patience`.
-        model, train, valid, after_epoch, checkpoints, progress: see `Training`.
+        model, train, valid, after_epoch, checkpoints, progress, log: see `Training`.
 
     Raises: see `Recipe`, `Training` and `Training.run`.
     """
     how = Recipe(epochs=epochs, lr=lr, **recipe)
-    return Training(model, train, valid, how, after_epoch, checkpoints, progress).run()
+    return Training(model, train, valid, how, after_epoch, checkpoints, progress, log).run()
 
 
 class Training:
@@ -80,6 +81,7 @@ class Training:
         checkpoints: where to write checkpoints. If there are some, training goes on from the last one, and ends with
             the same weights and the same history (but for the seconds) as a training that was never stopped.
         progress: show a progress bar.
+        log: what is told of the updates; reading their losses waits for the device.
 
     Raises:
         TypeError: these are no model and no batches.
@@ -95,13 +97,14 @@ class Training:
         after_epoch: Sequence[Hook] = (),
         checkpoints: Checkpoints | None = None,
         progress: bool = True,
+        log: Log | None = None,
     ):
         _check_types(model, train, valid)
         self.device = best_device()
         _check_precision(recipe.precision, self.device)
         model.to(self.device)
         self.model, self.train, self.valid, self.recipe = model, train, valid, recipe
-        self.after_epoch, self.checkpoints, self.progress = after_epoch, checkpoints, progress
+        self.after_epoch, self.checkpoints, self.progress, self.log = after_epoch, checkpoints, progress, log
         self.optimizer = torch.optim.Adam(model.parameters(), lr=recipe.lr, fused=self.device.type in FUSED)
         self.processes = replace(join(), stop=self.is_asked_to_stop)
         self.state = TrainingState(model, self.optimizer)
@@ -168,6 +171,8 @@ class Training:
             done = len(state.losses)
             if self.device.type in READY or done % CHECK_EVERY == 0 or done == self.updates:
                 self.check_updates()
+            if self.log is not None and self.updates_done % self.log.every == 0 and self.processes.first:
+                self.log.write(self._logged(self.log.every))
             self.write_checkpoint()
 
     def update(self, batches: Sequence[Batch]) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
@@ -220,6 +225,12 @@ class Training:
         where = f" at update {number + 1:,} of {self.updates:,}, with learning rate {rate:g}"
         part = ("training loss", "norm of the gradient")[column]
         raise Diverged(_not_finite(part, float(recent[row, column]), self.state.epoch, where))
+
+    def _logged(self, count: int) -> Logged:
+        """What there is to tell of the last `count` updates, or of those of this epoch if they are fewer."""
+        state, rate = self.state, self.optimizer.param_groups[0]["lr"]
+        loss = float(torch.stack(state.losses[-count:]).sum()) / sum(state.tokens[-count:])
+        return Logged(self.updates_done, loss, rate, sum(state.tokens) / state.seconds)
 
     def end_epoch(self) -> None:
         """Validate the weights, keep them if they are the best so far, write a checkpoint, and call the hooks.

@@ -1,11 +1,12 @@
-"""The progress bar of a training: a bar in a terminal or a notebook, a line a minute in a file."""
+"""How a training says how far it is: a bar in a terminal or a notebook, a line a minute in a file, and a log."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from tqdm import asyncio as terminal
 from tqdm.auto import tqdm
@@ -14,6 +15,30 @@ if TYPE_CHECKING:
     ProgressBar = tqdm[NoReturn]  # a bar without an iterable
 else:
     ProgressBar = tqdm  # it takes no parameter at run time
+
+
+class Logged(NamedTuple):
+    """What a log tells after some updates.
+
+    Args:
+        update: how many updates there were since training began.
+        loss: the mean of a real target token since the last time, in nats; smoothed, if training is.
+        rate: the learning rate of the last update.
+        tokens_per_second: real target tokens in a second of this epoch.
+    """
+
+    update: int
+    loss: float
+    rate: float
+    tokens_per_second: float
+
+
+class Log(NamedTuple):
+    """A log: `write` is called after `every` so many updates."""
+
+    every: int
+    write: Callable[[Logged], None]
+
 
 A_LINE = 60.0  # seconds between two lines, where there is no terminal
 
