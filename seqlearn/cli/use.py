@@ -206,7 +206,7 @@ def evaluate(
 def view(folder: Folder, text: Text, out: Out, overwrite: Overwrite = False, device: Device = "") -> None:
     """Draw where the model looks while it translates a sentence: an interactive page (.html), or a picture.
 
-    A Transformer of up to 4 million parameters with --tokens word translates other sentences in its page.
+    A Transformer of up to 5 million parameters translates other sentences in its page.
     The page of any other model shows this one sentence.
     """
     import matplotlib

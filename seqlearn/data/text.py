@@ -168,6 +168,18 @@ class BPETokenizer:
         """The spelling that the pieces have (see `normalize`)."""
         return normalize(text, self.language, self.cased)
 
+    @property
+    def merges(self) -> list[str]:
+        """The merges, the first one first: two pieces with a space between them."""
+        return [" ".join(merge) for merge in self.state()["backend"]["model"]["merges"]]
+
+    def is_learned(self) -> bool:
+        """Whether texts are split as by a tokenizer that `learn` made, and not by one of another making."""
+        ours, other = (json.loads(each.to_str()) for each in (_untrained_pieces(), self._backend))
+        for stored in (ours, other):
+            stored["model"] |= {"vocab": {}, "merges": []}
+        return ours == other
+
     def tokenize(self, text: str) -> list[str]:
         """The pieces of a text in its one spelling. An unknown character is a piece by itself."""
         text = self.normalize(text)
@@ -197,12 +209,9 @@ def _learn_pieces(texts: Iterable[str], size: int) -> tokenizers.Tokenizer:
     """Learn the pieces of normalized texts. See `BPETokenizer.learn`."""
     if size > MOST_TOKENS:
         raise ValueError(f"a vocabulary has at most {MOST_TOKENS:,} tokens, not {size:,}")
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+    from tokenizers import Tokenizer, trainers
 
-    backend = Tokenizer(models.BPE(unk_token=UNK))
-    words = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
-    apart = [pre_tokenizers.Split(space, "isolated") for space in NO_BREAK]
-    backend.pre_tokenizer = pre_tokenizers.Sequence([words, *apart, pre_tokenizers.Punctuation("isolated")])
+    backend = _untrained_pieces()
     trainer = trainers.BpeTrainer(
         vocab_size=size - len(SPECIALS) + 1,
         min_frequency=2,
@@ -219,6 +228,17 @@ def _learn_pieces(texts: Iterable[str], size: int) -> tokenizers.Tokenizer:
     # The model needs <unk>. But as an added token it would also be found in the text of a user who types "<unk>".
     stored = json.loads(backend.to_str()) | {"added_tokens": []}
     return Tokenizer.from_str(json.dumps(stored))
+
+
+def _untrained_pieces() -> tokenizers.Tokenizer:
+    """Words that begin with "▁", and each no-break space and punctuation mark by itself, before pieces are merged."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    backend = Tokenizer(models.BPE(unk_token=UNK))
+    words = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
+    apart = [pre_tokenizers.Split(space, "isolated") for space in NO_BREAK]
+    backend.pre_tokenizer = pre_tokenizers.Sequence([words, *apart, pre_tokenizers.Punctuation("isolated")])
+    return backend
 
 
 class Vocab:

@@ -117,7 +117,7 @@ def document(record: Data) -> str:
 
 
 def shared_files() -> dict[str, str | bytes]:
-    """What all documents of a book use: the name of each file, and its content. `model.js` has the weights, 2.4 MB."""
+    """What all documents of a book use: the name of each file, and its content. `model.js` has the weights, 1.2 MB."""
     css = "\n".join(dict.fromkeys(style for view in classes().values() for style in view.scripts.styles))
     return {
         "views.css": DARK.sub("", css),

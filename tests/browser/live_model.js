@@ -1,7 +1,7 @@
 // For test_live_model.py: what a page is asked about the modules of the model.
 
 import { average, beamSearch, gnmt, noPenalty, stay } from "../../seqlearn/views/live/decoding.js";
-import { normalize, WordTokenizer } from "../../seqlearn/views/live/text.js";
+import { BPETokenizer, normalize, WordTokenizer } from "../../seqlearn/views/live/text.js";
 import { halves, nextTokens, Translator } from "../../seqlearn/views/live/translator.js";
 
 /** The answer to a question of Python as JSON, with lists for typed arrays. */
@@ -25,6 +25,13 @@ const TESTS = {
         return [normalize(text, language), tokens, tokenizer.detokenize(tokens)];
       });
     }),
+  pieces: ([side, texts]) => {
+    const tokenizer = new BPETokenizer(side);
+    return texts.map((text) => {
+      const tokens = tokenizer.tokenize(text);
+      return [normalize(text, side.language, side.cased), tokens, tokenizer.detokenize(tokens)];
+    });
+  },
   join: (lists) => lists.map(([language, tokens]) => new WordTokenizer(language).detokenize(tokens)),
   halves: (text) => halves(text),
   load: (data) => void (window.translator = new Translator(data)),

@@ -15,7 +15,8 @@ from hostile import HOSTILE
 
 from seqlearn.data import builtin
 from seqlearn.data.batches import pad
-from seqlearn.data.text import EOS, Language, Vocab, WordTokenizer, normalize
+from seqlearn.data.corpus import local_fra_eng
+from seqlearn.data.text import EOS, BPETokenizer, Language, Vocab, WordTokenizer, normalize
 from seqlearn.nn.attention import MultiHeadAttention
 from seqlearn.nn.contract import eval_mode
 from seqlearn.nn.masking import causal_mask
@@ -55,11 +56,19 @@ def pretrained():
 @pytest.fixture(scope="module")
 def rounded():
     """The same with the weights that the page has."""
-    return in_half(Translator.pretrained("transformer", "cpu"))
+    return in_page(Translator.pretrained("transformer", "cpu"))
 
 
-def in_half(translator):
-    translator.model.half().float()
+def in_page(translator):
+    """Matrices in 8 bits: the largest weight of a row, in half precision, is 127 levels. All else in half precision."""
+    with torch.no_grad():
+        for weight in translator.model.parameters():
+            if weight.ndim > 1:
+                for row in weight.view(-1, weight.shape[-1]):
+                    level = row.abs().max().half().float() / 127
+                    row.copy_((row / level).round().clamp(-127, 127) * level if level > 0 else torch.zeros_like(row))
+            else:
+                weight.copy_(weight.half())
     return translator
 
 
@@ -115,6 +124,38 @@ def test_text_is_read_as_in_python(inside, corpus):
     assert wrong == []
 
 
+def different_pieces(inside, tokenizer, texts):
+    """The texts that the page does not split, or spell, or join as Python does."""
+    side = {"language": tokenizer.language, "cased": tokenizer.cased, "merges": tokenizer.merges}
+    answers = inside("pieces", [side, texts])
+    expected = ([tokenizer.normalize(text), tokens := tokenizer.tokenize(text), tokenizer.detokenize(tokens)]
+                for text in texts)  # fmt: skip
+    return [each for each in zip(texts, answers, expected, strict=True) if each[1] != each[2]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cased", [True, False])
+@pytest.mark.parametrize("language", ["fr", ""])
+def test_pieces_are_those_of_python(inside, corpus, language, cased):
+    lines = [pair.target for pair in corpus]
+    texts = [*map(as_text, [*HOSTILE, *mixtures(2000)]), "e" + "\u0301\u0323" * 40, "x" * 999, *lines]
+    tokenizer = BPETokenizer.learn([*lines, *texts[::2]], 900, language, cased)
+    assert different_pieces(inside, tokenizer, texts) == []
+
+
+@pytest.mark.slow
+def test_pieces_of_20_000_real_sentences(inside):
+    real = local_fra_eng()
+    if real is None:
+        pytest.skip("the corpus is not on this machine")
+    chosen = real.limited(10_000).pairs
+    source, target = Language.learn_shared(
+        ("en", "fr"), *([getattr(pair, side) for pair in chosen] for side in ("source", "target")), 4000, cased=True
+    )
+    for language, side in ((source, "source"), (target, "target")):
+        assert different_pieces(inside, language.tokenizer, [getattr(pair, side) for pair in chosen]) == []
+
+
 def test_any_tokens_are_joined_as_in_python(inside):
     """Those that no tokenizer makes in this language, too."""
     draw = random.Random(0)
@@ -142,13 +183,13 @@ SOURCE, WRITTEN = [4, 7, 3, 9, 12, 5, 2], [1, 6, 5, 13, 3, 8, 8, 10]
 
 
 def small(**settings):
-    """With random weights, those that start as 0 or 1 too, in half precision."""
+    """With random weights, those that start as 0 or 1 too, as a page has them."""
     sides = [Language(WordTokenizer(language), Vocab.of(WORDS)) for language in ("en", "fr")]
-    translator = in_half(Translator.new("transformer", *sides, **(SMALL | settings)))
+    translator = Translator.new("transformer", *sides, **(SMALL | settings))
     for weight in translator.model.parameters():
-        weight.data.add_(0.3 * torch.randn_like(weight)).copy_(weight.data.half())
+        weight.data.add_(0.3 * torch.randn_like(weight))
     translator.model.to("cpu").eval()
-    return translator
+    return in_page(translator)
 
 
 @pytest.fixture(params=list(CONFIGS.values()), ids=list(CONFIGS))
@@ -398,7 +439,7 @@ def test_beam_search_with_other_penalties(inside, penalty, settings):
     """An untrained model: its hypotheses are close to each other, and end late."""
     translator = small(**settings)
     translator.model.decoder.dense.bias.data[2] += 1.5
-    inside("load", live_model(in_half(translator)))
+    inside("load", live_model(in_page(translator)))
     sentences = ["the cat", "red apple it eats .", "it", "an apple and the cat sleeps and eats"]
     source, lens = pad([translator.source.encode(text) for text in sentences], 0)
     for options in [{"width": 3, "nBest": 3}, {"width": 5, "nBest": 2, "minLength": 4}, {"width": 2, "maxLength": 3}]:
@@ -483,7 +524,7 @@ def test_of_equal_tokens_greedy_search_takes_the_first(inside):
     for like, others in ((5, (4, 7, 9)), (2, (3, 13))):
         dense.weight.data[list(others)] = dense.weight.data[like].clone()
         dense.bias.data[list(others)] = dense.bias.data[like].clone()
-    inside("load", live_model(in_half(translator)))
+    inside("load", live_model(in_page(translator)))
     sentences = ["the cat", "red apple it eats .", "it", "an apple and the cat sleeps and eats"]
     found = inside("searches", {"sentences": sentences, "beam": 1})
     right = translator.search(sentences)

@@ -170,7 +170,7 @@ def test_documents_of_the_course_have_names_of_their_own():
     made = [page for lesson in LESSONS for page in pages(lesson).values()]
     assert len({page.name for page in made}) == len(made) == sum(len(views_in(lesson)) for lesson in LESSONS)
     assert all(re.fullmatch(r"[\w.-]+\.html", page.name) and page.title for page in made)
-    assert not any(course_model()["weights"][:99] in page.html for page in made)
+    assert not any(course_model()["weights"]["bytes"][:99] in page.html for page in made)
 
 
 # ---- What documents share ----
@@ -182,7 +182,7 @@ def test_weights_scripts_and_styles_are_there_once():
     assert json.loads(files["model.js"].removeprefix("window.courseModel = ").removesuffix(";\n")) == json.loads(
         json.dumps(course_model())
     )
-    assert sum(content.count(course_model()["weights"][:99]) for content in files.values()) == 1
+    assert sum(content.count(course_model()["weights"]["bytes"][:99]) for content in files.values()) == 1
     for text in ("function life(build)", "function liveModel(", "function openFrame("):
         assert files["views.js"].count(text) == 1
     for name in SAMPLES:

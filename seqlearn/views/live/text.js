@@ -1,7 +1,7 @@
 // Text to tokens to ids, and back, as in seqlearn/data/spelling.py and seqlearn/data/text.py: read them side by side.
 
-import { BOS, CLOSE_UP, EOS, INVISIBLE, JOINER, OPENING, PAD, PATTERNS, QUOTED } from "../shared/constants.js";
-import { SPACES, SPACING, SPECIALS, SPELLINGS, STAND_OFF } from "../shared/constants.js";
+import { BOS, CLOSE_UP, EOS, INVISIBLE, JOINER, NO_BREAK, OPENING, PAD, PATTERNS } from "../shared/constants.js";
+import { QUOTED, SPACES, SPACING, SPECIALS, SPELLINGS, STAND_OFF, UNUSABLE } from "../shared/constants.js";
 
 // ---- Patterns -------------------------------------------------------------------------------------------------------
 
@@ -33,8 +33,9 @@ const ofLanguage = (table, language) => table[Object.hasOwn(table, language) ? l
 
 const [invisible, joiner, quoted] = [INVISIBLE, JOINER, QUOTED].map(compiled);
 const halves = /\p{Cs}/gu; // of characters
-const spaces = new RegExp(`[${SPACES}]+`, "u");
+const spaces = new RegExp(`[${SPACES}]+`, "gu");
 const spellings = new RegExp(`[${Object.keys(SPELLINGS).join("")}]`, "gu");
+const unusable = new RegExp(`[${Object.keys(UNUSABLE).join("")}]`, "gu");
 const spacing = Object.fromEntries(
   Object.entries(SPACING).map(([language, rules]) => [
     language,
@@ -45,9 +46,17 @@ const spacing = Object.fromEntries(
   ]),
 );
 
-/** One spelling for texts that look the same to a reader.
+/** One spelling for texts that look the same to a reader; `cased` keeps what people have typed.
  * @param {string} text */
-export function normalize(text, language = "") {
+export function normalize(text, language = "", cased = false) {
+  if (cased) {
+    text = text
+      .replace(unusable, (mark) => UNUSABLE[mark])
+      .replace(halves, "\ufffd")
+      .replace(invisible, "");
+    text = text.normalize("NFC").replace(joiner, "").normalize("NFC");
+    return trimmed(text).replace(spaces, (some) => (NO_BREAK.includes(some) ? some : " "));
+  }
   text = text
     .replace(spellings, (mark) => SPELLINGS[mark])
     .replace(halves, "\ufffd")
@@ -56,6 +65,11 @@ export function normalize(text, language = "") {
   text = text.toLowerCase().split(spaces).filter(Boolean).join(" ").replace(quoted, '"$1"');
   return ofLanguage(spacing, language).reduce((now, rule) => now.replace(rule.pattern, rule.replacement), text);
 }
+
+/** The text without spaces at its ends. (`trim` takes a byte-order mark for one, and not every space of Python.)
+ * @param {string} text */
+const trimmed = (text) => text.replace(ends, "");
+const ends = new RegExp(`^[${SPACES}]+|[${SPACES}]+$`, "gu");
 
 // ---- text.py --------------------------------------------------------------------------------------------------------
 
@@ -106,6 +120,52 @@ export class WordTokenizer {
   }
 }
 
+const MARK = "▁"; // stands for a space
+const APART = `\\p{P}!-/:-@\\[-\`{-~${NO_BREAK.join("")}`; // marks and symbols, each a part by itself
+const PARTS = new RegExp(`[${APART}]|[^${APART}]+`, "gu");
+
+/** Pieces of words as tokens: byte-pair encoding. */
+export class BPETokenizer {
+  /** @param {{ language: string, cased: boolean, merges: string[] }} data */
+  constructor({ language, cased, merges }) {
+    this.language = language;
+    this.cased = cased;
+    this.ranks = new Map(merges.map((merge, rank) => [merge, rank]));
+  }
+
+  /** The pieces of a text in its one spelling.
+   * @param {string} text
+   * @returns {string[]} */
+  tokenize(text) {
+    const normal = normalize(text, this.language, this.cased);
+    if (!normal) return [];
+    const words = (MARK + normal.replaceAll(" ", MARK)).match(/▁[^▁]*/gu) ?? [];
+    return words.flatMap((word) => (word.match(PARTS) ?? []).flatMap((part) => this.merged([...part])));
+  }
+
+  /** The pieces of one part: the merge that was learned first comes first, as often as there is one. A character that
+   * was not learned is merged with nothing.
+   * @param {string[]} pieces */
+  merged(pieces) {
+    for (;;) {
+      let [best, at] = [Infinity, -1];
+      for (let i = 0; i + 1 < pieces.length; i++) {
+        const rank = this.ranks.get(`${pieces[i]} ${pieces[i + 1]}`) ?? Infinity;
+        if (rank < best) [best, at] = [rank, i];
+      }
+      if (at < 0) return pieces;
+      pieces.splice(at, 2, pieces[at] + pieces[at + 1]);
+    }
+  }
+
+  /** The text of the pieces.
+   * @param {string[]} tokens */
+  detokenize(tokens) {
+    const text = tokens.filter((token) => ![PAD, BOS, EOS].includes(token)).join("");
+    return text.replaceAll(MARK, " ").replace(/^ /, "");
+  }
+}
+
 /** Tokens to ids and back. Ids 0 to 3 are <pad>, <bos>, <eos>, <unk>. */
 export class Vocab {
   /** @param {string[]} tokens */
@@ -130,11 +190,14 @@ export class Vocab {
   }
 }
 
+/** One side of a translator; `merges` if its tokens are pieces of words.
+ * @typedef {{ language: string, tokens: string[], cased?: boolean, merges?: string[] }} Side */
+
 /** The text codec of one language: a tokenizer with a vocabulary. */
 export class Language {
-  /** @param {{ language: string, tokens: string[] }} data */
-  constructor({ language, tokens }) {
-    this.tokenizer = new WordTokenizer(language);
+  /** @param {Side} data */
+  constructor({ language, tokens, cased = false, merges }) {
+    this.tokenizer = merges ? new BPETokenizer({ language, cased, merges }) : new WordTokenizer(language);
     this.vocab = new Vocab(tokens);
   }
 

@@ -2,7 +2,7 @@
 // seqlearn/views/shared/attention.py (`maps`) and of seqlearn/views/steps/steps_data.py (`steps`), made in the browser.
 
 import { A_MASK, AXIS_NAMES, BOS, CANDIDATES, EOS, EXACT, FULL, LARGEST, MATRICES } from "../shared/constants.js";
-import { KINDS, MOST_TOKENS, NO_MASK, PAD, SPECIALS, STEPS, THUMB } from "../shared/constants.js";
+import { KINDS, LEVELS, MOST_TOKENS, NO_MASK, PAD, SPECIALS, STEPS, THUMB } from "../shared/constants.js";
 import { beamSearch, gnmt, greedySearch, largestOf, logSumExp } from "./decoding.js";
 import { EncoderDecoder, Problem, softmax } from "./nn.js";
 import { Language } from "./text.js";
@@ -11,12 +11,12 @@ import { Language } from "./text.js";
 /** @import { Edit, Extent, TypedArray } from "../shared/types.js" */
 /** @import { Hypothesis } from "./decoding.js" */
 /** @import { LayerEdit, MultiHeadAttention, Recording, Sizes, TransformerState, Weights } from "./nn.js" */
-/** @import { Vocab } from "./text.js" */
+/** @import { Side, Vocab } from "./text.js" */
 
-/** @typedef {{ language: string, tokens: string[] }} Side */
 /** What `live_model` in weights.py returns.
  * @typedef {{ sizes: { encoder: Sizes, decoder: Sizes }, source: Side, target: Side,
- *   tensors: [name: string, shape: number[], start: number][], weights: string }} LiveModel */
+ *   tensors: [name: string, shape: number[], number: number][],
+ *   weights: { bytes: string, halves: string } }} LiveModel */
 /** @typedef {{ sentence: string, beam?: number, prefix?: string[], edits?: Edit[] }} Sentence */
 /** @typedef {{ source: string, target: string[], edits?: Edit[] }} Reading */
 /** @typedef {Reading & { kind: Kind, layer: number, head: number }} ReadingOfHead */
@@ -47,14 +47,7 @@ const ofKinds = (part) => ({ encoder: part("encoder"), causal: part("causal"), c
 export class Translator {
   /** @param {LiveModel} data */
   constructor({ sizes, source, target, tensors, weights }) {
-    const numbers = halves(weights);
-    /** @type {Weights} */
-    const named = new Map();
-    for (const [name, shape, start] of tensors) {
-      const count = shape.reduce((product, size) => product * size, 1);
-      named.set(name, { shape, values: numbers.subarray(start, start + count) });
-    }
-    this.model = new EncoderDecoder(named, sizes);
+    this.model = new EncoderDecoder(unpacked(tensors, weights), sizes);
     this.source = new Language(source);
     this.target = new Language(target);
   }
@@ -244,6 +237,30 @@ function recorded(layers, work) {
   } finally {
     for (const layer of layers) layer.record = null;
   }
+}
+
+/** The parameters by name: `_packed` in weights.py.
+ * @param {LiveModel["tensors"]} tensors @param {LiveModel["weights"]} weights */
+function unpacked(tensors, weights) {
+  const [levels, numbers] = [new Int8Array(bytesOf(weights.bytes).buffer), halves(weights.halves)];
+  /** @type {Float32Array[]} */
+  const parts = [];
+  let [level, next] = [0, 0];
+  for (const [, shape, number] of tensors) {
+    if (number < parts.length) continue; // another name of a part
+    const count = shape.reduce((product, size) => product * size, 1);
+    const columns = shape[shape.length - 1];
+    const rows = shape.length > 1 ? count / columns : count;
+    let values = numbers.subarray(next, next + rows);
+    next += rows;
+    if (shape.length > 1) {
+      const scales = values.map((largest) => largest / LEVELS);
+      values = Float32Array.from({ length: count }, (_, i) => levels[level + i] * scales[Math.floor(i / columns)]);
+      level += count;
+    }
+    parts.push(values);
+  }
+  return new Map(tensors.map(([name, shape, number]) => [name, { shape, values: parts[number] }]));
 }
 
 /** Half-precision numbers in base64, as float32. The bits move to their places in a float32, where the exponent counts

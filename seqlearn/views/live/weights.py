@@ -1,4 +1,4 @@
-"""A translator as data for a page: its sizes, its two languages, and its weights in half precision."""
+"""A translator as data for a page: its sizes, its two languages, and its weights in 8 bits."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ import numpy as np
 import torch
 from torch import nn
 
-from ...data.text import Language, Vocab, WordTokenizer
+from ...data.text import BPETokenizer, Language, Vocab, WordTokenizer
 from ...nn.contract import EncoderDecoder
 from ...nn.positions import PositionalEncoding, sinusoids
 from ...nn.transformer import TransformerDecoder, TransformerEncoder
 from ...search.fast_step import is_touched
 from ...translator.translator import Translator
 from ..shared.bundle import bundle
+from ..shared.constants import LEVELS
 from ..shared.types import Data
 
-MOST_WEIGHTS = 4_000_000  # 11 MB in a page
+MOST_WEIGHTS = 5_000_000  # 7 MB in a page
 LIVE = Path(__file__).parent
 
 
@@ -37,31 +38,32 @@ def live_model(translator: Translator) -> Data | None:
     """All that `liveModel` in `engine.js` needs in order to translate as this translator does.
 
     Returns:
-        `source` and `target`: language and tokens of each side; `sizes`: vocabulary and configuration of each;
-        `tensors`: name, shape and start of each parameter in `weights`, where a shared parameter stands once;
-        `weights`: all parameters as float16 in base64. Or None, if the page cannot do what the translator does: its
-        model is not exactly the Transformer of this package with words as tokens (a part has another class, other
-        sizes, a hook or a method of its own), has more than 4 million parameters, or has a weight that is too large for
-        half precision.
+        `source` and `target`: language and tokens of each side, and what its pieces are made by; `sizes`: vocabulary
+        and configuration of each; `tensors`: name, shape and number of each parameter, where names of a shared one
+        have the same number; `weights`: all parameters, see `_packed`. Or None, if the page cannot do what the
+        translator does: its model is not exactly the Transformer of this package (a part has another class, other
+        sizes, a hook or a method of its own), has more than 5 million parameters, or has a weight that is too large for
+        half precision; or its tokens are neither words nor pieces as `BPETokenizer.learn` makes them.
     """
     languages = (translator.source, translator.target)
-    if type(translator) is not Translator or not all(map(_is_of_words, languages)):
+    if type(translator) is not Translator or not all(map(_is_known, languages)):
         return None
     model = translator.model
     if sum(weight.numel() for weight in model.parameters()) > MOST_WEIGHTS:
         return None
     if not _is_standard(model, *(len(one.vocab) for one in languages)):
         return None
-    tensors, weights = _packed(model)
-    if not np.isfinite(weights).all():
+    tensors, weights, halves = _packed(model)
+    if not np.isfinite(halves).all():
         return None
-    source, target = ({"language": one.tokenizer.language, "tokens": one.vocab.tokens} for one in languages)
+    source, target = map(_side, languages)
     sizes = {
         side: {"vocab_size": len(one.vocab), **asdict(getattr(model, side).config)}
         for side, one in zip(("encoder", "decoder"), languages, strict=True)
     }
-    text = base64.b64encode(weights.tobytes()).decode()
-    return {"sizes": sizes, "source": source, "target": target, "tensors": tensors, "weights": text}
+    numbers = {"bytes": weights, "halves": halves}
+    texts = {name: base64.b64encode(several.tobytes()).decode() for name, several in numbers.items()}
+    return {"sizes": sizes, "source": source, "target": target, "tensors": tensors, "weights": texts}
 
 
 @cache
@@ -77,10 +79,22 @@ def name_of_model(model: Data) -> str:
     return hashlib.sha256(json.dumps(model, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _is_of_words(language: Language) -> bool:
-    parts = (language, language.tokenizer, language.vocab)
+def _is_known(language: Language) -> bool:
+    """Whether a page can split texts into these tokens, and join them."""
+    parts = (language, tokenizer := language.tokenizer, language.vocab)
     own_functions = any(callable(value) for part in parts for value in vars(part).values())
-    return tuple(map(type, parts)) == (Language, WordTokenizer, Vocab) and not own_functions
+    if type(language) is not Language or type(language.vocab) is not Vocab or own_functions:
+        return False
+    return type(tokenizer) is WordTokenizer or (type(tokenizer) is BPETokenizer and tokenizer.is_learned())
+
+
+def _side(language: Language) -> Data:
+    """What a page needs of one language."""
+    tokenizer = language.tokenizer
+    side: Data = {"language": tokenizer.language, "tokens": language.vocab.tokens}
+    if isinstance(tokenizer, WordTokenizer):
+        return side
+    return side | {"cased": tokenizer.cased, "merges": tokenizer.merges}
 
 
 def _is_standard(model: nn.Module, source_vocab_size: int, target_vocab_size: int) -> bool:
@@ -116,14 +130,24 @@ def _options(part: nn.Module) -> dict[str, object]:
     }
 
 
-def _packed(model: nn.Module) -> tuple[list[tuple[str, list[int], int]], np.ndarray]:
-    """Name, shape and start of each parameter, and all parameters one after the other, a shared one once."""
-    starts: dict[int, int] = {}
-    tensors, parts, end = [], [], 0
+def _packed(model: nn.Module) -> tuple[list[tuple[str, list[int], int]], np.ndarray, np.ndarray]:
+    """Name, shape and number of each parameter; and the numbers of all, a shared one once.
+
+    Returns:
+        Names; the matrices in 8 bits, as whole numbers from -127 to 127; and the rest in half precision: of a matrix
+        the largest absolute value of each row, which 127 stands for, and of any other parameter all its numbers.
+    """
+    numbers: dict[int, int] = {}
+    tensors, weights, halves = [], [np.empty(0, np.int8)], []
     for name, weight in model.named_parameters(remove_duplicate=False):
-        if id(weight) not in starts:
-            starts[id(weight)] = end
-            parts.append(weight.detach().cpu().to(torch.float16).flatten().numpy())
-            end += weight.numel()
-        tensors.append((name, list(weight.shape), starts[id(weight)]))
-    return tensors, np.concatenate(parts).astype("<f2")
+        if id(weight) not in numbers:
+            numbers[id(weight)] = len(numbers)
+            values = weight.detach().cpu().float()
+            if values.ndim > 1:
+                largest = values.abs().amax(dim=-1, keepdim=True).half()
+                levels = (values * (LEVELS / largest.float().clamp(min=1e-30))).round().clamp(-LEVELS, LEVELS)
+                weights.append(levels.nan_to_num().to(torch.int8).flatten().numpy())
+                values = largest
+            halves.append(values.half().flatten().numpy())
+        tensors.append((name, list(weight.shape), numbers[id(weight)]))
+    return tensors, np.concatenate(weights), np.concatenate(halves).astype("<f2")

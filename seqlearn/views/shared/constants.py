@@ -17,6 +17,8 @@ PATTERNS = text.PATTERNS
 CLOSE_UP, STAND_OFF, OPENING = spelling.CLOSE_UP, spelling.STAND_OFF, spelling.OPENING
 INVISIBLE, JOINER, QUOTED = spelling.INVISIBLE.pattern, spelling.JOINER.pattern, spelling.QUOTED.pattern
 SPELLINGS = {chr(code): str(new) for code, new in spelling.SPELLINGS.items() if not 0xD800 <= code < 0xE000}
+UNUSABLE = {chr(code): str(new) for code, new in spelling.UNUSABLE.items() if not 0xD800 <= code < 0xE000}
+NO_BREAK = spelling.NO_BREAK
 SPACES = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())  # where str.split() divides a text
 SPACING = {
     language: [(rule.pattern.pattern, rule.replacement) for rule in rules]
@@ -87,6 +89,10 @@ MOST_TOKENS = 100  # of a source; a translation may have twice as many and 10 mo
 CANDIDATES = 6  # next tokens that are shown with their probabilities
 THRESHOLD = 0.05  # smaller weights get no line, and are not named
 MOST_SEEN = 3  # source tokens that the sentence about a step names, each with its weight
+
+# ---- A model in a page ----------------------------------------------------------------------------------------------
+
+LEVELS = 127  # of a weight, on each side of 0: 8 bits
 
 # ---- A beam search --------------------------------------------------------------------------------------------------
 
