@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 import sacrebleu
@@ -21,24 +22,29 @@ class TextScore(NamedTuple):
     signature: str
 
 
-def bleu(hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = True) -> TextScore:
+References = Sequence[str] | Sequence[Sequence[str]]  # one of each sentence, or several
+
+
+def bleu(hypotheses: Sequence[str], references: References, lowercase: bool = True) -> TextScore:
     """Corpus BLEU (Papineni et al., 2002) by sacreBLEU (Post, 2018), with its own tokenizer, 13a.
 
     Args:
+        references: one text for each hypothesis, or a list of all texts that are right.
         lowercase: whether to ignore case, as our own text has none. The signature says it: "case:lc", or "case:mixed".
     """
     return _corpus_score(sacrebleu.BLEU(lowercase=lowercase), hypotheses, references)
 
 
-def chrf(hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = True) -> TextScore:
-    """Character n-gram F-score (Popovic, 2015) by sacreBLEU. `lowercase`: see `bleu`."""
+def chrf(hypotheses: Sequence[str], references: References, lowercase: bool = True) -> TextScore:
+    """Character n-gram F-score (Popovic, 2015) by sacreBLEU. `references`, `lowercase`: see `bleu`."""
     return _corpus_score(sacrebleu.CHRF(lowercase=lowercase), hypotheses, references)
 
 
-def _corpus_score(metric: Metric, hypotheses: Sequence[str], references: Sequence[str]) -> TextScore:
+def _corpus_score(metric: Metric, hypotheses: Sequence[str], references: References) -> TextScore:
     if len(hypotheses) != len(references) or not references:
         raise ValueError(f"{len(hypotheses)} hypotheses cannot be scored against {len(references)} references")
-    score = metric.corpus_score(list(hypotheses), [list(references)]).score
+    several = [[each] if isinstance(each, str) else each for each in references]
+    score = metric.corpus_score(list(hypotheses), list(map(list, zip_longest(*several)))).score
     return TextScore(score, str(metric.get_signature()))
 
 

@@ -163,6 +163,14 @@ def evaluate(
             rich_help_panel=SCORING,
         ),
     ] = None,
+    all_references: Annotated[
+        bool,
+        typer.Option(
+            "--all-references",
+            help="Compare with the references of all pairs that have the same source, and count each source once.",
+            rich_help_panel=SCORING,
+        ),
+    ] = False,
     hypotheses: Annotated[
         Path | None,
         typer.Option(help="Write the translations to this file, one a line.", rich_help_panel=OUTPUT),
@@ -198,7 +206,9 @@ def evaluate(
     translations = translator.translate_all([pair.source for pair in chosen.pairs], batch_size=batch_size, **options)
     if hypotheses:
         scoring.write_lines(hypotheses, translations, partial(check, hypotheses))
-    scores = translator.evaluate(chosen.pairs, batch_size, translations=translations, lowercase=lowercase)
+    scores = translator.evaluate(
+        chosen.pairs, batch_size, translations=translations, lowercase=lowercase, all_references=all_references
+    )
     typer.echo(scoring.as_json(scores, chosen, beam, length_penalty) if json else scores)
 
 

@@ -24,8 +24,8 @@ MOST_WEIGHTS = 1 << 22  # of one head in a batch: 16 MB
 class Scores:
     """Quality on held-out pairs.
 
-    `exact` is the share of translations that equal their reference. `aer`, the alignment error rate, is
-    None if there is no gold alignment.
+    `pairs` counts the translations that were compared. `exact` is the share of them that equal a reference. `aer`, the
+    alignment error rate, is None if there is no gold alignment.
     """
 
     pairs: int

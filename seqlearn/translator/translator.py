@@ -372,6 +372,7 @@ class Translator:
         *,
         translations: Sequence[str] | None = None,
         lowercase: bool | None = None,
+        all_references: bool = False,
     ) -> Scores:
         """Quality on pairs that the model was not trained on.
 
@@ -383,6 +384,8 @@ class Translator:
             translations: of the sources, found by another search; default: those of greedy search.
             lowercase: whether all comparisons ignore case; default: unless the model was trained on cased text. If a
                 model that writes lower case is compared with cased references, each capital letter is an error.
+            all_references: whether a translation is compared with the targets of all pairs that have its source, and
+                counted once. (The perplexity is that of all pairs.)
         """
         lowercase = not self.target.tokenizer.cased if lowercase is None else lowercase
         if translations is None:
@@ -391,14 +394,19 @@ class Translator:
         with fitting_threads(self.model):
             loss = mean_loss(self.model, Batches(pairs, self.source, self.target, batch_size), self.device)
         compared = references if lowercase else [pair.target for pair in pairs]
+        right: dict[str, tuple[str, list[str]]] = {}  # of each source (else, of each pair): translation and references
+        for number, (pair, text, reference) in enumerate(zip(pairs, translations, compared, strict=True)):
+            key = self.source.tokenizer.normalize(pair.source) if all_references else str(number)
+            right.setdefault(key, (text, []))[1].append(reference)
+        found, references = [text for text, _ in right.values()], [several for _, several in right.values()]
         spelled = partial(normalize, language=self.target.tokenizer.language, cased=not lowercase)
-        exact = sum(spelled(left) == spelled(right) for left, right in zip(translations, compared, strict=True))
+        exact = sum(spelled(text) in map(spelled, several) for text, several in right.values())
         return Scores(
-            pairs=len(pairs),
-            bleu=bleu(translations, compared, lowercase),
-            chrf=chrf(translations, compared, lowercase),
+            pairs=len(right),
+            bleu=bleu(found, references, lowercase),
+            chrf=chrf(found, references, lowercase),
             perplexity=perplexity(loss),
-            exact=exact / len(pairs),
+            exact=exact / len(right),
             aer=self._aer([pair for pair in pairs if pair.alignment], batch_size),
         )
 

@@ -68,3 +68,21 @@ def test_alignment_error_rate_by_hand():
     assert alignment_error_rate(gold, gold) == 0
     with pytest.raises(ValueError, match="no links"):
         alignment_error_rate([[]], [[]])
+
+
+def test_all_references_of_a_source_are_right(monkeypatch):
+    pairs = [
+        Pair("It is cold.", "Il fait froid."), Pair("Thanks!", "Merci !"), Pair("It is cold.", "C'est froid ici."),
+        Pair("it is cold.", "Ça caille drôlement ici."),
+    ]  # fmt: skip
+    translator = Translator.untrained("seq2seq", Split(pairs, pairs, pairs), ("en", "fr"), embed_size=4, num_hiddens=4)
+    found = {"It is cold.": "c'est froid ici.", "Thanks!": "merci", "it is cold.": "c'est froid ici."}
+    monkeypatch.setattr(translator, "translate_all", lambda sentences, *_, **__: [found[each] for each in sentences])
+    one, every = translator.evaluate(pairs), translator.evaluate(pairs, all_references=True)
+    assert (one.pairs, every.pairs) == (4, 2) and (one.exact, every.exact) == (0.25, 0.5)
+    streams = [["il fait froid.", "merci !"], ["c'est froid ici.", None], ["ça caille drôlement ici.", None]]
+    hypotheses = ["c'est froid ici.", "merci"]
+    assert every.bleu.score == sacrebleu.BLEU(lowercase=True).corpus_score(hypotheses, streams).score > one.bleu.score
+    assert every.chrf.score == sacrebleu.CHRF(lowercase=True).corpus_score(hypotheses, streams).score
+    assert "nrefs:var" in every.bleu.signature and "nrefs:1" in one.bleu.signature
+    assert every.perplexity == one.perplexity
