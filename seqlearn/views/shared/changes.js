@@ -218,6 +218,37 @@ export function differences(before, after) {
   return [left, right];
 }
 
+const SPACE = "▁"; // at the beginning of a piece of a word
+const POINT = /^▁?[\p{P}\p{S}\p{Z}]+$/u; // punctuation, as a piece
+
+/** Which tokens are drawn side by side, as one word: pieces up to the next space. Tokens that are words stand alone.
+ * @param {string[]} source */
+function wordsOf(source) {
+  const hasPieces = source.some((text) => text.startsWith(SPACE));
+  /** @type {number[][]} */
+  const words = [];
+  for (const [i, text] of source.entries()) {
+    if (words.length && hasPieces && !text.startsWith(SPACE)) words[words.length - 1].push(i);
+    else words.push([i]);
+  }
+  return words;
+}
+
+/** From where to where a token's word reaches that a person may swap: its pieces, without punctuation.
+ * @param {string[]} source @param {number} index @returns {[from: number, to: number]} */
+function swapRange(source, index) {
+  const word = wordsOf(source).find((several) => several.includes(index)) ?? [index];
+  let [from, to] = [index, index + 1];
+  if (POINT.test(source[index])) return [from, to];
+  while (from > word[0] && !POINT.test(source[from - 1])) from--;
+  while (to <= word[word.length - 1] && !POINT.test(source[to])) to++;
+  return [from, to];
+}
+
+/** A token without the sign of a space before it.
+ * @param {string} text */
+const bare = (text) => text.replace(/^▁/u, "") || "␣";
+
 /** The tokens of the source; tokens that the model never saw in training are marked. Pointing at one shows who looks at
  * it; with `swap(index, word)`, a click offers another word. Gives { node, mark(index), changed(flags) }.
  * @param {{ source: string[], unknown: boolean[], languages: (string | null)[] }} reading
@@ -245,10 +276,10 @@ export function chips({ source, unknown, languages }, { point, swap, vocab, id }
         type: "button",
         class: unknown[i] ? "chip unknown" : "chip",
         title: source[i],
-        "aria-label": `${source[i]}${unknown[i] ? ", never seen in training" : ""}${swap ? ": another word" : ""}`,
+        "aria-label": `${bare(source[i])}${unknown[i] ? ", never seen in training" : ""}${swap ? ": another word" : ""}`,
         ...events,
       },
-      make("bdi", {}, oneLine(source[i])),
+      make("bdi", {}, oneLine(bare(source[i]))),
       unknown[i] ? make("span", { class: "sign" }, "?") : null,
     );
   };
@@ -265,12 +296,17 @@ export function chips({ source, unknown, languages }, { point, swap, vocab, id }
       queueMicrotask(() => node.dispatchEvent(new Event("typed", { bubbles: true })));
     };
     const refocus = () => all[i].isConnected && all[i].focus();
-    put(i, wordInput(source[i], `${id}words`, close, refocus));
+    const word = bare(source.slice(...swapRange(source, i)).join(""));
+    put(i, wordInput(word, `${id}words`, close, refocus));
     all[i].focus();
   };
   /** @type {HTMLElement[]} */
   const all = source.map((_, i) => chipAt(i));
-  node.append(...all);
+  node.append(
+    ...wordsOf(source).map((word) =>
+      word.length > 1 ? make("span", { class: "word" }, ...word.map((i) => all[i])) : all[word[0]],
+    ),
+  );
   if (swap)
     node.append(make("datalist", { id: `${id}words` }, ...vocab.map((word) => make("option", { value: word }))));
   roving(node, all);
@@ -330,6 +366,11 @@ export const unknownSign = (unknown) =>
  * @param {string} word
  */
 export function swapped(sentence, source, index, word) {
+  if (source[0]?.startsWith(SPACE)) {
+    const [from, to] = swapRange(source, index);
+    const first = source[from].startsWith(SPACE) ? SPACE : "";
+    return [...source.slice(0, from), first + word, ...source.slice(to)].join("").replaceAll(SPACE, " ").trim();
+  }
   let at = 0;
   for (const [i, text] of source.entries()) {
     const found = sentence.toLowerCase().indexOf(text, at);

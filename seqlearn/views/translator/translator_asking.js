@@ -7,7 +7,7 @@ import { searchName } from "./translator_choice.js";
 /** @import { Choice, Result } from "./translator_choice.js" */
 
 const MUCH_LONGER = 1.5; // times the longest sentence in training
-const UNLIKELY = 0.05; // the probability of a translation below which a doubt is told
+const UNSURE = 0.5; // the mean probability of a token of real sentences, which have many right translations
 
 export class Asking {
   /**
@@ -83,7 +83,7 @@ export class Asking {
     const sentence = model.get("sentence");
     const search = searchName(model.get("beam"));
     const isWrong = !isWaiting && raw.problem !== "";
-    const warning = isWaiting || isWrong ? null : doubts(raw, data.longest, model.get("prefix").length > 0);
+    const warning = isWaiting || isWrong ? null : doubts(raw, data, model.get("prefix").length > 0);
     this.search.set(search);
     this.box.setAttribute("aria-invalid", `${isWrong}`);
     this.note.classList.toggle("wrong", isWrong || warning !== null);
@@ -103,10 +103,10 @@ export class Asking {
 
 /** Why a translation is not to be trusted, as a list of texts; null if nothing speaks against it.
  * @param {Result} result
- * @param {number | null} longest
+ * @param {{ longest: number | null, unlikely: number | null }} data
  * @param {boolean} isForced
  */
-function doubts({ source, unknown, best }, longest, isForced) {
+function doubts({ source, unknown, best }, { longest, unlikely }, isForced) {
   const why = (/** @type {string} */ text) => [make("strong", {}, `Do not trust this translation: ${text}.`), " "];
   if (longest && source.length > MUCH_LONGER * longest)
     return why(
@@ -118,8 +118,8 @@ function doubts({ source, unknown, best }, longest, isForced) {
     if (strange < words) return why(`${strange} of ${words} words are unknown`);
     return why(words > 1 ? "all its words are unknown" : "its word is unknown");
   }
-  const { probability } = best[0];
-  if (probability >= UNLIKELY || isForced) return null;
+  const { probability, tokens } = best[0];
+  if (probability >= (unlikely ?? UNSURE ** tokens.length) || isForced) return null;
   return why(`the model itself gives it a probability of ${chance(probability)}`);
 }
 

@@ -42,6 +42,7 @@ import { changes, swapped } from "../shared/changes.js";
  * @property {string[]} vocab
  * @property {string[]} examples
  * @property {number | null} longest
+ * @property {number | null} unlikely
  * @property {boolean} links
  *
  * @typedef {{ links: boolean, chosen: number, step: number, locked: Target | null, result: Result }} Shown

@@ -109,6 +109,18 @@ EXAMPLES = (  # all but the first from the valid part of the built-in corpus; wh
     "The old bird ate the orange because it was sweet.",  # ablate encoder 1.3, and the bird was sweet
 )
 
+REAL = (  # for a translator of real sentences
+    "I love you.",
+    "Where is the train station?",
+    "I have never seen such a beautiful city.",
+    "She told me that she would come back tomorrow.",
+    "Would you like a cup of coffee?",
+    "My brother is taller than me.",
+    "It is raining, so we are staying at home.",
+    "You should have told me the truth.",
+)
+UNLIKELY = 0.05  # the probability of a translation of the grammar's sentences, below which a doubt is told
+
 
 def _need_translator(given: object) -> None:
     if not isinstance(given, Translator):
@@ -124,8 +136,9 @@ def opening(translator: Translator) -> str:
     _need_translator(translator)
     language = translator.source
     words = [token for token in language.vocab.tokens[len(SPECIALS) :] if sum(map(str.isalpha, token)) > 1]
-    known = not words or not translator.unknown(EXAMPLES[0])
-    return EXAMPLES[0] if known else language.tokenizer.detokenize(words[:WORDS])
+    first = next(iter(_examples(translator, False)), EXAMPLES[0])
+    known = not words or not translator.unknown(first)
+    return first if known else language.tokenizer.detokenize(words[:WORDS])
 
 
 def about(translator: Translator) -> Data:
@@ -134,7 +147,8 @@ def about(translator: Translator) -> Data:
     Returns:
         `live`, that questions are answered; `layers`, the name and the number of heads of each attention layer, by
         kind; `vocab`, the words that the model knows; `examples`, sentences to begin with; `longest`, the number of
-        tokens of the longest source in training, None if nobody knows; and `links`, whether true links can be shown.
+        tokens of the longest source in training, None if nobody knows; `unlikely`, the probability of a translation
+        below which a doubt is told, None if real sentences were learned; and `links`, whether true links can be shown.
     """
     _need_translator(translator)
     grammar = _knows_grammar(translator)
@@ -144,11 +158,26 @@ def about(translator: Translator) -> Data:
             kind: [[name, getattr(layer, "num_heads", 1)] for name, layer in layers(translator.model, kind).items()]
             for kind in translator.attention_kinds
         },
-        "vocab": list(map(as_text, translator.source.vocab.tokens[len(SPECIALS) :][:MOST_WORDS])),
-        "examples": list(EXAMPLES) if grammar and translator.source.tokenizer.language == "en" else [],
+        "vocab": list(map(as_text, _words(translator.source)[:MOST_WORDS])),
+        "examples": _examples(translator, grammar),
+        "unlikely": UNLIKELY if grammar else None,
         "longest": translator.config.get("longest"),
         "links": grammar,
     }
+
+
+def _examples(translator: Translator, grammar: bool) -> list[str]:
+    if translator.config.get("corpus") == "tatoeba":
+        return list(REAL)
+    return list(EXAMPLES) if grammar and translator.source.tokenizer.language == "en" else []
+
+
+def _words(language: Language) -> list[str]:
+    """The words of a vocabulary; of pieces those that are whole words, or begin one."""
+    tokens = language.vocab.tokens[len(SPECIALS) :]
+    if language.tokenizer.kind == "word":
+        return tokens
+    return [token[1:] for token in tokens if token.startswith("▁") and sum(map(str.isalpha, token)) > 1]
 
 
 def gold_of(translator: Translator, sentence: str) -> Data | None:
