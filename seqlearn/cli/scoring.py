@@ -76,6 +76,10 @@ def to_score(
 
 
 def _held_out(config: dict, folder: Path) -> ToScore:
+    from ..data.corpus import TATOEBA, tatoeba_test
+
+    if config.get("corpus") == "tatoeba":
+        return ToScore("tatoeba", tatoeba_test().pairs, "held-out pairs", f"{TATOEBA}, line", [TATOEBA])
     try:
         description = _description(config, folder)
         corpus, pairs = pairs_to_score(description)

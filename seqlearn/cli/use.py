@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 INPUT, DATA, SCORING, OUTPUT = "Input", "Data", "Scoring", "Output"  # headings in the help
 STANDARD_INPUT = "-"
 AUTHOR = {".png": "Software", ".svg": "Creator", ".pdf": "Creator"}  # endings of pictures; how each names its maker
-OWN = ("transformer", "bahdanau")  # the translators that come with the course
+OWN = ("transformer", "bahdanau", "tatoeba")  # the translators that come with the course
 
 Folder = Annotated[
     Path,
     typer.Argument(
-        help="The folder that `seqlearn train` wrote; or transformer or bahdanau, which come with the course."
+        help="The folder that `seqlearn train` wrote; or transformer, bahdanau or tatoeba, which come with the course."
     ),
 ]
 Text = Annotated[str, typer.Argument(help="The sentence.")]

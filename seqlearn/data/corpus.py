@@ -17,6 +17,8 @@ from .large.files import ChosenPairs, Lines, ParallelPairs, ReversedPairs, TSVPa
 from .pairs import Pair
 from .text import WordTokenizer
 
+TATOEBA = Path(__file__).parents[1] / "pretrained" / "tatoeba" / "test.tsv"
+
 
 class Split(NamedTuple):
     """Three disjoint parts of a corpus: learn from `train`, choose with `valid`, score once with `test`."""
@@ -146,6 +148,15 @@ def local_fra_eng() -> Corpus | None:
 
 def _fra_eng(path: Path) -> Corpus:
     return replace(from_tsv(path, ("en", "fr")), name="fra-eng")
+
+
+def tatoeba_test() -> Corpus:
+    """About 2,000 English-French pairs that come with the package: an excerpt of the test part of Tatoeba's sentences.
+
+    The translator "tatoeba" never saw these English sentences in training. Attribution and licence (CC BY 2.0 France)
+    stand in `seqlearn/pretrained/tatoeba/ATTRIBUTION.md`.
+    """
+    return replace(from_tsv(TATOEBA, ("en", "fr")), name="tatoeba")
 
 
 def from_tsv(path: str | Path, languages: tuple[str, str] = ("", ""), skip_malformed: bool = False) -> Corpus:

@@ -222,7 +222,11 @@ class Translator:
 
     @classmethod
     def pretrained(cls, name: str, device: torch.device | str | None = None) -> Translator:
-        """A small translator that comes with the package: "bahdanau" or "transformer".
+        """A small translator that comes with the package.
+
+        Args:
+            name: "transformer" or "bahdanau", both of the grammar's sentences; or "tatoeba", a Transformer of real
+                sentences, English to French.
 
         Raises:
             FileNotFoundError: there is no translator of this name.

@@ -6,6 +6,7 @@ import re
 import jaxtyping
 import pytest
 import torch
+from browser.rounding import in_page
 from browser.test_family import AXE, FIND_BARRIERS, FITS
 from hostile import BATCHES
 from playwright.sync_api import expect
@@ -25,7 +26,8 @@ CAT = "The cat sleeps."
 
 @pytest.fixture(scope="module")
 def transformer():
-    return Translator.pretrained("transformer", "cpu")
+    """With the weights that the page has."""
+    return in_page(Translator.pretrained("transformer", "cpu"))
 
 
 @pytest.fixture(scope="module")

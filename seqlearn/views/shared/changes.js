@@ -263,6 +263,7 @@ export function chips({ source, unknown, languages }, { point, swap, vocab, id }
   const label = { role: "group", "aria-label": "tokens of the source", lang: languages[0] || null };
   const node = make("div", { class: "chips", ...label });
   const chipAt = (/** @type {number} */ i) => {
+    const name = bare(source[i]);
     const events = {
       onpointermove: () => point(["key", i]),
       onpointerleave: () => point(null),
@@ -276,10 +277,10 @@ export function chips({ source, unknown, languages }, { point, swap, vocab, id }
         type: "button",
         class: unknown[i] ? "chip unknown" : "chip",
         title: source[i],
-        "aria-label": `${bare(source[i])}${unknown[i] ? ", never seen in training" : ""}${swap ? ": another word" : ""}`,
+        "aria-label": `${name}${unknown[i] ? ", never seen in training" : ""}${swap ? ": another word" : ""}`,
         ...events,
       },
-      make("bdi", {}, oneLine(bare(source[i]))),
+      make("bdi", {}, oneLine(name)),
       unknown[i] ? make("span", { class: "sign" }, "?") : null,
     );
   };
@@ -304,7 +305,7 @@ export function chips({ source, unknown, languages }, { point, swap, vocab, id }
   const all = source.map((_, i) => chipAt(i));
   node.append(
     ...wordsOf(source).map((word) =>
-      word.length > 1 ? make("span", { class: "word" }, ...word.map((i) => all[i])) : all[word[0]],
+      word.length > 1 ? make("span", { class: "several" }, ...word.map((i) => all[i])) : all[word[0]],
     ),
   );
   if (swap)

@@ -1,0 +1,162 @@
+"""Trains and scores the translator of real sentences that comes with the course, from Tatoeba's English-French pairs.
+
+    python -m tools.tatoeba train FOLDER     hours on two cores; once more, and it goes on where it was stopped
+    python -m tools.tatoeba score FOLDER     write it to `seqlearn/pretrained/tatoeba/`, with its scores
+
+The pairs are those of `--corpus fra-eng` without sentences that do not belong into a class room: see `UNFIT`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from seqlearn.analysis.metrics import bleu, chrf
+from seqlearn.data.corpus import Corpus, Split, fra_eng
+from seqlearn.data.pairs import Pair
+from seqlearn.data.text import WordTokenizer
+from seqlearn.training import Checkpoints, make_schedule
+from seqlearn.translator.scores import Scores
+from seqlearn.translator.translator import Translator
+
+FOLDER = Path(__file__).parents[1] / "seqlearn" / "pretrained" / "tatoeba"
+SIZES = {
+    "num_hiddens": 256, "ffn_num_hiddens": 512, "num_heads": 4, "num_layers": 3, "dropout": 0.1, "tie": True,
+    "tie_source": True,
+}  # fmt: skip
+TOKENS = {"tokens": "bpe", "vocab_size": 4000, "shared_vocab": True, "cased": True}
+RECIPE: dict[str, Any] = {
+    "epochs": 9, "lr": 1.5e-3, "max_tokens": 1500, "label_smoothing": 0.1, "average_last": 2, "seed": 0,
+}  # fmt: skip
+WARMUP, HELD_OUT = 0.04, 0.02
+EXCERPT = 2000  # pairs of the test part that come with the course, at least
+
+WORDS = (Path(__file__).parent / "unfit.txt").read_text("utf-8").split("\n")[:-1]
+UNFIT = re.compile(rf"\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
+"""A pair is left out if a word of `unfit.txt` stands on either side: violence, sex, drugs, insults."""
+
+
+def corpus() -> Corpus:
+    """The pairs that belong into a class room."""
+    return Corpus("tatoeba", ("en", "fr"), [pair for pair in fra_eng() if not unfit(pair)])
+
+
+def unfit(pair: Pair) -> bool:
+    """Whether the pair does not belong into a class room."""
+    return bool(UNFIT.search(pair.source) or UNFIT.search(pair.target))
+
+
+def train(folder: Path) -> None:
+    """Train by the recipe; checkpoints are in the folder, and so is the best translator so far."""
+    split = corpus().split(HELD_OUT, HELD_OUT)
+    translator = Translator.untrained("transformer", split, ("en", "fr"), **TOKENS, **SIZES)
+    translator.fit(
+        split,
+        **RECIPE,
+        schedule=make_schedule("linear", WARMUP),
+        checkpoints=Checkpoints(folder / "checkpoints"),
+        after_epoch=[lambda model, history: print(history, flush=True)],
+    )
+    translator.save(folder)
+
+
+def score(folder: Path) -> None:
+    """Store the translator in half precision, the excerpt of the test part, and scores of both."""
+    split = corpus().split(HELD_OUT, HELD_OUT)
+    translator = Translator.load(folder, "cpu")
+    history = translator.config
+    translator.model.half()
+    translator.config = {
+        "model": "transformer", "sizes": history["sizes"], "longest": history["longest"], "corpus": "tatoeba",
+        "training": RECIPE | {"warmup": WARMUP, "held_out": HELD_OUT, **TOKENS},
+    }  # fmt: skip
+    translator.save(FOLDER)
+    translator = Translator.load(FOLDER, "cpu")  # float32 again, with the numbers that were stored
+    excerpt = list(_excerpt(split.test))
+    lines = "".join(f"{pair.source}\t{pair.target}\n" for pair in excerpt)
+    (FOLDER / "test.tsv").write_text(lines, encoding="utf-8", newline="\n")
+    found: dict[str, Any] = {"parameters": sum(weight.numel() for weight in translator.model.parameters())}
+    for name, pairs in {"test": split.test, "excerpt": excerpt}.items():
+        found[name] = {"pairs": len(pairs)}
+        for beam in (1, 4):
+            translations = translator.translate_all([pair.source for pair in pairs], beam=beam, progress=False)
+            every, one = (
+                translator.evaluate(pairs, translations=translations, all_references=several)
+                for several in (True, False)
+            )
+            found[name][f"beam {beam}"] = {"all references": _numbers(every), "one reference": _numbers(one)}
+            unfit = [text for text in translations if UNFIT.search(text)]
+            found[name][f"beam {beam}"]["unfit"] = len(unfit)
+            print(name, beam, every, one, unfit, sep="\n")
+        found[name]["sources"] = every.pairs
+    found["nearest training sentence"] = _of_nearest(split)
+    found["made_with"] = f"torch {torch.__version__.partition('+')[0]}, Python {platform.python_version()}, CPU"
+    (FOLDER / "scores.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8", newline="\n")
+
+
+def _numbers(scores: Scores) -> dict[str, object]:
+    return {
+        "bleu": round(scores.bleu.score, 2), "bleu_signature": scores.bleu.signature,
+        "chrf": round(scores.chrf.score, 2), "chrf_signature": scores.chrf.signature,
+        "perplexity": round(scores.perplexity, 3), "exact": round(scores.exact, 4),
+    }  # fmt: skip
+
+
+def _excerpt(test: Sequence[Pair]) -> Iterator[Pair]:
+    """Pairs of every second, third, ... source, each source with all of its translations."""
+    by_source: dict[str, list[Pair]] = defaultdict(list)
+    for pair in test:
+        by_source[pair.source].append(pair)
+    wanted = min(1.0, EXCERPT / len(test))
+    for number, pairs in enumerate(by_source.values()):
+        if math.floor((number + 1) * wanted) > math.floor(number * wanted):
+            yield from pairs
+
+
+def _of_nearest(split: Split) -> dict[str, float]:
+    """The scores of copying: each source gets the translation of the training source that shares the most, and the
+    rarest, words with it (cosine of TF-IDF vectors; Salton and Buckley, 1988).
+    """
+    tokenizer = WordTokenizer("en")
+    sources = [Counter(tokenizer.tokenize(pair.source)) for pair in split.train]
+    documents = Counter(word for source in sources for word in source)
+    rarity = {word: math.log(len(sources) / count) for word, count in documents.items()}
+
+    def vector(counts: Counter[str]) -> dict[str, float]:
+        weights = {word: count * rarity[word] for word, count in counts.items() if word in rarity}
+        norm = math.sqrt(sum(weight**2 for weight in weights.values())) or 1.0
+        return {word: weight / norm for word, weight in weights.items()}
+
+    index: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for number, counts in enumerate(sources):
+        for word, weight in vector(counts).items():
+            index[word].append((number, weight))
+    references: dict[str, list[str]] = defaultdict(list)
+    for pair in split.test:
+        references[pair.source].append(pair.target)
+    hypotheses = []
+    for source in references:
+        products: dict[int, float] = defaultdict(float)
+        for word, weight in vector(Counter(tokenizer.tokenize(source))).items():
+            for number, other in index[word]:
+                products[number] += weight * other
+        best = max(products, key=lambda number: (products[number], -number), default=0)
+        hypotheses.append(split.train[best].target)
+    several = list(references.values())
+    return {
+        "bleu": round(bleu(hypotheses, several, lowercase=False).score, 2),
+        "chrf": round(chrf(hypotheses, several, lowercase=False).score, 2),
+    }
+
+
+if __name__ == "__main__":
+    {"train": train, "score": score}[sys.argv[1]](Path(sys.argv[2]))
