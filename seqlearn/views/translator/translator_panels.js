@@ -29,7 +29,7 @@ export function written({ text, tokens, pieces }, { language, start, forced, bef
     return make(
       "span",
       { class: marks.filter(Boolean).join(" "), title: forced.includes(i) ? `${name} (you chose it)` : name },
-      piece || name || "␣",
+      piece || name.replace(/^▁$/u, "␣") || "␣",
     );
   });
   const node = make(
