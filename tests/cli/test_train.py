@@ -556,7 +556,7 @@ def test_a_full_disk_at_the_first_checkpoint_leaves_no_folders(pairs, tmp_path, 
     def full(*args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("seqlearn.training.storage.save_file", full)
+    monkeypatch.setattr("seqlearn.training.storage.save", full)
     result = run(*options(pairs, tmp_path / "a" / "b"))
     assert result.exit_code == 1 and "No space left on device" in result.stderr
     assert not (tmp_path / "a").exists()

@@ -545,9 +545,7 @@ def test_train_is_found_under_the_same_switch(monkeypatch):
 
 def test_the_help_says_which_page_is_alive():
     said = " ".join(run(app, ["view", "--help"]).stdout.split())
-    assert (
-        "A Transformer of up to 4 million parameters with --tokens word" in said and "shows this one sentence" in said
-    )
+    assert "A Transformer of up to 5 million parameters" in said and "shows this one sentence" in said
 
 
 def test_ctrl_c_ends_with_130(folder, monkeypatch):

@@ -1,6 +1,5 @@
 """The checks of lesson 08: right answers in other forms, typical wrong ones, and what its stored experiment shows."""
 
-import importlib.util
 import json
 import math
 from pathlib import Path
@@ -410,13 +409,10 @@ def test_after_three_wrong_turns_the_proof_is_named(capsys):
     assert '"6. Near or far is a turn"' in capsys.readouterr().out
 
 
-@pytest.fixture(scope="module")
-def experiments():
+@pytest.fixture
+def experiments(import_benchmark):
     """benchmarks/experiments.py, which is no part of the package."""
-    spec = importlib.util.spec_from_file_location("experiments", ROOT / "benchmarks" / "experiments.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return import_benchmark("experiments")
 
 
 @pytest.mark.parametrize("kind", ["sinusoidal", "rotary", "none"])

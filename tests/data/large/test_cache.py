@@ -344,7 +344,7 @@ def test_the_order_of_sections_is_the_same_everywhere():
 def test_only_the_sections_that_are_needed_are_planned(monkeypatch):
     batches, planned = Sections(PAIRS, SOURCE, TARGET, 4), []
     plan = batches._section_plan
-    monkeypatch.setattr(batches, "_section_plan", lambda pairs, rng: planned.append(len(pairs)) or plan(pairs, rng))
+    monkeypatch.setattr(batches, "_section_plan", lambda pairs, *rest: planned.append(len(pairs)) or plan(pairs, *rest))
     next(batches.epoch(0))
     assert len(planned) == 1
     next(batches.epoch(0, start=len(batches) - 1))
