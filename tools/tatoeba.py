@@ -1,7 +1,9 @@
 """Trains and scores the translator of real sentences that comes with the course, from Tatoeba's English-French pairs.
 
-    python -m tools.tatoeba train FOLDER     an hour on two cores; a second call goes on where the first one stopped
-    python -m tools.tatoeba score FOLDER     write it to `seqlearn/pretrained/tatoeba/`, with its scores
+    python -m tools.tatoeba train FOLDER             an hour and a half; a second call goes on where the first stopped
+    python -m tools.tatoeba train FOLDER bahdanau    the recurrent model of equal size that it is compared with
+    python -m tools.tatoeba store FOLDER             write the translator to `seqlearn/pretrained/tatoeba/`
+    python -m tools.tatoeba score [BAHDANAU]         score what is stored there, and what it is compared with
 
 The pairs are those of `--corpus fra-eng` without sentences that do not belong into a class room: see `UNFIT`.
 """
@@ -29,11 +31,16 @@ from seqlearn.translator.scores import Scores
 from seqlearn.translator.translator import Translator
 
 FOLDER = Path(__file__).parents[1] / "seqlearn" / "pretrained" / "tatoeba"
-SIZES = {
-    "num_hiddens": 256, "ffn_num_hiddens": 512, "num_heads": 4, "num_layers": 3, "dropout": 0.1, "tie": True,
-    "tie_source": True,
+SIZES: dict[str, dict[str, Any]] = {  # settings of each model
+    "transformer": {
+        "num_hiddens": 256, "ffn_num_hiddens": 512, "num_heads": 4, "num_layers": 3, "dropout": 0.1, "tie": True,
+        "tie_source": True,
+    },
+    "bahdanau": {"embed_size": 224, "num_hiddens": 272, "num_layers": 1, "dropout": 0.1},
 }  # fmt: skip
-TOKENS = {"tokens": "bpe", "vocab_size": 4000, "shared_vocab": True, "cased": True}
+TOKENS: dict[str, Any] = {  # options of `Translator.untrained`
+    "tokens": "bpe", "vocab_size": 4000, "shared_vocab": True, "cased": True,
+}  # fmt: skip
 RECIPE: dict[str, Any] = {  # options of `fit`
     "epochs": 5, "lr": 1.5e-3, "max_tokens": 1500, "label_smoothing": 0.1, "seed": 0,
 }  # fmt: skip
@@ -55,10 +62,10 @@ def unfit(pair: Pair) -> bool:
     return bool(UNFIT.search(pair.source) or UNFIT.search(pair.target))
 
 
-def train(folder: Path) -> None:
-    """Train by the recipe; checkpoints are in the folder, and so is the best translator so far."""
+def train(folder: Path, model: str = "transformer") -> None:
+    """Train by the recipe; checkpoints are in the folder, and so is the best translator at the end."""
     split = corpus().split(HELD_OUT, HELD_OUT)
-    translator = Translator.untrained("transformer", split, ("en", "fr"), **TOKENS, **SIZES)
+    translator = Translator.untrained(model, split, ("en", "fr"), **TOKENS, **SIZES[model])
     translator.fit(
         split,
         **RECIPE,
@@ -69,39 +76,53 @@ def train(folder: Path) -> None:
     translator.save(folder)
 
 
-def score(folder: Path) -> None:
-    """Store the translator in half precision, the excerpt of the test part, and scores of both."""
-    split = corpus().split(HELD_OUT, HELD_OUT)
+def store(folder: Path) -> None:
+    """Store the translator in half precision, and the excerpt of the test part."""
     translator = Translator.load(folder, "cpu")
-    history = translator.config
+    config = translator.config
     translator.model.half()
     translator.config = {
-        "model": "transformer", "sizes": history["sizes"], "longest": history["longest"], "corpus": "tatoeba",
+        "model": "transformer", "sizes": config["sizes"], "longest": config["longest"], "corpus": "tatoeba",
         "training": RECIPE | {"warmup": WARMUP, "held_out": HELD_OUT, **TOKENS},
     }  # fmt: skip
     translator.save(FOLDER)
-    translator = Translator.load(FOLDER, "cpu")  # float32 again, with the numbers that were stored
-    excerpt = list(_excerpt(split.test))
-    lines = "".join(f"{pair.source}\t{pair.target}\n" for pair in excerpt)
+    lines = "".join(f"{pair.source}\t{pair.target}\n" for pair in _excerpt(corpus().split(HELD_OUT, HELD_OUT).test))
     (FOLDER / "test.tsv").write_text(lines, encoding="utf-8", newline="\n")
+
+
+def score(bahdanau: Path | None = None) -> None:
+    """Score the stored translator once on the test part and on its excerpt, and beside it the simplest others."""
+    split = corpus().split(HELD_OUT, HELD_OUT)
+    translator = Translator.load(FOLDER, "cpu")  # float32 again, with the numbers that were stored
     found: dict[str, Any] = {}  # JSON
     found["parameters"] = sum(weight.numel() for weight in translator.model.parameters())
-    for name, pairs in {"test": split.test, "excerpt": excerpt}.items():
-        found[name] = {"pairs": len(pairs)}
-        for beam in (1, 4):
-            translations = translator.translate_all([pair.source for pair in pairs], beam=beam, progress=False)
-            every, one = (
-                translator.evaluate(pairs, translations=translations, all_references=several)
-                for several in (True, False)
-            )
-            found[name][f"beam {beam}"] = {"all references": _numbers(every), "one reference": _numbers(one)}
-            unfit = [text for text in translations if UNFIT.search(text)]
-            found[name][f"beam {beam}"]["unfit"] = len(unfit)
-            print(name, beam, every, one, unfit, sep="\n")
-        found[name]["sources"] = every.pairs
+    for name, pairs in {"test": split.test, "excerpt": list(_excerpt(split.test))}.items():
+        found[name] = {"pairs": len(pairs), "sources": len({pair.source for pair in pairs}), **_of(translator, pairs)}
     found["nearest training sentence"] = _of_nearest(split)
+    found["the grammar's model"] = _of(Translator.pretrained("transformer", "cpu"), split.test, lowercase=True)
+    if bahdanau is not None:
+        other = Translator.load(bahdanau, "cpu")
+        found["bahdanau"] = {"parameters": sum(weight.numel() for weight in other.model.parameters())}
+        found["bahdanau"] |= _of(other, split.test)
     found["made_with"] = f"torch {torch.__version__.partition('+')[0]}, Python {platform.python_version()}, CPU"
     (FOLDER / "scores.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8", newline="\n")
+
+
+def _of(translator: Translator, pairs: Sequence[Pair], lowercase: bool | None = None) -> dict[str, Any]:  # JSON
+    """The scores of greedy search and of a beam of 4; sentences of the model's own that belong into no class room."""
+    found: dict[str, Any] = {}  # JSON
+    for beam in (1, 4):
+        translations = translator.translate_all([pair.source for pair in pairs], beam=beam, progress=False)
+        every, one = (
+            translator.evaluate(pairs, translations=translations, lowercase=lowercase, all_references=several)
+            for several in (True, False)
+        )
+        unfit = [text for text in translations if UNFIT.search(text)]
+        found[f"beam {beam}"] = {
+            "all references": _numbers(every), "one reference": _numbers(one), "unfit": len(unfit),
+        }  # fmt: skip
+        print(f"{translator.name}, {len(pairs):,} pairs, beam {beam}", every, one, unfit, sep="\n", flush=True)
+    return found
 
 
 def _numbers(scores: Scores) -> dict[str, object]:
@@ -160,4 +181,6 @@ def _of_nearest(split: Split) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    {"train": train, "score": score}[sys.argv[1]](Path(sys.argv[2]))
+    command, *given = sys.argv[1:]
+    folder = [Path(name) for name in given[:1]]
+    {"train": train, "store": store, "score": score}[command](*folder, *given[1:])
