@@ -185,5 +185,17 @@ def test_a_module_is_named_by_the_end_of_its_path(course):
         mutate.modules("iny")
     assert mutate.tests_of(Path("seqlearn/tiny.py")) == ["tests/test_tiny.py"]
     assert mutate.tests_of(Path("seqlearn/nn/cache.py")) == mutate.TESTS["nn/cache"]
+    assert mutate.tests_of(Path("seqlearn/search/beam.py")) == mutate.TESTS["search"]
     with pytest.raises(mutate.Stop, match="There is no tests/part/test_untested"):
         mutate.tests_of(Path("seqlearn/part/untested.py"))
+    (course / "tests" / "part").mkdir()
+    (course / "tests" / "part" / "test_all.py").touch()
+    assert mutate.tests_of(Path("seqlearn/part/untested.py")) == ["tests/part/test_all.py"]
+
+
+def test_a_room_comes_before_a_module_of_its_name(course):
+    for name in ("part/part.py", "other/part.py"):
+        (course / "seqlearn" / name).parent.mkdir(exist_ok=True)
+        (course / "seqlearn" / name).touch()
+    assert mutate.modules("part") == [Path("seqlearn/part/part.py"), Path("seqlearn/part/untested.py")]
+    assert mutate.modules("part.py") == [Path("seqlearn/other/part.py"), Path("seqlearn/part/part.py")]

@@ -33,7 +33,7 @@ from tools.mutate_javascript import Stop
 ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENTS = ROOT / "tests" / "equivalents.toml"
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "my-lessons*", "site", "node_modules")
-TESTS = {  # beside tests/FOLDER/test_NAME.py
+TESTS = {  # beside tests/FOLDER/test_NAME.py: of a module, or else of its room
     "data/batches": ["tests/data/large/test_cache.py"],
     "search": ["tests/search/test_search.py"],
     "nn/attention": ["tests/nn/test_multihead.py"],
@@ -88,20 +88,26 @@ def modules(place: str) -> list[Path]:
     wanted = place.removesuffix(".py").removesuffix(".js").strip("/").removeprefix("seqlearn/")
     files = (ROOT / "seqlearn").rglob("views/live/*.js" if place.endswith(".js") else "*.py")
     found = [path.relative_to(ROOT) for path in sorted(files)]
-    for part in (Path.with_suffix, lambda path, _: path.parent):
-        named = [path for path in found if f"/{part(path, '').as_posix()}".endswith(f"/{wanted}")]
+    room = [] if place.endswith((".py", ".js")) else [path for path in found if path.parent == Path("seqlearn", wanted)]
+    for named in (
+        room,
+        [path for path in found if f"/{path.with_suffix('').as_posix()}".endswith(f"/{wanted}")],
+        [path for path in found if f"/{path.parent.as_posix()}".endswith(f"/{wanted}")],
+    ):
         if named:
             return named
     raise Stop(f"There is no module or folder {place} in {ROOT / 'seqlearn'}.")
 
 
 def tests_of(module: Path) -> list[str]:
-    """The test files of a module's room."""
+    """The test files of a module; of a module without its own, all test files of its room."""
     if module.suffix == ".js":
         return [javascript.TESTS]
     name = module.with_suffix("").relative_to("seqlearn")
     own = Path("tests", name.parent, f"test_{name.name}.py")
-    files = [own.as_posix()] * (ROOT / own).exists() + TESTS.get(name.as_posix(), [])
+    more = TESTS.get(name.as_posix(), TESTS.get(name.parent.as_posix(), []))
+    files = [own.as_posix()] * (ROOT / own).exists() + more
+    files = files or [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / own.parent).glob("test_*.py"))]
     if not files:
         raise Stop(f"There is no {own.as_posix()}, and TESTS in tools/mutate.py has no line for {name.as_posix()}.")
     return files
