@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from seqlearn.analysis.metrics import bleu, chrf
 from seqlearn.data.corpus import Corpus, Split, fra_eng
@@ -29,6 +30,7 @@ from seqlearn.data.text import WordTokenizer
 from seqlearn.training import Checkpoints, make_schedule
 from seqlearn.translator.scores import Scores
 from seqlearn.translator.translator import Translator
+from seqlearn.views.shared.constants import LEVELS
 
 FOLDER = Path(__file__).parents[1] / "seqlearn" / "pretrained" / "tatoeba"
 SIZES: dict[str, dict[str, Any]] = {  # settings of each model
@@ -42,7 +44,7 @@ TOKENS: dict[str, Any] = {  # options of `Translator.untrained`
     "tokens": "bpe", "vocab_size": 4000, "shared_vocab": True, "cased": True,
 }  # fmt: skip
 RECIPE: dict[str, Any] = {  # options of `fit`
-    "epochs": 5, "lr": 1.5e-3, "max_tokens": 1500, "label_smoothing": 0.1, "seed": 0,
+    "epochs": 4, "lr": 1.5e-3, "max_tokens": 1500, "label_smoothing": 0.1, "seed": 0,
 }  # fmt: skip
 WARMUP, HELD_OUT = 0.04, 0.02
 EXCERPT = 2000  # pairs of the test part that come with the course, at least
@@ -77,9 +79,10 @@ def train(folder: Path, model: str = "transformer") -> None:
 
 
 def store(folder: Path) -> None:
-    """Store the translator in half precision, and the excerpt of the test part."""
+    """Store the translator, with the weights that its page has but for rounding; and the excerpt of the test part."""
     translator = Translator.load(folder, "cpu")
     config = translator.config
+    _round(translator.model)
     translator.model.half()
     translator.config = {
         "model": "transformer", "sizes": config["sizes"], "longest": config["longest"], "corpus": "tatoeba",
@@ -88,6 +91,15 @@ def store(folder: Path) -> None:
     translator.save(FOLDER)
     lines = "".join(f"{pair.source}\t{pair.target}\n" for pair in _excerpt(corpus().split(HELD_OUT, HELD_OUT).test))
     (FOLDER / "test.tsv").write_text(lines, encoding="utf-8", newline="\n")
+
+
+@torch.no_grad()
+def _round(model: nn.Module) -> None:
+    """Round each row of a matrix to 8 bits, as a page does (`seqlearn/views/live/weights.py`)."""
+    for weight in model.parameters():
+        if weight.ndim > 1:
+            level = weight.abs().amax(-1, keepdim=True).half().double() / LEVELS
+            weight.copy_((weight.double() / level.clamp(min=1e-30)).round() * level)
 
 
 def score(bahdanau: Path | None = None) -> None:

@@ -9,8 +9,9 @@ def in_page(translator):
         for weight in translator.model.parameters():
             if weight.ndim > 1:
                 for row in weight.view(-1, weight.shape[-1]):
-                    level = row.abs().max().half().float() / 127
-                    row.copy_((row / level).round().clamp(-127, 127) * level if level > 0 else torch.zeros_like(row))
+                    largest = row.abs().max().half().double()
+                    levels = (row.double() * 127 / largest).round().clamp(-127, 127)
+                    row.copy_(levels * (largest / 127).float() if largest > 0 else torch.zeros_like(row))
             else:
                 weight.copy_(weight.half())
     return translator

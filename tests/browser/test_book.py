@@ -278,6 +278,14 @@ def test_the_front_page_translates(book, page):
     page.set_viewport_size({"width": 1300, "height": 1400})
 
 
+def test_the_front_page_leads_to_real_sentences(book, page):
+    page.goto((book / "index.html").as_uri())
+    page.get_by_role("link", name="try it with sentences of your own").click()
+    page.get_by_label("sentence to translate").fill("Where is the station?")
+    page.get_by_role("button", name="Translate").click()
+    page.locator(".written", has_text="gare").wait_for()
+
+
 def soon_in_sight(shown):
     """Whether all of it is inside the window, at last."""
     for _ in range(100):

@@ -45,6 +45,7 @@ PAGES = {  # as far as they exist
 FORMULAS = ["tex-mml-chtml.js", "output/chtml/fonts/woff-v2"]  # of MathJax 3.2.2; other parts are loaded on demand only
 FILES = ".files.json"  # the files of a book, with their checksums: a newer book replaces nothing else
 SENTENCE, STEP = "The girl washes the red apple and eats it.", 7  # of the first page: "la", for "it"
+REAL = "real-sentences.html"  # a page with the translator of real sentences, to which the first page leads
 CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
 LINK = re.compile(r"(?P<image>!?)\[(?P<words>[^]]*)\]\((?P<target>[^)#:\s]+)(?:#[^)\s]*)?\)")
 
@@ -138,6 +139,7 @@ def write_views(folder: Path, course: Sequence[Lesson]) -> None:
     frames = [first_view(), *(frame for lesson in course for frame in lesson.frames.values())]
     for name, content in [*shared_files().items(), *((frame.name, frame.html) for frame in frames)]:
         write(folder / name, content)
+    TranslatorView(Translator.pretrained("tatoeba")).to_html(folder / REAL)
 
 
 def front_page(course: Sequence[Lesson]) -> str:
@@ -155,6 +157,7 @@ def front_page(course: Sequence[Lesson]) -> str:
     lists["Look it up"] += ["A model of your own <contract>", "The package (API) <api/index>"]
     return Template((HERE / "index.md").read_text("utf-8")).substitute(
         view=framed(first_view(), ""),
+        real=REAL,
         others=" · ".join(["", *others]),
         lessons="\n".join(["| lesson | about | minutes | exercises |", "|---|---|--:|--:|", *rows]),
         toctrees="\n".join(starmap(toctree, ({"Lessons": contents(course, "en")} | lists).items())),

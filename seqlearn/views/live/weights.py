@@ -145,7 +145,8 @@ def _packed(model: nn.Module) -> tuple[list[tuple[str, list[int], int]], np.ndar
             values = weight.detach().cpu().float()
             if values.ndim > 1:
                 largest = values.abs().amax(dim=-1, keepdim=True).half()
-                levels = (values * (LEVELS / largest.float().clamp(min=1e-30))).round().clamp(-LEVELS, LEVELS)
+                levels = values.double() * LEVELS / largest.double().clamp(min=1e-30)  # double: a tie stays a tie
+                levels = levels.round().clamp(-LEVELS, LEVELS)
                 weights.append(levels.nan_to_num().to(torch.int8).flatten().numpy())
                 values = largest
             halves.append(values.half().flatten().numpy())
