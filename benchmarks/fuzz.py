@@ -21,7 +21,8 @@ from pathlib import Path
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
 
-sys.path[:0] = [str(Path(__file__).parents[1] / "tests")]
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from fuzzing import GROUPS  # noqa: E402  the tests are in no package
 
 TRIED, BAD = "tried", "bad"

@@ -136,6 +136,8 @@ def test_every_mutant_has_its_line_and_no_noise_is_drawn(course):
         ('write_text(x, encoding="utf-8", newline="\\n")', 'write_text(encoding="utf-8", newline="\\n")', False),
         ('f(cast("nn.Module", x), 3)', "f(cast(None, x), 3)", True),
         ('f(cast("nn.Module", x), 3)', 'f(cast("nn.Module", None), 3)', False),
+        ('need_tensor("scores", scores)', 'need_tensor("SCORES", scores)', True),
+        ('need_tensor("scores", scores)', 'need_tensor("scores", None)', False),
         ("Linear(3, bias=False)", "Linear(3, bias=None)", True),
         ("Linear(3, bias=False)", "Linear(3, bias=True)", False),
         ("Linear(3, bias=False)", "Linear(3, )", False),

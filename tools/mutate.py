@@ -48,6 +48,7 @@ NOISE = [  # changes that are not drawn: what is taken out of a line before it i
     (r"\b(False|None)\b", ""),  # both are false
     (r"\bcast\([^,()]*,", "cast("),  # for type checkers alone
     (r',?\s*\b(encoding|newline)="[\w\\-]*"', ""),  # seen on Windows alone, but for a name that is spelled UTF-8
+    (r'(\b(need|check|as)_\w+\()"[^"]*"', r"\1"),  # the name of an argument, in a message
 ]
 SETTINGS = """
 [tool.mutmut]

@@ -67,12 +67,12 @@ def train(options: Options) -> None:
     run, training, out = options.run, options.training, options.run.out
     assert out is not None, "the command has checked it"
     use(run.device, run.threads)
-    board = None if run.tensorboard is None else board_in(run.tensorboard)
     checkpoints = Checkpoints(
         out / CHECKPOINTS, every_minutes=run.checkpoint_minutes, every_updates=run.checkpoint_updates
     )
     processes = join()
     with claimed(out, run.resume is not None, run.overwrite) if processes.first else silence():
+        board = board_in(run.tensorboard) if run.tensorboard and processes.first else None
         processes.barrier()  # an error of the first process ends all, before any work
         stored = checkpoints.stored_texts()
         description = json.loads(stored["data"]) if stored else with_checksums(describe(options.data, training.seed))

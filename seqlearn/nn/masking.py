@@ -71,8 +71,8 @@ def as_mask(mask: Mask, shape: Sequence[int], device: torch.device | None = None
     """
     mask = as_tensor("mask", mask, device)
     if mask.dtype == torch.bool:
-        extra = len(shape) - mask.dim() if mask.dim() > 2 else 0
-        fitted = mask.reshape(mask.shape[0], *[1] * extra, *mask.shape[1:]) if extra > 0 else mask
+        heads = [1] * (len(shape) - mask.dim())
+        fitted = mask.reshape(mask.shape[0], *heads, *mask.shape[1:]) if mask.dim() > 2 else mask
     elif mask.dtype.is_floating_point or mask.dtype.is_complex:
         raise TypeError(f"a mask is bool (True = may be attended) or integer (valid lengths), not {mask.dtype}")
     elif mask.dim() not in (1, 2) or mask.shape[0] != shape[0]:

@@ -82,6 +82,12 @@ def test_what_is_refused_before_any_work(corpus, monkeypatch, tmp_path):
     result = train(*corpus, "--tensorboard", tmp_path / "pairs.tsv")
     assert result.exit_code == 1 and "pairs.tsv is no folder" in result.stderr
     assert not (tmp_path / "m").exists() and not (tmp_path / "board").exists()
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "thesis.txt").touch()
+    monkeypatch.setattr("seqlearn.cli.train.board_in", lambda folder: folder.mkdir())
+    result = train(*corpus, "--tensorboard", tmp_path / "board")
+    assert result.exit_code == 1 and "m holds something else than a translator" in result.stderr
+    assert not (tmp_path / "board").exists()
     result = train(*corpus, "--max-tokens", "100", "--epochs", "1")
     assert result.exit_code == 1 and "--batch-size has no effect beside --max-tokens: leave it out" in result.stderr
     result = train(*corpus, "--cased", "--epochs", "1")

@@ -10,6 +10,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
+import pytest
 import torch
 from hypothesis import strategies as st
 from safetensors.torch import save
@@ -17,6 +18,7 @@ from typer.testing import CliRunner
 
 from seqlearn.cli import app
 from seqlearn.training.checkpoints import Checkpoints
+from tools import handout
 
 MODEL, CHECKPOINT = "model.safetensors", "checkpoints/checkpoint-0000000004.safetensors"
 WORDS = "red green blue one two three".split()
@@ -60,6 +62,12 @@ COMMANDS = st.one_of(
         st.sampled_from(["../model", "."]), OUTPUTS, MORE,
     ),
     st.builds(lambda out, more: ["gallery", "-o", out, *more], OUTPUTS, MORE),
+    st.builds(
+        lambda model, text, out, more: ["translate", model, *text, "-o", out, *more],
+        st.sampled_from(["../model", "."]), st.sampled_from([["red blue"], ["--file", "pairs.tsv"]]), OUTPUTS, MORE,
+    ),
+    st.just(["train", "--corpus", "../pairs.tsv", "--out", "new", *SMALL, "--cache", "."]),
+    st.sampled_from([["handout", ".", "02"], ["book", "."]]),
 )  # fmt: skip
 CASES = st.tuples(FILES, LINKS, COMMANDS)
 OUT = ["train", "--corpus", "../pairs.tsv", "--out", ".", *SMALL]
@@ -76,6 +84,10 @@ FIRST = [  # what once destroyed something
     ({MODEL: "weights", "config.json": "a format"}, None, OUT),
     ({MODEL: "translator"}, None, OUT),
     ({"run.toml": "toml"}, None, OUT),
+    ({"page.html": "page"}, None, ["translate", "../model", "red blue", "-o", "page.html"]),
+    ({}, None, ["translate", "../model", "red blue", "-o", "../model/model.safetensors", "--overwrite"]),
+    ({"thesis.txt": "text"}, None, ["handout", ".", "02"]),
+    ({"thesis.txt": "text"}, None, ["book", "."]),
 ]
 
 
@@ -121,6 +133,36 @@ def fill(root, files, link):
     return root / "here"
 
 
+def run(command):
+    """Run a command in the current folder. Returns what it said, and whether it ended as commands end."""
+    if command[0] in TOOLS:
+        return TOOLS[command[0]](command[1:]), True
+    with warnings.catch_warnings():
+        result = CliRunner().invoke(app, command)
+    return (result.output, result.exception), "Traceback" not in result.output and result.exit_code in (0, 1, 2)
+
+
+def give_out(arguments):
+    """`course.py handout`, in folders that hold something: writing lessons takes seconds."""
+    try:
+        return handout.main(arguments) if os.listdir(arguments[0]) else None
+    except SystemExit as end:
+        return end.code
+
+
+def put_a_book(arguments):
+    """The end of `course.py book`: a site takes the place of a folder. Building a real one takes minutes."""
+    build = pytest.importorskip("tools.book.build", reason="the book needs Sphinx")
+    with tempfile.TemporaryDirectory() as folder:
+        site = Path(folder, "site")
+        site.mkdir()
+        (site / "index.html").write_text("a book", encoding="utf-8")
+        return build.put_in_place(site, Path(*arguments).resolve(), Path(folder, "old"))
+
+
+TOOLS = {"handout": give_out, "book": put_a_book}  # of the course, which are no commands of `seqlearn`
+
+
 def contents(root):
     """All files below a folder, and what is in them; links are named."""
     return {
@@ -143,6 +185,8 @@ def may_change(name, command, files, link):
     """Whether the command may replace or remove this file, by what the case says of both."""
     if link and link[0] in command and link[0] != "hyp.txt" and name == os.path.normpath(f"here/{link[1]}"):
         name = f"here/{link[0]}"  # who writes to a link writes to the file that it names
+    if command[0] in TOOLS:
+        return False
     name, kind = name.removeprefix("here/"), files.get(name.removeprefix("here/"))
     if command[0] == "train":
         if re.fullmatch(r"checkpoints/checkpoint-\d{10}\.safetensors", name):
@@ -154,7 +198,7 @@ def may_change(name, command, files, link):
     named = command[command.index("--hypotheses" if command[0] == "evaluate" else "-o") + 1]
     if name != named or kind in ("translator", "checkpoint", "config", "log", "run") or named in command[3:4]:
         return False
-    return "--overwrite" in command or (kind in ("drawing", "page") and command[0] != "evaluate")
+    return "--overwrite" in command or (kind in ("drawing", "page") and command[0] in ("view", "gallery"))
 
 
 def keep(case):
@@ -168,16 +212,15 @@ def keep(case):
         os.chdir(here)
         os.environ["SEQLEARN_DEVICE"] = "cpu"
         try:
-            with warnings.catch_warnings():
-                result = CliRunner().invoke(app, command)
+            said, is_fair = run(command)
         finally:
             os.chdir(home)
             os.environ.pop("SEQLEARN_DEVICE")
             if device is not None:
                 os.environ["SEQLEARN_DEVICE"] = device
         after = contents(root)
-        assert "Traceback" not in result.output and result.exit_code in (0, 1, 2), (result.output, result.exception)
+        assert is_fair, said
         changed = [name for name, content in before.items() if after.get(name) != content]
         lost = [name for name in changed if not may_change(name, command, files, link)]
-        assert not lost, f"{lost} after {result.output}"
+        assert not lost, f"{lost} after {said}"
         assert not [name for name in after.keys() - before.keys() if name.endswith(".new")], "something half-written"
