@@ -1,9 +1,10 @@
 """The model in the page: how large it is, how soon it is ready, how fast it answers: python benchmarks/live.py
 
-A page with nothing but the packed model of the course is opened from a file in Chromium, again and again. "Ready" is
-the time from the start of the navigation to the moment when the model can answer; the first answer still waits for the
-browser's compiler. Each line has the median and the largest of several runs, in milliseconds; the goals are for the
-medians on a quiet machine. The benchmark needs playwright, one of the test requirements, and a browser.
+A page with nothing but one packed model, the small one or that of real sentences, is opened from a file in Chromium,
+again and again. "Ready" is the time from the start of the navigation to the moment when the model can answer; the first
+answer still waits for the browser's compiler. Each line has the median and the largest of several runs, in
+milliseconds; the goals are for the medians on a quiet machine. The benchmark needs playwright, one of the test
+requirements, and a browser.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 LOADS, ROUNDS = 10, 30
-GOALS = {"ready": 500, "greedy, 11": 60, "beam 4": 150}  # milliseconds, in a worker
+GOALS = {"ready": 500, "greedy, 11": 60, "beam 4, 11": 150, "greedy, 10": 100}  # milliseconds, in a worker
+REAL = "I have never seen such a beautiful city before."  # 10 tokens
 SCRIPT = """import { liveModel } from "./engine.js";
 %s
 window.load = async (worker) => {
@@ -62,21 +64,26 @@ def clocked(page: Page, question: dict[str, Any], count: int = ROUNDS, kind: str
     return page.evaluate(ask, [kind, question, count])
 
 
-def page_text() -> str:
+def page_text(name: str) -> str:
     """The page with the packed model; prints the sizes of its parts."""
-    model = live_model(Translator.pretrained("transformer", "cpu"))
+    model = live_model(Translator.pretrained(name, "cpu"))
     assert model is not None
     state = f'<script type="application/json" id="model">{safe_json(model)}</script>'
     script = bundle(SCRIPT % live_engine(), LIVE)
     text = page_of("live", "", f"{state}\n{script_part(script)}")
     languages = safe_json({side: model[side] for side in ("source", "target")})
-    parts = {"weights": model["weights"], "languages": languages, "script": script, "all": text}
+    parts = {"weights": "".join(model["weights"].values()), "languages": languages, "script": script, "all": text}
     print("bytes:", ", ".join(f"{name} {len(part.encode()):,}" for name, part in parts.items()))
     return text
 
 
-def questions() -> dict[str, tuple[dict[str, Any], int, str]]:
-    """name: what is asked, how often, and of what kind."""
+def questions(name: str = "transformer") -> dict[str, tuple[dict[str, Any], int, str]]:
+    """name: what is asked of a model, how often, and of what kind."""
+    if name == "tatoeba":
+        return {
+            f"{way}, 10 tokens, with all that is drawn": ({"sentence": REAL, "beam": beam}, ROUNDS // 3, "translated")
+            for beam, way in {1: "greedy", 4: "beam 4"}.items()
+        }
     asked = {"source": SENTENCE, "target": FRENCH.lower().split(), "kind": "cross", "layer": 1, "head": 0}
     beams = {1: "greedy", 4: "beam 4", 8: "beam 8"}
     found = {
@@ -102,31 +109,36 @@ def loads(browser: Browser, path: Path, worker: bool, count: int = LOADS) -> tup
 
 def rows(quick: bool) -> Iterator[Row]:
     """The rows of `bench.py`: milliseconds of the model in a worker."""
-    with chromium() as browser, tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "live.html")
-        path.write_text(page_text(), "utf-8")
-        page, ready, _ = loads(browser, path, True, 1 if quick else LOADS)
-        size, version = path.stat().st_size / 1e6, browser.version.partition(".")[0]
-        where = f"a page of {size:.1f} MB, opened from a file in Chromium {version}"
-        yield Row.alone("pages-ready", "the model is ready", "ms", ready, where)
-        for name, (question, count, kind) in list(questions().items())[:2]:
-            way, _, conditions = name.partition(", ")
-            times = clocked(page, question, 1 if quick else count, kind)
-            yield Row.alone(f"pages-{way.replace(' ', '-')}", f"a translation, {way}", "ms", times, conditions)
+    for model, key, which in (
+        ("transformer", "pages", "the model"),
+        ("tatoeba", "pages-real", "the model of real sentences"),
+    ):
+        with chromium() as browser, tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "live.html")
+            path.write_text(page_text(model), "utf-8")
+            page, ready, _ = loads(browser, path, True, 1 if quick else LOADS)
+            size, version = path.stat().st_size / 1e6, browser.version.partition(".")[0]
+            where = f"a page of {size:.1f} MB, opened from a file in Chromium {version}"
+            yield Row.alone(f"{key}-ready", f"{which} is ready", "ms", ready, where)
+            for name, (question, count, kind) in list(questions(model).items())[:2]:
+                way, _, conditions = name.partition(", ")
+                times = clocked(page, question, 1 if quick else count, kind)
+                yield Row.alone(f"{key}-{way.replace(' ', '-')}", f"{which}: {way}", "ms", times, conditions)
 
 
 def main() -> None:
     """Sizes, then times in a worker, then times on the thread of the page."""
-    with chromium() as browser, tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "live.html")
-        path.write_text(page_text(), "utf-8")
-        print(f"{'milliseconds':52} {'median':>7} {'largest':>7}")
-        for worker, where in ((True, "worker"), (False, "page")):
-            page, ready, first = loads(browser, path, worker)
-            report(f"{where}: ready, from the start of the navigation", ready)
-            report(f"{where}: first answer, greedy", first)
-            for name, (question, count, kind) in questions().items():
-                report(f"{where}: {name}", clocked(page, question, count, kind))
+    for model in ("transformer", "tatoeba"):
+        with chromium() as browser, tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "live.html")
+            path.write_text(page_text(model), "utf-8")
+            print(f"{model + ', milliseconds':52} {'median':>7} {'largest':>7}")
+            for worker, where in ((True, "worker"), (False, "page")):
+                page, ready, first = loads(browser, path, worker)
+                report(f"{where}: ready, from the start of the navigation", ready)
+                report(f"{where}: first answer, greedy", first)
+                for name, (question, count, kind) in questions(model).items():
+                    report(f"{where}: {name}", clocked(page, question, count, kind))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The benchmark of a GPU runs to its end without one; operations are counted right, and SCALE.md has the counts."""
+"""The benchmarks of a GPU and of a page run; operations are counted right, and SCALE.md has the counts."""
 
 import subprocess
 import sys
@@ -40,6 +40,14 @@ def test_the_page_on_scale_has_the_counts(import_benchmark, size):
     assert row in page
     if size == "base":
         assert f"{scale.ring_bytes(scale.parameters(model), scale.GPUS) / 1e6:.0f} MB an update" in page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["transformer", "tatoeba"])
+def test_the_page_that_is_timed_holds_the_model(import_benchmark, capsys, name):
+    live = import_benchmark("live")
+    assert len(live.page_text(name)) < 8e6
+    assert "bytes: weights" in capsys.readouterr().out
 
 
 def gpu(*arguments: str) -> subprocess.CompletedProcess:
