@@ -240,6 +240,13 @@ def test_rotary_equals_rotating_queries_and_keys_before(record):
     torch.testing.assert_close(layer.attend(x[:, 3:], keys, values, causal=True), expected[:, 3:])
 
 
+def test_one_head_has_the_whole_width():
+    torch.manual_seed(0)
+    layer, x = MultiHeadAttention(HIDDENS, 1).eval(), torch.randn(BATCH, KEYS, HIDDENS)
+    weights = (layer.W_q(x) @ layer.W_k(x).mT / HIDDENS**0.5).softmax(-1)
+    torch.testing.assert_close(layer(x, x, x), layer.W_o(weights @ layer.W_v(x)))
+
+
 @pytest.mark.parametrize("heads", [0, 5, 24])
 def test_heads_that_cannot_share_evenly_are_refused(heads):
     with pytest.raises(ValueError, match=f"{heads} heads cannot share 12 features"):
