@@ -33,6 +33,7 @@ import time
 import uuid
 from pathlib import Path
 
+TOO_OLD: str = "This is Python 2; the course needs Python 3.11 or newer: call python3"  # shown by Python 2, which stops
 ROOT = Path(__file__).resolve().parent
 NOTEBOOKS, MINE, VENV = ROOT / "notebooks", ROOT / "my-lessons", ROOT / ".venv"
 JAVASCRIPT = ROOT / "tools" / "javascript"

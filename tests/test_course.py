@@ -110,6 +110,16 @@ def test_it_needs_nothing_but_an_old_python_to_be_read():
         assert modules <= sys.stdlib_module_names | {"tools"}
 
 
+def test_python_2_stops_at_a_line_that_says_why():
+    """Python 2 shows the first line that it cannot read, and knows no annotations."""
+    source = (ROOT / "course.py").read_bytes()
+    _, *statements = ast.parse(source).body
+    first = next(each for each in statements if not isinstance(each, ast.Import | ast.ImportFrom))
+    assert isinstance(first, ast.AnnAssign) and "the course needs Python 3.11 or newer" in first.value.value
+    read = b"\n".join(source.splitlines()[: first.lineno])
+    assert read.isascii() and b'f"' not in read
+
+
 @pytest.mark.parametrize("version", [(3, 8, 18), (3, 10, 13), (3, 15, 0), (4, 0, 0)])
 def test_an_unsuitable_python(version, place, steps, monkeypatch, capsys):
     monkeypatch.setattr(course.check_python, "__defaults__", (version,))
