@@ -97,6 +97,12 @@ def test_help(python, place):
     assert said.returncode == 0 and "course.py lab --reset 04" in said.stdout and said.stderr == ""
 
 
+@pytest.mark.parametrize("python", ["2.7"], indirect=True)
+def test_python_2_shows_a_line_that_says_why(python):
+    told = run(python, str(ROOT / "course.py"), "lab")
+    assert told.returncode == 1 and "the course needs Python 3.11 or newer" in told.stderr
+
+
 @pytest.mark.parametrize("python", OTHERS, indirect=True)
 def test_another_python_is_refused(python, place):
     said = run(python, place / "course.py", "lab")
