@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 
 from fuzzing import GROUPS
 
-SLOW = ["commands", "files of others"]
+SLOW = ["commands", "files of others", "pieces"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@
 | `pairs` | a sentence, its translation, and what is known about them |
 | `corpus` | corpora: from the built-in grammar, from Tatoeba (`fra_eng`), from your own files; the split in three |
 | `text` | tokenizers, vocabularies, and `Language`, which turns text into ids and ids into text |
+| `unigram` | the pieces of a `.spm` file of SentencePiece |
 | `spelling` | `normalize`: one spelling for texts that look the same |
 | `batches` | padding, and `Batches`: pairs of sentences as tensors |
 | `grammar/` | the grammar that writes the built-in corpus, and finds the noun phrases in its sentences |

@@ -8,6 +8,7 @@ from .corpus import (
     from_files as from_files,
     from_tsv as from_tsv,
     local_fra_eng as local_fra_eng,
+    tatoeba_test as tatoeba_test,
 )
 from .pairs import Antecedent as Antecedent, Link as Link, Pair as Pair
 from .spelling import normalize as normalize
@@ -19,6 +20,7 @@ from .text import (
     UNK as UNK,
     BPETokenizer as BPETokenizer,
     Language as Language,
+    UnigramTokenizer as UnigramTokenizer,
     Vocab as Vocab,
     WordTokenizer as WordTokenizer,
 )

@@ -1,7 +1,8 @@
-"""Text to tokens to ids, and back: two tokenizers, the vocabulary, and `Language`, which joins the two."""
+"""Text to tokens to ids, and back: tokenizers, the vocabulary, and `Language`, which joins the two."""
 
 from __future__ import annotations
 
+import base64
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,6 +13,7 @@ import regex
 
 from ..runtime.ownership import write
 from .spelling import CLOSE_UP, ELISION, NO_BREAK, OPENING, STAND_OFF, normalize
+from .unigram import Unigram
 
 if TYPE_CHECKING:
     import tokenizers
@@ -25,6 +27,7 @@ __all__ = [
     "UNK",
     "BPETokenizer",
     "Language",
+    "UnigramTokenizer",
     "Vocab",
     "WordTokenizer",
     "normalize",
@@ -55,6 +58,7 @@ PATTERNS = {
     "fr": rf"{ELISION}(?=\p{{L}})|{_CLITIC}|{_ABBREVIATION}|{_WORD}(?:(?:'|(?!{_CLITIC})-){_WORD})*|{_OTHERS}",
     "": rf"{_ABBREVIATION}|{_WORD}(?:['-]{_WORD})*|{_OTHERS}",
 }
+_CODE = regex.compile(r">>.*?<<", regex.DOTALL)  # of the language to write
 _COMPILED = {language: regex.compile(pattern) for language, pattern in PATTERNS.items()}
 
 
@@ -121,6 +125,11 @@ class WordTokenizer:
     def state(self) -> dict:
         """What has to be stored to make an equal tokenizer later. It fits into JSON."""
         return {"tokens": self.kind, "language": self.language}
+
+    @classmethod
+    def from_state(cls, state: dict) -> WordTokenizer:
+        """The tokenizer whose `state` was stored."""
+        return cls(state["language"])
 
 
 class BPETokenizer:
@@ -189,8 +198,7 @@ class BPETokenizer:
 
     def detokenize(self, tokens: Iterable[str]) -> str:
         """The text of the pieces. Special tokens are left out, except <unk>."""
-        text = "".join(token for token in tokens if token not in (PAD, BOS, EOS))
-        return text.replace("▁", " ").removeprefix(" ")
+        return _joined(tokens)
 
     def state(self) -> dict:
         """What has to be stored to make an equal tokenizer later. It fits into JSON."""
@@ -203,6 +211,55 @@ class BPETokenizer:
         from tokenizers import Tokenizer
 
         return cls(Tokenizer.from_str(json.dumps(state["backend"])), state["language"], state.get("cased", False))
+
+
+class UnigramTokenizer:
+    """The pieces of a `.spm` file of SentencePiece, which somebody else has learned (see `Unigram`); cased.
+
+    A text may begin with the code of a language, as ">>fra<<": models with several target languages need one.
+
+    Args:
+        pieces: what `Unigram.read` found in the file.
+    """
+
+    kind = "unigram"
+    cased = True
+
+    def __init__(self, pieces: Unigram, language: str = ""):
+        self.language = language
+        self._pieces = pieces
+
+    def normalize(self, text: str) -> str:
+        """The spelling that the pieces have."""
+        return self._pieces.normalize(text)
+
+    def tokenize(self, text: str) -> list[str]:
+        """The pieces of a text. A run of unknown characters is a piece by itself."""
+        code = _CODE.match(text)
+        pieces = self._pieces.split(text[code.end() :] if code else text)
+        return [*([code[0]] if code else []), *(UNK if piece in SPECIALS else piece for piece in pieces)]
+
+    def detokenize(self, tokens: Iterable[str]) -> str:
+        """The text of the pieces. Special tokens are left out, except <unk>."""
+        return _joined(tokens)
+
+    def state(self) -> dict:
+        """What has to be stored to make an equal tokenizer later. It fits into JSON."""
+        characters = base64.b64encode(self._pieces.characters).decode()
+        return {
+            "tokens": self.kind, "language": self.language, "pieces": self._pieces.pieces, "characters": characters
+        }  # fmt: skip
+
+    @classmethod
+    def from_state(cls, state: dict) -> UnigramTokenizer:
+        """The tokenizer whose `state` was stored."""
+        pieces = [(str(piece), float(score)) for piece, score in state["pieces"]]
+        return cls(Unigram(pieces, base64.b64decode(state["characters"])), state["language"])
+
+
+def _joined(pieces: Iterable[str]) -> str:
+    text = "".join(piece for piece in pieces if piece not in (PAD, BOS, EOS))
+    return text.replace("▁", " ").removeprefix(" ")
 
 
 def _learn_pieces(texts: Iterable[str], size: int) -> tokenizers.Tokenizer:
@@ -296,7 +353,7 @@ class Language:
         vocab: gives each token its id.
     """
 
-    def __init__(self, tokenizer: WordTokenizer | BPETokenizer, vocab: Vocab):
+    def __init__(self, tokenizer: WordTokenizer | BPETokenizer | UnigramTokenizer, vocab: Vocab):
         self.tokenizer = tokenizer
         self.vocab = vocab
 
@@ -392,10 +449,10 @@ class Language:
         """
         try:
             stored = json.loads(text)
-            if stored["tokens"] not in TOKENS or not isinstance(stored["language"], str):
+            makers = {one.kind: one.from_state for one in (WordTokenizer, BPETokenizer, UnigramTokenizer)}
+            if stored["tokens"] not in makers or not isinstance(stored["language"], str):
                 raise ValueError(f"its tokens are {stored['tokens']!r}, and its language is {stored['language']!r}")
-            bpe = stored["tokens"] == BPETokenizer.kind
-            tokenizer = BPETokenizer.from_state(stored) if bpe else WordTokenizer(stored["language"])
+            tokenizer = makers[stored["tokens"]](stored)
             tokens = stored["vocab"]
             fits = isinstance(tokens, list) and all(isinstance(token, str) for token in tokens)
             if not fits or len(set(tokens)) < len(tokens):

@@ -8,12 +8,14 @@
 | `kernels` | kernel regression: attention over numbers |
 | `positions` | sinusoidal, learned and rotary positions |
 | `recording` | attention weights, recorded or edited while a model runs |
+| `patching` | the vectors of the residual stream and of heads, recorded, or patched from another sentence |
 | `seq2seq` | recurrent encoders and decoders, without and with attention |
 | `config` | what the settings of a model mean, for the command line, the page and saved folders |
 | `transformer`, `cache` | the Transformer, and the keys and values that its decoder remembers |
 | `decoder_only` | a decoder-only Transformer, and the parts that language models changed since 2017 |
 | `initial` | the weights before training |
 | `llama` | the weights of a Llama of Hugging Face, copied into a decoder-only Transformer |
+| `marian` | the weights of a Marian of Hugging Face, copied into a Transformer |
 
 The names below can be imported from here. The functions that make whole models have the names of their modules, and
 stand there: `from seqlearn.nn.transformer import transformer`.
@@ -50,6 +52,14 @@ from .masking import (
     masked_softmax as masked_softmax,
     padding_mask as padding_mask,
     sequence_mask as sequence_mask,
+)
+from .patching import (
+    heads as heads,
+    patch as patch,
+    patch_cells as patch_cells,
+    places as places,
+    record_cells as record_cells,
+    record_stream as record_stream,
 )
 from .positions import (
     POSITIONS as POSITIONS,

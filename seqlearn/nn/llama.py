@@ -10,11 +10,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from .contract import EncoderDecoder
-from .decoder_only import DecoderOnly, DecoderOnlyConfig, RMSNorm, decoder_only
-from .positions import BASE
+from .decoder_only import DecoderOnly, DecoderOnlyConfig, GroupedQueryAttention, RMSNorm, decoder_only
+from .positions import BASE, RotaryPositions
 
 
-def from_llama(theirs: Any) -> EncoderDecoder:  # Any: a `transformers.LlamaForCausalLM`, which is no requirement
+def from_llama(  # Any: a `transformers.LlamaForCausalLM`, which is no requirement
+    theirs: Any, base: float | None = None
+) -> EncoderDecoder:
     """Our decoder-only model with the weights of a Llama. Its logits equal theirs: this is all there is.
 
     The model has one vocabulary, so `source` and `tokens` are two parts of one text, cut anywhere. Three things differ,
@@ -26,7 +28,8 @@ def from_llama(theirs: Any) -> EncoderDecoder:  # Any: a `transformers.LlamaForC
     - Our output layer has a bias: 0.
 
     Args:
-        theirs: the model, with RMSNorm, SwiGLU and plain rotary positions of base 10,000, as `LlamaConfig` makes it.
+        theirs: the model, with RMSNorm, SwiGLU and plain rotary positions, as `LlamaConfig` makes it.
+        base: of the rotary positions (see `frequencies`); default: what the configuration says, and else 10,000.
 
     Raises:
         ValueError: the model has something that ours has not.
@@ -35,7 +38,6 @@ def from_llama(theirs: Any) -> EncoderDecoder:  # Any: a `transformers.LlamaForC
     rotary: dict[str, Any] = getattr(config, "rope_parameters", None) or {}  # Any: as JSON has them
     wanted: dict[str, tuple[object, object]] = {
         "the activation": (config.hidden_act, "silu"),
-        "the base of the rotary positions": (rotary.get("rope_theta", BASE), BASE),
         "the kind of rotary positions": (rotary.get("rope_type", "default"), "default"),
         "the size of a head": (config.head_dim, config.hidden_size // config.num_attention_heads),
     }
@@ -47,9 +49,12 @@ def from_llama(theirs: Any) -> EncoderDecoder:  # Any: a `transformers.LlamaForC
         config.num_hidden_layers, dropout=0.0, norm="rms", ffn="swiglu", tie=False, tie_source=True,
     )  # fmt: skip
     model = decoder_only(config.vocab_size, config.vocab_size, ours)
+    turning: float = rotary.get("rope_theta", BASE) if base is None else base
     for module in model.modules():
         if isinstance(module, RMSNorm):
             module.eps = config.rms_norm_eps
+        elif isinstance(module, GroupedQueryAttention):
+            module.rotary = RotaryPositions(config.hidden_size // config.num_attention_heads, turning)
     _copy(cast("DecoderOnly", model.decoder), theirs.state_dict(), config.hidden_size // config.num_attention_heads)
     return model.eval()
 

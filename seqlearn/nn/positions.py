@@ -71,15 +71,16 @@ class PositionalEncoding(nn.Module):
 
     Args:
         num_hiddens: size of the embeddings, which may be odd.
+        base: see `frequencies`.
     """
 
     P: Float[Tensor, "1 steps size"]
 
-    def __init__(self, num_hiddens: int, dropout: float = 0.0):
+    def __init__(self, num_hiddens: int, dropout: float = 0.0, base: float = BASE):
         super().__init__()
-        self.num_hiddens = num_hiddens
+        self.num_hiddens, self.base = num_hiddens, base
         self.dropout = nn.Dropout(dropout)
-        self.register_buffer("P", sinusoids(256, num_hiddens).unsqueeze(0), persistent=False)
+        self.register_buffer("P", sinusoids(256, num_hiddens, base=base).unsqueeze(0), persistent=False)
 
     def forward(self, x: Float[Tensor, "batch steps size"], start: int = 0) -> Float[Tensor, "batch steps size"]:
         """The embeddings x of the tokens at positions start, start + 1, ... with these positions added."""
@@ -97,7 +98,7 @@ class PositionalEncoding(nn.Module):
         """Compute the table again, on its device and in its dtype (at least float32)."""
         dtype = torch.promote_types(self.P.dtype, torch.float32)
         with torch.inference_mode(False):  # a table that grew in search may be needed in training
-            table = sinusoids(steps, self.num_hiddens, dtype=dtype).unsqueeze(0).to(self.P.device)
+            table = sinusoids(steps, self.num_hiddens, base=self.base, dtype=dtype).unsqueeze(0).to(self.P.device)
             self.P = table  # pyright: ignore[reportConstantRedefinition]  a matrix has a capital letter
 
     def _apply(self, *arguments: Any, **options: Any) -> PositionalEncoding:  # Any: as of torch
@@ -144,12 +145,13 @@ class RotaryPositions(nn.Module):
 
     Args:
         head_size: size of the queries and keys of one head; even.
+        base: see `frequencies`.
     """
 
-    def __init__(self, head_size: int):
+    def __init__(self, head_size: int, base: float = BASE):
         super().__init__()
         _check_pairs(head_size)
-        self.angles = PositionalEncoding(head_size)
+        self.angles = PositionalEncoding(head_size, base=base)
 
     def forward(
         self, x: Float[Tensor, "batch heads steps size"], start: int = 0

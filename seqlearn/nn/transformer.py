@@ -9,7 +9,7 @@ A search gives the decoder one token at a time: `seqlearn.search.fast_step` then
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple, cast
 
@@ -27,6 +27,7 @@ from .masking import Mask, sequence_mask
 from .positions import POSITIONS, make_positions
 
 PRE_OR_POST = {"pre": True, "post": False}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "swish": F.silu, "gelu": F.gelu}
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,9 @@ class TransformerConfig:
     tie_source: Annotated[
         bool, Setting("whether the encoder shares the embedding matrix; --tie does it with --shared-vocab")
     ] = False
+    activation: Annotated[
+        str, Setting("the function between the two layers of a feed-forward network", "", words(ACTIVATIONS))
+    ] = "relu"
 
 
 SIZES = {
@@ -60,16 +64,27 @@ SIZES = {
 
 
 class PositionWiseFFN(nn.Module):
-    """The same small network at every position: W_2 relu(W_1 x + b_1) + b_2. Vaswani et al. (2017), section 3.3."""
+    """The same small network at every position: W_2 relu(W_1 x + b_1) + b_2. Vaswani et al. (2017), section 3.3.
 
-    def __init__(self, num_hiddens: int, ffn_num_hiddens: int):
+    Args:
+        activation: what stands in the place of relu, one of `ACTIVATIONS`: "swish" is x sigmoid(x), and "gelu" x Phi(x)
+            (Ramachandran, Zoph and Le 2017; Hendrycks and Gimpel 2016).
+
+    Raises:
+        ValueError: there is no such activation.
+    """
+
+    def __init__(self, num_hiddens: int, ffn_num_hiddens: int, activation: str = "relu"):
         super().__init__()
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"there is no activation {activation!r}; choose from {', '.join(ACTIVATIONS)}")
+        self.activation = activation
         self.dense1 = nn.Linear(num_hiddens, ffn_num_hiddens)
         self.dense2 = nn.Linear(ffn_num_hiddens, num_hiddens)
 
     def forward(self, x: Float[Tensor, "*batch hiddens"]) -> Float[Tensor, "*batch hiddens"]:
         """Every position goes through the same network, by itself."""
-        return self.dense2(F.relu(self.dense1(x)))
+        return self.dense2(ACTIVATIONS[self.activation](self.dense1(x)))
 
 
 class TransformerEncoderBlock(nn.Module):
@@ -87,7 +102,7 @@ class TransformerEncoderBlock(nn.Module):
         self.self_attention = MultiHeadAttention(size, config.num_heads, bias=config.bias, rotary=rotary)
         self.self_attention.kind = "encoder"
         self.norm1 = nn.LayerNorm(size)
-        self.ffn = PositionWiseFFN(size, config.ffn_num_hiddens)
+        self.ffn = PositionWiseFFN(size, config.ffn_num_hiddens, config.activation)
         self.norm2 = nn.LayerNorm(size)
         self.dropout = nn.Dropout(config.dropout)
 
@@ -155,7 +170,7 @@ class TransformerDecoderBlock(nn.Module):
         self.cross_attention = MultiHeadAttention(size, config.num_heads, bias=config.bias)
         self.cross_attention.kind = "cross"
         self.norm2 = nn.LayerNorm(size)
-        self.ffn = PositionWiseFFN(size, config.ffn_num_hiddens)
+        self.ffn = PositionWiseFFN(size, config.ffn_num_hiddens, config.activation)
         self.norm3 = nn.LayerNorm(size)
         self.dropout = nn.Dropout(config.dropout)
 

@@ -22,7 +22,7 @@ from ..nn.attention import MultiHeadAttention
 from ..nn.cache import KeysValues, Past, TransformerState
 from ..nn.contract import Decoder
 from ..nn.positions import LearnedPositions, NoPositions, PositionalEncoding
-from ..nn.transformer import PositionWiseFFN, TransformerDecoder, TransformerDecoderBlock
+from ..nn.transformer import ACTIVATIONS, PositionWiseFFN, TransformerDecoder, TransformerDecoderBlock
 
 Affine = tuple[Tensor, Tensor | None]  # a matrix and a bias
 Norm = tuple[list[int], Tensor, Tensor, float]  # arguments of torch.layer_norm
@@ -94,6 +94,7 @@ def _block_step(module: nn.Module, alone: KeysValues | None) -> BlockStep:
     block = _check(module, TransformerDecoderBlock)
     back, across = _check(block.self_attention, MultiHeadAttention), _check(block.cross_attention, MultiHeadAttention)
     ffn, norm_first = _check(block.ffn, PositionWiseFFN), block.norm_first
+    activate = torch.relu_ if ffn.activation == "relu" else ACTIVATIONS[ffn.activation]  # relu_ takes no new memory
     rotary, heads, hiddens = back.rotary, back.num_heads, back.W_q.out_features  # `rotary` is called as it is
     if across.rotary is not None or back.record is not None or across.record is not None:
         raise NotStandard
@@ -134,7 +135,7 @@ def _block_step(module: nn.Module, alone: KeysValues | None) -> BlockStep:
         x = x if norm_first else layer_norm(x, *n2)
 
         y = layer_norm(x, *n3) if norm_first else x
-        x = x + linear(linear(y, *f1).relu_(), *f2)
+        x = x + linear(activate(linear(y, *f1)), *f2)
         return x if norm_first else layer_norm(x, *n3), past
 
     return step

@@ -6,6 +6,7 @@
 | `models` | the registry: one spec for each model, with its factory, settings, sizes and learning rate |
 | `scores` | `Scores`, the quality on held-out pairs; the attention of many pairs |
 | `saving` | the folder of a translator: weights, languages and configuration in one file |
+| `marian` | the folder of an `opus-mt` model of Helsinki-NLP: `Translator.from_marian` |
 | `whatif` | a translator whose attention is edited, or whose translations begin with given words |
 """
 

@@ -33,6 +33,7 @@ from ..search.lengths import gnmt
 from ..search.sampling import greedy_search
 from ..training.history import History
 from ..training.loop import fit, mean_loss
+from .marian import read_marian
 from .models import check_memory, is_large, spec_of
 from .saving import read_translator, write_translator
 from .scores import Scores, attention_weights, word_links
@@ -235,6 +236,25 @@ class Translator:
         if not folder.is_dir():
             raise FileNotFoundError(f"there is no trained model {name!r}: {folder} does not exist")
         return cls.load(folder, device)
+
+    @classmethod
+    def from_marian(cls, folder: str | Path, device: torch.device | str | None = None) -> Translator:
+        """A translator with the weights of a Marian model, in the modules of this package.
+
+        Helsinki-NLP has published many, under names such as `opus-mt-en-fr`. Its folder has `config.json`,
+        `source.spm`, `target.spm`, `vocab.json` and `model.safetensors`; nothing is fetched, and nothing unpickled. The
+        logits and the pieces equal those of `transformers` and of SentencePiece (`tests/translator/test_marian.py`)
+        with random weights and pieces from our corpus: published ones were not at hand when this was written.
+
+        Args:
+            folder: of the model; `tokenizer_config.json` in it, if there, says which languages it translates.
+
+        Raises:
+            FileNotFoundError: the folder lacks a file.
+            ValueError: a file is damaged; or our Transformer cannot be like this model: it has pre-norm, another
+                activation, matrices that are not shared, two vocabularies, or weights in a pickle alone.
+        """
+        return cls(*read_marian(folder), device)
 
     def search(
         self,

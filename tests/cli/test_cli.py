@@ -218,6 +218,7 @@ def test_a_transformer_from_training_to_a_picture(trained, tmp_path, monkeypatch
     assert config["model"] == "transformer" and config["sizes"] == {
         "num_hiddens": 16, "ffn_num_hiddens": 24, "num_heads": 2, "num_layers": 1, "dropout": 0.0,
         "norm_first": False, "positions": "rotary", "bias": False, "max_steps": 1024, "tie": True, "tie_source": False,
+        "activation": "relu",
     }  # fmt: skip
     recorded = {"label_smoothing": 0.1, "accumulate": 2, "precision": "bf16", "lr": 0.001, "epochs": 1}
     assert {name: config[name] for name in recorded} == recorded
@@ -255,6 +256,7 @@ def test_what_is_not_asked_for_is_written_down_too(trained, tmp_path, monkeypatc
             "max_steps": 1024,
             "tie": False,
             "tie_source": False,
+            "activation": "relu",
         },
         "decoder": {
             "num_hiddens": 128,

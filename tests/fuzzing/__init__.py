@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from . import attention, commands, files, folders, others, search, texts
+from . import attention, commands, files, folders, others, pieces, search, texts
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ GROUPS = {
     "files": Group(files.CASES, files.read_files, 100, 0.2),
     "texts and tokens": Group(texts.CASES, texts.read_texts, 60, 0.15),
     "vocabularies": Group(texts.damaged(), texts.read_vocabularies, 60, 0.1),
+    "pieces": Group(pieces.CASES, pieces.split_alike, 200, 0.1),
     "folders": Group(folders.CASES, folders.load, 80, 0.2),
     "commands": Group(commands.CASES, commands.call, 20, 0.06),
     "files of others": Group(others.CASES, others.keep, 60, 0.2, others.FIRST),

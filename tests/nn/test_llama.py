@@ -32,8 +32,9 @@ def llama(**options):
         {"num_key_value_heads": 4},
         {"num_key_value_heads": 1, "rms_norm_eps": 0.5},
         {"tie_word_embeddings": True},
+        {"rope_parameters": {"rope_theta": 500.0, "rope_type": "default"}},
     ],
-    ids=["grouped", "multi-head", "multi-query", "tied"],
+    ids=["grouped", "multi-head", "multi-query", "tied", "base"],
 )
 def test_the_logits_of_a_llama(options):
     """Texts of several lengths in one batch, cut anywhere into source and target."""
@@ -52,6 +53,18 @@ def test_the_logits_of_a_llama(options):
     count = sum(weight.numel() for weight in ours.parameters()) - 50  # without the bias of our output layer
     tied = 50 * 32 if options.get("tie_word_embeddings") else 0
     assert count == sum(weight.numel() for weight in theirs.parameters()) + tied
+
+
+def test_the_base_may_be_given():
+    """For a configuration that does not say it."""
+    theirs = llama(rope_parameters={"rope_theta": 500.0, "rope_type": "default"})
+    text, length = torch.randint(0, 50, (1, 9)), torch.tensor([4])
+    with torch.no_grad():
+        expected = theirs(text).logits[:, 4:]
+        theirs.config.rope_parameters = None
+        given, without = (from_llama(theirs, base)(text[:, :4], length, text[:, 4:]) for base in (500, None))
+    torch.testing.assert_close(given, expected, atol=1e-4, rtol=0)
+    assert (without - expected).abs().max() > 0.01
 
 
 def test_the_tokens_that_a_llama_writes():
@@ -75,7 +88,6 @@ def test_their_pairs_become_neighbours():
     ("options", "message"),
     [
         ({"hidden_act": "gelu"}, "the activation of this model is gelu; our model has silu"),
-        ({"rope_parameters": {"rope_theta": 5e5, "rope_type": "default"}}, "is 500000.0; our model has 10000.0"),
         ({"rope_parameters": {"rope_theta": 1e4, "rope_type": "linear", "factor": 2.0}}, "is linear; our model has de"),
         ({"head_dim": 16}, "the size of a head of this model is 16; our model has 8"),
         ({"attention_bias": True}, "our model has no place for model.layers.0.self_attn.q_proj.bias"),

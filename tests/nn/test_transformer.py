@@ -1,6 +1,7 @@
 """The Transformer against torch's stacks, d2l's encoder, and itself with and without a cache."""
 
 import functools
+import math
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from seqlearn.nn.cache import Past, sentences_of
 from seqlearn.nn.positions import sinusoids
 from seqlearn.nn.recording import record_attention
 from seqlearn.nn.transformer import (
+    ACTIVATIONS,
     POSITIONS,
     SIZES,
     PositionWiseFFN,
@@ -154,6 +156,26 @@ def test_as_many_weights_as_in_the_paper():
 class Same(nn.Module):
     def forward(self, queries, keys, values, mask):
         return values
+
+
+def test_other_activations_by_hand():
+    """At 4 and -2: x sigmoid(x), and x times the share of a normal distribution below x."""
+    inner = [4.0, -2.0]
+    expected = {
+        "relu": [4.0, 0.0],
+        "swish": [x / (1 + math.exp(-x)) for x in inner],
+        "gelu": [x * (1 + math.erf(x / 2**0.5)) / 2 for x in inner],
+    }
+    assert expected.keys() == ACTIVATIONS.keys()
+    for activation, values in expected.items():
+        ffn = PositionWiseFFN(1, 1, activation)
+        for layer in (ffn.dense1, ffn.dense2):
+            nn.init.ones_(layer.weight), nn.init.zeros_(layer.bias)
+        torch.testing.assert_close(ffn(torch.tensor([[4.0], [-2.0]])).flatten().tolist(), values, atol=1e-6, rtol=0)
+    blocks = transformer(9, 9, TransformerConfig(8, 8, 2, 1, activation="gelu"))
+    assert [part.activation for part in blocks.modules() if isinstance(part, PositionWiseFFN)] == ["gelu", "gelu"]
+    with pytest.raises(ValueError, match="there is no activation 'tanh'; choose from relu, swish, gelu"):
+        PositionWiseFFN(1, 1, "tanh")
 
 
 def test_the_parts_by_hand():

@@ -21,6 +21,7 @@ KINDS = [
     for first in (False, True)
     for bias, positions in ((False, "sinusoidal"), (True, "rotary"), (True, "learned"), (False, "none"))
 ]
+KINDS += [{"activation": activation} for activation in ("swish", "gelu")]
 
 
 def make(**options):

@@ -204,6 +204,10 @@ def test_other_models_have_no_packed_model(monkeypatch):
     assert live_model(small("seq2seq", embed_size=4, num_hiddens=4)) is None
     ours = small()
     assert live_model(MyTranslator(ours.model, ours.source, ours.target)) is None
+    assert live_model(small(activation="swish")) is None
+    ours.model.decoder = small(activation="gelu").model.decoder
+    assert live_model(ours) is None
+    ours = small()
     count = sum(weight.numel() for weight in ours.model.parameters())
     monkeypatch.setattr(weights, "MOST_WEIGHTS", count)
     assert live_model(ours) is not None

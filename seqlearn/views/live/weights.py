@@ -42,8 +42,9 @@ def live_model(translator: Translator) -> Data | None:
         and configuration of each; `tensors`: name, shape and number of each parameter, where names of a shared one
         have the same number; `weights`: all parameters, see `_packed`. Or None, if the page cannot do what the
         translator does: its model is not exactly the Transformer of this package (a part has another class, other
-        sizes, a hook or a method of its own), has more than 5 million parameters, or has a weight that is too large for
-        half precision; or its tokens are neither words nor pieces as `BPETokenizer.learn` makes them.
+        sizes, a hook or a method of its own), has another activation than relu, more than 5 million parameters, or a
+        weight that is too large for half precision; or its tokens are neither words nor pieces as `BPETokenizer.learn`
+        makes them.
     """
     languages = (translator.source, translator.target)
     if type(translator) is not Translator or not all(map(_is_known, languages)):
@@ -61,6 +62,8 @@ def live_model(translator: Translator) -> Data | None:
         side: {"vocab_size": len(one.vocab), **asdict(getattr(model, side).config)}
         for side, one in zip(("encoder", "decoder"), languages, strict=True)
     }
+    for each in sizes.values():
+        del each["activation"]  # the page has one alone
     numbers = {"bytes": weights, "halves": halves}
     texts = {name: base64.b64encode(several.tobytes()).decode() for name, several in numbers.items()}
     return {"sizes": sizes, "source": source, "target": target, "tensors": tensors, "weights": texts}
@@ -94,6 +97,7 @@ def _side(language: Language) -> Data:
     side: Data = {"language": tokenizer.language, "tokens": language.vocab.tokens}
     if isinstance(tokenizer, WordTokenizer):
         return side
+    assert isinstance(tokenizer, BPETokenizer)  # see `_is_known`
     return side | {"cased": tokenizer.cased, "merges": tokenizer.merges}
 
 
@@ -102,6 +106,8 @@ def _is_standard(model: nn.Module, source_vocab_size: int, target_vocab_size: in
     if type(model) is not EncoderDecoder or type(model.encoder) is not TransformerEncoder:
         return False
     if type(model.decoder) is not TransformerDecoder:
+        return False
+    if {model.encoder.config.activation, model.decoder.config.activation} != {"relu"}:
         return False
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):  # the random numbers of the learner stay as they are
         encoder = TransformerEncoder(source_vocab_size, model.encoder.config)
