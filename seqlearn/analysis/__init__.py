@@ -5,6 +5,7 @@
 | `attention_map` | the attention of one sentence, with its tokens; recipes for models of PyTorch and Hugging Face |
 | `measures` | many maps made into one (mean, rollout); what a head looks at, counted |
 | `edits` | edits of attention weights, for `seqlearn.nn.recording.edit_attention` |
+| `circuits` | means for ablation, keep-only-these heads, weight times length of the value, the logit lens |
 | `roles` | what each head does: the questions of lesson 11 asked of all heads, the strongest role in words |
 | `metrics` | BLEU, chrF, perplexity, alignment error rate |
 """

@@ -3,6 +3,13 @@ from .attention_map import (
     stack_layers as stack_layers,
     torch_attention as torch_attention,
 )
+from .circuits import (
+    keep_only as keep_only,
+    logit_lens as logit_lens,
+    mean_by_position as mean_by_position,
+    mean_over_words as mean_over_words,
+    value_lengths as value_lengths,
+)
 from .edits import (
     ablate as ablate,
     in_heads as in_heads,

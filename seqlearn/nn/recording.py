@@ -41,7 +41,7 @@ class AttentionLayer(nn.Module):
     kind: Kind | None = None  # set by the model that the layer is a part of
     record: list[Tensor] | deque[Tensor] | None = None  # set inside a `record_attention` or `edit_attention` block
     edit: Edit | None = None  # set inside an `edit_attention` block; the layer then has a record, too
-    vectors: list[Vectors] | None = None  # set inside a `record_vectors` block; the layer then has a record, too
+    vectors: list[Vectors] | deque[Vectors] | None = None  # set inside a `record_vectors` block, with a record
 
     def expose(
         self, weights: Float[Tensor, "*axes queries keys"], mask: Mask | None
@@ -135,6 +135,16 @@ def _keep_weights(layers: Iterable[AttentionLayer]) -> AbstractContextManager[No
     """
     nowhere = deque[Tensor](maxlen=0)
     return _set("record", {layer: nowhere if layer.record is None else layer.record for layer in layers})
+
+
+@contextmanager
+def remember_last(layers: Iterable[AttentionLayer]) -> Generator[None]:
+    """Make each layer keep at least the weights and vectors of its last call, for a hook that needs them."""
+    layers = list(layers)
+    weights = {each: each.record if isinstance(each.record, list) else deque[Tensor](maxlen=1) for each in layers}
+    vectors = {each: each.vectors if isinstance(each.vectors, list) else deque[Vectors](maxlen=1) for each in layers}
+    with _set("record", weights), _set("vectors", vectors):
+        yield
 
 
 @contextmanager

@@ -1,0 +1,96 @@
+"""What a head or a point of the residual stream is good for: means for an ablation, what is left, what it brings.
+
+With the blocks of `seqlearn.nn.patching`:
+
+    with record_stream(model) as stream:
+        model(*many_sentences)
+    means = {place: mean_over_words(calls, real) for place, calls in stream.items()}
+    with patch(model, {"encoder 1.3": means["encoder 1.3"]}):  # mean ablation of this head
+    with patch(model, keep_only(heads(model), means, "encoder 1.3", "cross 0.1")):  # only these two heads are left
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from ..nn.contract import Model
+from ..nn.patching import heads
+
+
+def mean_over_words(
+    calls: Sequence[Float[Tensor, "batch _ size"]], real: Bool[Tensor, "batch rows"]
+) -> Float[Tensor, "size"]:
+    """The mean vector of all words of all sentences, for a mean ablation. Padding does not count.
+
+    Args:
+        calls: the vectors of one place, as `record_stream` collects them.
+        real: True where a row is no padding.
+    """
+    return torch.cat(list(calls), dim=1)[real].mean(0)
+
+
+def mean_by_position(
+    calls: Sequence[Float[Tensor, "batch _ size"]], real: Bool[Tensor, "batch rows"]
+) -> Float[Tensor, "1 rows size"]:
+    """The mean vector of each position, over the sentences that have it. A position that none has gets 0.
+
+    Args:
+        calls, real: see `mean_over_words`.
+    """
+    kept = torch.cat(list(calls), dim=1).masked_fill(~real[..., None], 0.0)
+    return kept.sum(0, keepdim=True) / real.sum(0).clamp(min=1)[:, None]
+
+
+def keep_only(every: Iterable[str], means: Mapping[str, Tensor], *kept: str) -> dict[str, Tensor]:
+    """The vectors for `patch` that leave only these heads working: all others get their mean (a circuit alone).
+
+    Args:
+        every: the heads, see `seqlearn.nn.patching.heads`.
+        means: the mean of each head, by its name.
+        kept: the heads that keep their own vectors.
+
+    Raises:
+        ValueError: there is no such head to keep.
+    """
+    every = list(every)
+    if missing := [place for place in kept if place not in every]:
+        raise ValueError(f"there is no head {missing[0]!r} to keep; there are {', '.join(every)}")
+    return {place: means[place] for place in every if place not in kept}
+
+
+def value_lengths(
+    model: nn.Module | Model, place: str, cells: Float[Tensor, "batch rows keys size"]
+) -> Float[Tensor, "batch rows keys"]:
+    """How long the vector is that each key adds to each row through a head: ||weight W_o v||.
+
+    A bright cell of a map on a short value brings little. Kobayashi et al. (2020), section 3.
+
+    Args:
+        place: a head, such as "encoder 1.3".
+        cells: of this head, see `seqlearn.nn.patching.record_cells`.
+    """
+    head = heads(model)[place]
+    return (cells @ head.layer.W_o.weight.detach()[:, head.part].t()).norm(dim=-1)
+
+
+def logit_lens(
+    model: Model, stream: Mapping[str, Sequence[Float[Tensor, "rows _ size"]]]
+) -> dict[str, Float[Tensor, "rows _ vocab"]]:
+    """The logits if the model ended at each point of the decoder's residual stream: last norm, then output layer.
+
+    The idea is nostalgebraist's ("interpreting GPT: the logit lens", 2020).
+
+    Args:
+        model: with a decoder that has `norm` and `dense`, as the Transformers of this package have.
+        stream: what `record_stream` collected. Points after the last norm, and heads, are left out.
+    """
+    decoder = cast("nn.Module", model.decoder)
+    norm, dense = decoder.get_submodule("norm"), decoder.get_submodule("dense")
+    points = [place for place in stream if place.startswith("decoder.") and not place.endswith(".norm")]
+    with torch.no_grad():
+        return {place: dense(norm(torch.cat(list(stream[place]), dim=1))) for place in points}
