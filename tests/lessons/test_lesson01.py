@@ -1,14 +1,20 @@
 """The checks of lesson 01: right answers of other kinds than the stored one, and typical wrong ones."""
 
 import hashlib
+import json
 import random
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from seqlearn.data.corpus import fra_eng
+from seqlearn.data.download import SHA256
 from seqlearn.exercises import lesson01
+
+NUMBERS = Path(__file__).parents[2] / "assets/experiments/fra-eng/numbers.json"
 
 
 def said_to(check, answer, capsys):
@@ -456,3 +462,25 @@ def test_wrong_buckets(answer, diagnosis, capsys):
 def test_a_stub_is_not_tried_yet(name, capsys):
     said = said_to(getattr(lesson01, f"check_{name}"), lambda *args: None, capsys)
     assert said.endswith("not tried yet.\n") and said.count("\n") == 1
+
+
+def test_the_stored_numbers_of_fra_eng_fit_together_and_say_whose_sentences_they_count():
+    stored = json.loads(NUMBERS.read_text("utf-8"))
+    assert stored["sha256"] == SHA256 and NUMBERS.stat().st_size < 20_000 and len(stored["excerpt"]) < 10
+    assert all(name in stored["attribution"] for name in ("tatoeba.org", "manythings.org/anki", "CC BY 2.0 FR"))
+    sample = -(-stored["leaks"]["lines"] // 16)
+    for counted in stored["lengths"].values():
+        assert sum(sentences for _, sentences in counted) == sample
+    words = sum((length - 1) * sentences for length, sentences in stored["lengths"]["English"])  # without <eos>
+    assert sum(count * tokens for count, tokens in stored["token counts"]["counts"]) == words
+    odd = dict(stored["odd characters"]["odd"])
+    at_least_one = odd.pop("at least one of these")
+    assert max(odd.values()) <= at_least_one <= sum(odd.values())
+
+
+@pytest.mark.slow
+def test_the_stored_numbers_are_those_of_the_corpus(data_folder, import_benchmark):
+    """The lesson counts them by other code, where the corpus is at hand, and compares."""
+    stored = json.loads(NUMBERS.read_text("utf-8"))
+    found = import_benchmark("fra_eng").numbers(list(fra_eng(data_folder)))
+    assert found == {name: stored[name] for name in found}
