@@ -247,7 +247,8 @@ def dot_product_attend(
 ) -> Float[Tensor, "batch *heads queries value_size"]:
     """softmax(scale q . k) v. The weights exist as a tensor only while `layer.record` is set.
 
-    With `causal`, the queries have the last positions of the keys, and no query may attend to a later key.
+    With `causal`, the queries have the last positions of the keys, and no query may attend to a later key. A query with
+    nothing to attend to gets zeros: from `masked_softmax` where weights are recorded, else from PyTorch's kernel.
 
     The arithmetic includes the keys and values under the mask, so these have to be finite. (NaN or infinity there may
     make a context NaN, never another number. The layers of this package give padding finite features. To put zeros in

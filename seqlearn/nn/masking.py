@@ -14,8 +14,12 @@ read the bool mask:
 | `kernels.KernelRegression.weights` | puts 0 where a key may not be attended |
 | `decoder_only.DecoderOnly` | adds True for the tokens after the prompt |
 | `seqlearn.analysis`: `attention_map`, `measures`, `edits` | the mask of a map; `may`, the second argument of an edit |
+| `seqlearn.search.fast_step` | hands the mask of the source to PyTorch's kernel |
 | `seqlearn.translator.translator` | `_may_look` makes the masks of maps |
-| `seqlearn.views`: `steps`, `softmax`, `kernel`, `attention`, `live/nn.js` | which cells are drawn as masked |
+| `seqlearn.views`: `maps`, `translator`, `steps`, `softmax`, `kernel`, `attention` | which cells are drawn as masked |
+| `seqlearn.views`: `live/translator.js` | the same in a page |
+
+The lessons, and the checks in `seqlearn.exercises`, state the polarity themselves.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def batch_loss(
             best guess. With 1 all steps are computed at once.
         label_smoothing: see `token_loss`.
     """
-    labels = batch.target[:, 1:]
+    labels = batch.target[:, 1:]  # shifted by one: the decoder reads [:, :-1] and predicts [:, 1:]
     if teacher_forcing < 1:
         logits = sampled_logits(model, batch, teacher_forcing)
     elif not label_smoothing and (decoder := _decoder_for_chunks(model, labels)):
