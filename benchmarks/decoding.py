@@ -1,7 +1,8 @@
 """What search costs, beside other libraries: python benchmarks/decoding.py [--rounds N] [CASE ...]
 
 One Transformer (3+3 layers of 256, vocabulary 6,000, random weights) is searched by this package, by `generate` of
-Hugging Face transformers and by CTranslate2, all with the same weights and the same definition of the best hypothesis.
+Hugging Face transformers and by CTranslate2, all with the same weights and the same definition of the best hypothesis;
+and by this package without `search/fast_step.py`, so that one sees what this file saves.
 Then d2l's Transformer is searched by d2l's greedy search and by ours. One thread, all in turn, batch by batch. The
 translations are compared first.
 Read the ratios: medians over the batches of (time of the other / time of seqlearn), by the wall clock and by CPU time.
@@ -28,7 +29,7 @@ from torch import Tensor, nn
 
 from seqlearn.data.batches import pad
 from seqlearn.nn.contract import EncoderDecoder
-from seqlearn.nn.transformer import SIZES, transformer
+from seqlearn.nn.transformer import SIZES, TransformerDecoder, transformer
 from seqlearn.search.beam import beam_search
 from seqlearn.search.lengths import length_average
 from seqlearn.search.sampling import greedy_search
@@ -90,6 +91,17 @@ def searched_by_us(model: EncoderDecoder, width: int, least: int, most: int) -> 
         return lambda source, lengths: [found.tokens for found in greedy_search(model, source, lengths, **options)]
     options |= {"width": width, "length_penalty": length_average, "refill": True}
     return lambda source, lengths: [best.tokens for (best,) in beam_search(model, source, lengths, **options)]
+
+
+class Modules(TransformerDecoder):
+    """The same decoder under another name: `fast_step` leaves it alone, so each step calls the modules."""
+
+
+def by_modules(model: EncoderDecoder) -> EncoderDecoder:
+    """A copy of the model that is searched without `fast_step`."""
+    copied = copy.deepcopy(model)
+    copied.decoder.__class__ = Modules
+    return copied
 
 
 def searched_by_transformers(marian, width: int, least: int, most: int) -> Search:
@@ -263,6 +275,7 @@ CASES = {  # name: width, batch size, sentences, least and most tokens, ends
     "beam 4, alone, natural ends": (4, 1, 40, 4, 30, True),
     "beam 4, batch 8, 160 tokens": (4, 8, 24, 160, 160, False),
     "greedy, batch 32, 20 tokens": (1, 32, SENTENCES, STEPS, STEPS, False),
+    "greedy, alone, 20 tokens": (1, 1, 40, STEPS, STEPS, False),
 }
 
 
@@ -270,7 +283,8 @@ def ways_of(title: str, missing: Sequence[str]) -> tuple[dict[str, Search], list
     """The ways to search in one of `CASES`, ours first, without the missing packages; and its batches."""
     width, size, count, least, most, ends = CASES[title]
     model = random_model(ends)
-    ways = {"seqlearn": searched_by_us(model, width, least, most)}
+    ours = {"seqlearn": model, "seqlearn, modules": by_modules(model)}
+    ways = {name: searched_by_us(each, width, least, most) for name, each in ours.items()}
     if "transformers" not in missing:
         marian = as_marian(model)
         ways["transformers"] = searched_by_transformers(marian, width, least, most)
@@ -309,8 +323,10 @@ SHOWN = {  # cases in which all libraries take the same steps
     "beam-4": "beam 4, batch 32, 20 tokens",
     "beam-4-alone": "beam 4, alone, 20 tokens",
     "greedy": "greedy, batch 32, 20 tokens",
+    "greedy-alone": "greedy, alone, 20 tokens",
 }
 PEERS = {  # name: the title, and what was equal
+    "seqlearn, modules": ("seqlearn without its fast step", "weights, batches, score"),
     "transformers": ("transformers' generate", "weights, batches, score"),
     "CTranslate2": ("CTranslate2", "weights, batches, score"),
     "d2l, one by one": (
