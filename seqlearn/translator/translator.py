@@ -234,7 +234,8 @@ class Translator:
         """
         folder = Path(__file__).parents[1] / "pretrained" / name
         if not folder.is_dir():
-            raise FileNotFoundError(f"there is no trained model {name!r}: {folder} does not exist")
+            names = ", ".join(sorted(each.name for each in folder.parent.iterdir() if each.is_dir()))
+            raise FileNotFoundError(f"there is no trained model {name!r}: {folder.parent} has {names}")
         return cls.load(folder, device)
 
     @classmethod
