@@ -8,6 +8,7 @@ from .analysis.metrics import (
     alignment_error_rate as alignment_error_rate,
     argmax_links as argmax_links,
     bleu as bleu,
+    chrf as chrf,
     perplexity as perplexity,
 )
 from .data.batches import Batches as Batches, pad as pad
@@ -20,6 +21,7 @@ from .data.corpus import (
     from_files as from_files,
     from_tsv as from_tsv,
     local_fra_eng as local_fra_eng,
+    tatoeba_test as tatoeba_test,
 )
 from .data.pairs import Antecedent as Antecedent, Pair as Pair
 from .data.spelling import normalize as normalize
