@@ -538,6 +538,15 @@ def test_the_seed_decides():
     assert sample(model, source[:0], torch.zeros(0, dtype=torch.long), **IDS) == []
 
 
+def test_without_a_temperature_the_distribution_is_that_of_the_model():
+    model, source, lens = random_model(6), torch.full((50, 3), 4), torch.full((50,), 3)
+    usual, plain, hot = (
+        sample(model, source, lens, **IDS, generator=seeded(1), **options)
+        for options in ({}, {"temperature": 1.0}, {"temperature": 2.0})
+    )
+    assert usual == plain != hot
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
