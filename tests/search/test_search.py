@@ -109,6 +109,13 @@ def test_exhaustive_search_misses_nothing(seed):
     assert_same(found, expected, length_average)
 
 
+def test_a_tree_that_is_too_large_is_not_searched():
+    model, source = random_model(0, vocab=5), padded([[4, 3, 8]])
+    assert len(exhaustive_search(model, *source, **IDS, max_length=3, most=27, n_best=99)[0]) == 15
+    with pytest.raises(ValueError, match=r"^3 tokens make 10\^1 sentences of 3: too many to try$"):
+        exhaustive_search(model, *source, **IDS, max_length=3, most=26)
+
+
 @pytest.mark.slow
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), sources=SOURCES, width=st.integers(2, 5), penalty=st.sampled_from(list(PENALTIES)))
