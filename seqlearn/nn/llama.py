@@ -14,8 +14,9 @@ from .decoder_only import DecoderOnly, DecoderOnlyConfig, GroupedQueryAttention,
 from .positions import BASE, RotaryPositions
 
 
-def from_llama(  # Any: a `transformers.LlamaForCausalLM`, which is no requirement
-    theirs: Any, base: float | None = None
+def from_llama(
+    theirs: Any,  # a `transformers.LlamaForCausalLM`, which is no requirement
+    base: float | None = None,
 ) -> EncoderDecoder:
     """Our decoder-only model with the weights of a Llama. Its logits equal theirs: this is all there is.
 

@@ -36,6 +36,7 @@ Cells = Sequence[tuple[int, int]] | Bool[Tensor, "batch rows keys"]
 """Pairs of a row and a key for all sentences, or True where a cell of a sentence is meant."""
 
 Change = Callable[[Tensor], Tensor]  # the vectors of a call to the vectors to use instead
+Output = Any  # of a module: a tensor, or a tuple that begins with one
 
 
 @dataclass(frozen=True)
@@ -236,8 +237,8 @@ def _before(head: Head, change: Change) -> Callable[[nn.Module, tuple[Tensor]], 
     return hook
 
 
-def _after(change: Change) -> Callable[[nn.Module, object, Any], Any]:  # Any: a tensor, or a tuple that begins with one
-    def hook(_: nn.Module, __: object, output: Any) -> Any:
+def _after(change: Change) -> Callable[[nn.Module, object, Output], Output]:
+    def hook(_: nn.Module, __: object, output: Output) -> Output:
         if isinstance(output, Tensor):
             return change(output)
         vectors, *rest = cast("tuple[Any, ...]", output)
