@@ -102,6 +102,14 @@ def test_it_is_better_than_copying_the_nearest_sentence_and_says_nothing_unfit(s
     assert [scores["test"][f"beam {beam}"]["unfit"] for beam in (1, 4)] == [0, 0]
 
 
+def test_the_first_page_has_these_scores(scores):
+    said = " ".join((FOLDER.parents[2] / "README.md").read_text("utf-8").split())
+    every, one = (scores["test"]["beam 4"][name]["bleu"] for name in ("all references", "one reference"))
+    nearest = scores["nearest training sentence"]["bleu"]
+    assert f"On {scores['test']['sources']:,} unseen sentences its BLEU is {every:.1f} with all references" in said
+    assert f"and {one:.1f} with one (beam 4)" in said and f"nearest training sentence gets {nearest:.1f}." in said
+
+
 def test_the_rule_for_class_rooms():
     assert all(UNFIT.search(text) for text in ("He killed him.", "Quel IDIOT !", "shut up", "C'est de la merde."))
     harmless = ("The class is farther.", "Tu es là.", "un crapaud", "hello", "Les nuages")

@@ -6,6 +6,9 @@
     python -m tools.tatoeba score [BAHDANAU]         score what is stored there, and what it is compared with
 
 The pairs are those of `--corpus fra-eng` without sentences that do not belong into a class room: see `UNFIT`.
+
+The stored translator was trained by this recipe, with one difference: its first 2,606 of 5,548 updates had the learning
+rates of a training of five epochs.
 """
 
 from __future__ import annotations
