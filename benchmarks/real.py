@@ -77,7 +77,7 @@ def pieces(pairs: int) -> int:
 
 def epochs(pairs: int) -> int:
     """How many times training goes through so many pairs."""
-    return round(40 / math.sqrt(pairs / 1000))
+    return min(20, round(48 / math.sqrt(pairs / 1000)))
 
 
 def parts() -> Split:

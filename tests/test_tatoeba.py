@@ -84,7 +84,7 @@ def test_the_excerpt_has_whole_sources_and_says_where_it_comes_from(scores):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("beam", [1, 4])
-def test_evaluate_prints_the_stored_scores(scores, beam):
+def test_evaluate_prints_the_stored_scores(scores, beam, as_a_user):
     result = CliRunner().invoke(app, ["evaluate", "tatoeba", "--beam", str(beam), "--all-references", "--json"])
     assert result.exit_code == 0, result.output
     found, stored = json.loads(result.stdout), scores["excerpt"][f"beam {beam}"]["all references"]

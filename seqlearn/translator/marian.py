@@ -57,7 +57,7 @@ def _json(path: Path) -> dict[str, Any]:  # Any: as JSON has them
     return content
 
 
-def _vocab(ids: dict[str, Any], order: list[int]) -> Vocab:
+def _vocab(ids: dict[str, Any], order: list[int]) -> Vocab:  # Any: what a vocab.json holds
     """Our vocabulary of both sides: their tokens, after our four special ones."""
     tokens = {index: token for token, index in ids.items() if type(index) is int}
     if len(tokens) != len(ids) or tokens.keys() != set(order):
