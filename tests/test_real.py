@@ -36,9 +36,9 @@ def stored(folder):
     return {path.name: json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))}
 
 
-def test_four_times_as_many_pairs_make_twice_as_many_updates_and_pieces(real):
+def test_more_pairs_have_more_pieces_and_are_read_fewer_times(real):
     counts = [count or 159_071 for count in real.COUNTS]
-    assert [real.epochs(count) for count in counts] == [40, 20, 10, 5, 3]
+    assert [real.epochs(count) for count in counts] == [20, 20, 12, 6, 4]
     assert [real.pieces(count) for count in counts] == [500, 1000, 2000, 4000, 4000]
 
 
