@@ -7,10 +7,10 @@ from Tatoeba: SEQLEARN_DATA names their folder. A stored result holds no sentenc
     curve     how good a small translator is that was trained on 1,000 pairs, on 4,000, ... on all
     tricks    what each trick of the recipe brings: one change at a time, beside the run of 16,000 pairs of `curve`
 
-Estimated from 40 updates of each model, one thread, nothing else on the machine: `curve` takes about 70 minutes (each run
-of 1,000 pairs 1, of 4,000 pairs 3, of 16,000 pairs 6; that of 64,000 pairs 14, that of all 24), `tricks` 50 (each run 6).
-On a busy machine they take half as long again. Without seeds, `curve` takes 0, 1 and 2, above 16,000 pairs the first of
-them alone, and `tricks` takes 0.
+Estimated from 40 updates of each model, one thread, nothing else on the machine: `curve` takes about 70 minutes (each
+run of 1,000 pairs 1, of 4,000 pairs 3, of 16,000 pairs 6; that of 64,000 pairs 14, that of all 24), `tricks` 50 (each
+run 6). On a busy machine they take half as long again. Without seeds, `curve` takes 0, 1 and 2, above 16,000 pairs the
+first of them alone, and `tricks` takes 0.
 
 A run of n thousand pairs has 500 sqrt(n) pieces, 4,000 at most, and goes through its pairs 48 / sqrt(n) times, 20 at
 most, in batches of about 1,000 tokens. So four times as many pairs make about twice as many updates. (With 40 times
