@@ -13,9 +13,9 @@ run 6). On a busy machine they take half as long again. Without seeds, `curve` t
 first of them alone, and `tricks` takes 0.
 
 A run of n thousand pairs has 500 sqrt(n) pieces, 4,000 at most, and goes through its pairs 48 / sqrt(n) times, 20 at
-most, in batches of about 1,000 tokens. So four times as many pairs make about twice as many updates. (With 40 times
-instead of 20 the valid loss of 1,000 pairs was lowest after 12, and BLEU of the valid part was lower, 1.6 and not 2.5.)
-The smaller training sets of a seed are parts of its larger ones, and each has all pairs of its source sentences (of the
+most, in batches of about 1,000 tokens: that makes 380, 1,300, 2,800, 5,000 and 8,300 updates. (With 40 times instead of
+20 the valid loss of 1,000 pairs was lowest after 12, and BLEU of the valid part was lower, 1.6 and not 2.5.) The
+smaller training sets of a seed are parts of its larger ones, and each has all pairs of its source sentences (of the
 last source, as many as fit in). The epoch is chosen by 500 sources of the valid part; all runs are scored on the same
 1,000 sources of the test part.
 """
