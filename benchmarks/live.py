@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from browser import chromium
+from chromium import chromium
 from table import LeftOut, Row
 
 from seqlearn.translator.translator import Translator

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from browser import chromium
+from chromium import chromium
 from table import LeftOut, Row
 
 from seqlearn.analysis.attention_map import AttentionMap

@@ -1,6 +1,7 @@
 """What all tests share. pytest loads this file before seqlearn, so that annotated shapes are checked in every call."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import jaxtyping
 import pytest
 
 jaxtyping.install_import_hook("seqlearn", "typechecker.check")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts a command in the background like this
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is no fault
 hypothesis.settings.load_profile("untimed")

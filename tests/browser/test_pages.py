@@ -422,6 +422,7 @@ def test_masked_cells_are_grey(show):
 def test_it_fits_where_it_can(show, page, width):
     page.set_viewport_size({"width": width, "height": 900})
     show(AttentionSteps(torch.ones(10, 8), torch.ones(10, 8), torch.ones(10, 8)))
+    result(page).wait_for()
     ends = page.locator(".body").evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().bottom)")
     assert abs(ends[0] - ends[1]) < 2, "the inputs stand side by side"
     assert (abs(ends[2] - ends[1]) < 2) == (width == 1200), "and the result, if its cells have room for numbers there"

@@ -325,6 +325,7 @@ def test_hostile_sentences_do_nothing(live):
         assert live.locator("img, .seqlearn script, .seqlearn b").count() == 0
     for word in ("<img src=x onerror=alert(1)>", "</script>", "constructor", "__proto__"):
         live.evaluate("model.set('sentence', 'the cat sleeps.')")
+        expect(live.locator(".former")).to_have_count(0)  # the answer has come, which draws the words anew
         expect(live.locator(".chips .chip")).to_have_count(4)
         live.locator(".chips .chip").nth(1).click()
         live.locator(".chips input").fill(word)
