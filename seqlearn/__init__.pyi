@@ -3,7 +3,28 @@ from .analysis.attention_map import (
     stack_layers as stack_layers,
     torch_attention as torch_attention,
 )
-from .analysis.measures import link_errors as link_errors
+from .analysis.circuits import (
+    keep_only as keep_only,
+    logit_lens as logit_lens,
+    mean_by_position as mean_by_position,
+    mean_over_words as mean_over_words,
+    value_lengths as value_lengths,
+)
+from .analysis.edits import (
+    ablate as ablate,
+    in_heads as in_heads,
+    permuted as permuted,
+    reweighted as reweighted,
+    uniform as uniform,
+)
+from .analysis.measures import (
+    choice_accuracy as choice_accuracy,
+    hit_rate as hit_rate,
+    link_errors as link_errors,
+    mean_over_heads as mean_over_heads,
+    rollout as rollout,
+    source_part as source_part,
+)
 from .analysis.metrics import (
     alignment_error_rate as alignment_error_rate,
     argmax_links as argmax_links,
@@ -11,6 +32,7 @@ from .analysis.metrics import (
     chrf as chrf,
     perplexity as perplexity,
 )
+from .analysis.roles import read_roles as read_roles, role_shares as role_shares
 from .data.batches import Batches as Batches, pad as pad
 from .data.corpus import (
     Corpus as Corpus,
@@ -29,6 +51,7 @@ from .data.text import Language as Language, Vocab as Vocab, WordTokenizer as Wo
 from .nn.config import Setting as Setting
 from .nn.contract import EncoderDecoder as EncoderDecoder
 from .nn.recording import edit_attention as edit_attention, record_attention as record_attention
+from .runtime.d2l_compat import d2l as d2l
 from .runtime.devices import best_device as best_device
 from .search.beam import beam_search as beam_search
 from .search.exhaustive import exhaustive_search as exhaustive_search

@@ -156,6 +156,10 @@ def test_the_lengths_in_the_reading_order():
     assert near(int(said.replace(",", "")), sum(counted.values())), sum(counted.values())
 
 
+def test_the_transformer_fits_into_one_sitting():
+    assert lines(ROOT / "seqlearn/nn/transformer.py")[0] <= 250
+
+
 def test_the_length_of_what_a_reader_reads():
     apart = {"views", "exercises", "cli", "grammar"}
     paths = [path for path in (ROOT / "seqlearn").rglob("*.py") if not apart & set(path.parts)]

@@ -76,6 +76,8 @@ class Batches:
         steps: the width of "fixed" batches. Longer sentences are cut and lose their <eos>. Default: the longest.
         max_length: leave out pairs that have more tokens on a side (not counting <bos> and <eos>). `left_out` says how
             many were left out.
+        max_tokens: about how many tokens a batch has, in place of `batch_size`, for "bucketed": pairs are counted by
+            their longer side, without padding. A batch may be larger by one longest pair.
         cache: a folder. The ids are written to files there, unless an earlier call has done so, and are read from the
             files when they are needed (see `seqlearn.data.large.cache`). Default: memory holds the ids. The batches are
             the same.

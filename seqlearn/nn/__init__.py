@@ -67,6 +67,7 @@ from .positions import (
     NoPositions as NoPositions,
     PositionalEncoding as PositionalEncoding,
     RotaryPositions as RotaryPositions,
+    frequencies as frequencies,
     rotation as rotation,
     sinusoids as sinusoids,
 )

@@ -132,9 +132,7 @@ class DecoderOnlyConfig:
     ffn: Annotated[str, Setting("the kind of feed-forward network", "ffn-kind", words(FFNS))] = "relu"
     prefix: Annotated[bool, Setting("whether the source is read in both directions")] = False
     tie: Annotated[bool, Setting("whether the output layer shares the embedding matrix")] = True
-    tie_source: Annotated[
-        bool, Setting("whether the source shares the embedding matrix; --tie does it with --shared-vocab")
-    ] = False
+    tie_source: Annotated[bool, Setting("whether the source has this matrix, too (--tie, --shared-vocab)")] = False
 
 
 class DecoderOnlyBlock(nn.Module):

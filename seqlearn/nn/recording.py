@@ -84,7 +84,8 @@ def _named_modules(model: nn.Module | Model) -> Iterable[tuple[str, nn.Module]]:
 def record_attention(model: nn.Module | Model) -> Generator[dict[str, list[Tensor]]]:
     """Collect the attention weights (before dropout) of every attention layer while the block runs.
 
-    Yields a dictionary: the name of the layer -> one tensor `(batch, [heads,] queries, keys)` for each call. See
+    Yields a dictionary: the name of the layer -> one tensor `(batch, [heads,] queries, keys)` for each call. (Where the
+    decoder of a Transformer reads the source in a beam search, the queries of a sentence are its hypotheses.) See
     `attention_layers` for the modules that are attention layers. Nothing is kept on the modules afterwards.
     """
     layers = attention_layers(model)

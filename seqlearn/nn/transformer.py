@@ -48,12 +48,8 @@ class TransformerConfig:
     bias: Annotated[bool, Setting("whether the projections of the attention have a bias")] = False
     max_steps: Annotated[int, Setting("the number of positions, for learned positions", least=1)] = 1024
     tie: Annotated[bool, Setting("whether the output layer shares the embedding matrix")] = False
-    tie_source: Annotated[
-        bool, Setting("whether the encoder shares the embedding matrix; --tie does it with --shared-vocab")
-    ] = False
-    activation: Annotated[
-        str, Setting("the function between the two layers of a feed-forward network", "", words(ACTIVATIONS))
-    ] = "relu"
+    tie_source: Annotated[bool, Setting("whether the encoder has this matrix, too (--tie, --shared-vocab)")] = False
+    activation: Annotated[str, Setting("what the feed-forward networks apply", "", words(ACTIVATIONS))] = "relu"
 
 
 SIZES = {
@@ -66,12 +62,8 @@ SIZES = {
 class PositionWiseFFN(nn.Module):
     """The same small network at every position: W_2 relu(W_1 x + b_1) + b_2. Vaswani et al. (2017), section 3.3.
 
-    Args:
-        activation: what stands in the place of relu, one of `ACTIVATIONS`: "swish" is x sigmoid(x), and "gelu" x Phi(x)
-            (Ramachandran, Zoph and Le 2017; Hendrycks and Gimpel 2016).
-
-    Raises:
-        ValueError: there is no such activation.
+    Other `ACTIVATIONS` are "swish", x sigmoid(x), and "gelu", x Phi(x): Ramachandran, Zoph and Le (2017), Hendrycks and
+    Gimpel (2016). Any other name is a ValueError.
     """
 
     def __init__(self, num_hiddens: int, ffn_num_hiddens: int, activation: str = "relu"):
@@ -90,9 +82,8 @@ class PositionWiseFFN(nn.Module):
 class TransformerEncoderBlock(nn.Module):
     """Self-attention, then the feed-forward network, each with a residual connection, dropout and layer norm.
 
-    Post-norm, LN(x + f(x)), is the paper's: Vaswani et al. (2017), section 3.1. Pre-norm, x + f(LN(x)), has no norm on
-    the residual stream from the first block to the last, so that training is stable without warm-up: Xiong et al.
-    (2020).
+    Post-norm, LN(x + f(x)), is the paper's (section 3.1). Pre-norm, x + f(LN(x)), has no norm on the residual stream
+    from the first block to the last, so that training is stable without warm-up: Xiong et al. (2020).
     """
 
     def __init__(self, config: TransformerConfig):
@@ -127,11 +118,7 @@ class Memory(NamedTuple):
 
 
 class TransformerEncoder(nn.Module):
-    """Embeddings with positions, through a stack of blocks.
-
-    The embeddings are multiplied by sqrt(num_hiddens) (section 3.4). `initialize` draws them so that their variance is
-    then 1.
-    """
+    """Embeddings, times sqrt(num_hiddens) (section 3.4), with positions, through a stack of blocks."""
 
     def __init__(self, vocab_size: int, config: TransformerConfig):
         super().__init__()
@@ -155,10 +142,7 @@ class TransformerEncoder(nn.Module):
 
 
 class TransformerDecoderBlock(nn.Module):
-    """Self-attention to the tokens so far, attention to the source, then the feed-forward network (section 3.1).
-
-    Residual connections, dropout and norms are those of `TransformerEncoderBlock`.
-    """
+    """Self-attention to the tokens so far, attention to the source, the feed-forward network; as in the encoder."""
 
     def __init__(self, config: TransformerConfig):
         super().__init__()

@@ -1,4 +1,4 @@
-"""The quality of a translator on held-out pairs, and the attention of many pairs that are read."""
+"""The quality of a translator on held-out pairs, which `Translator.evaluate` counts; the attention of many pairs."""
 
 from __future__ import annotations
 

@@ -279,7 +279,8 @@ class Translator:
 
         Raises:
             TypeError: something is of another type, or a sentence is no str.
-            ValueError: a number is too small, or the model gives NaN.
+            ValueError: a number is too small, the model gives NaN, or a text is longer than learned positions (other
+                positions have no end).
         """
         beam, n_best = whole("beam", beam), whole("n_best", n_best)
         best = partial(beam_search, width=beam, n_best=n_best, length_penalty=length_penalty or gnmt())
@@ -401,7 +402,8 @@ class Translator:
     ) -> Scores:
         """Quality on pairs that the model was not trained on.
 
-        The references get the spelling of the training data before translations are compared with them. The alignment
+        The references get the spelling of the training data before translations are compared with them, word by word:
+        they never become ids, so that a word outside the vocabulary counts as itself. The alignment
         error rate needs pairs with gold links, which join words, and a model whose tokens are words; the links of the
         model are found as in `links`, while it reads the reference.
 

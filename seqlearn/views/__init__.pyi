@@ -2,6 +2,8 @@ from .attention.attention_view import AttentionView as AttentionView
 from .beam.beam_view import BeamView as BeamView
 from .kernel.kernel_view import KernelView as KernelView
 from .plots import (
+    MASKED as MASKED,
+    OPEN as OPEN,
     LivePlot as LivePlot,
     all_heads as all_heads,
     bars as bars,

@@ -449,5 +449,13 @@ def test_a_small_picture_looks_as_before():
     assert (before - after).abs().float().mean() < 1
 
 
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name)
+def test_a_lesson_imports_from_three_places_at_most(path):
+    """Places are the front door and the rooms of the package."""
+    code = "\n".join(cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code")
+    places = set(re.findall(r"^ *(?:from|import) (seqlearn(?:\.\w+)?)", code, re.MULTILINE))
+    assert len(places) <= 3, places
+
+
 def test_no_lesson_is_a_large_file():
     assert {path.name: size for path in LESSONS if (size := path.stat().st_size) > 2_900_000} == {}
