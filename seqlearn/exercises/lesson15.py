@@ -1,0 +1,208 @@
+"""Checks of lesson 15. The oracles are loops over plain lists: they import nothing that the lesson is about."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+from .checking import Answer, Wrong, called, check, number
+
+Pairs = list[tuple[str, str]]
+
+# ---- 15.1 ----
+
+_ENGLISH = ["Hi.", "Run!", "Run.", "I see.", "Help me.", "I am ill.", "Wait here.", "Who knows?", "Be quiet.", "Go on."]
+
+
+def _some_pairs() -> Pairs:
+    """Thirty pairs of ten sentences, those of one sentence not side by side."""
+    return [(_ENGLISH[place * 7 % 10], f"texte {place}") for place in range(30)]
+
+
+@check("15.1", section="1. What real text does")
+def check_split(split_by_source: Callable[[Pairs, float, int], tuple[Pairs, Pairs]]) -> None:
+    """Try out `split_by_source(pairs, share, seed)`."""
+    pairs = _some_pairs()
+    drawn = set()
+    for share, seed in ((0.3, 1), (0.3, 2), (0.3, 3), (0.5, 1), (0.1, 4)):
+        answer = called(split_by_source, pairs, share, seed)
+        train, test = _two_lists(answer)
+        with_this = f"with share = {share} and seed = {seed}"
+        if sorted([*train, *test]) != sorted(pairs):
+            raise Wrong(
+                f"{with_this}, the two lists together should hold each of the {len(pairs)} pairs once; yours hold "
+                f"{len(train)} and {len(test)}."
+            )
+        wanted = round(share * len(_ENGLISH))
+        _is_by_source(train, test, wanted, with_this)
+        for name, part in (("train", train), ("test", test)):
+            if part != [pair for pair in pairs if pair in part]:
+                raise Wrong(f"{with_this}, the pairs of {name} should stay in the order of the list that you got.")
+        if called(split_by_source, pairs, share, seed) != answer:
+            raise Wrong(f"{with_this}, a second call gives another split: draw with `random.Random(seed)`.")
+        if share == 0.3:
+            drawn.add(tuple(sorted({english for english, _ in test})))
+    if len(drawn) == 1:
+        raise Wrong("three seeds give the same test part: the sentences should be drawn at random, with the seed.")
+
+
+def _two_lists(answer: object) -> tuple[Pairs, Pairs]:
+    if not isinstance(answer, tuple | list) or len(answer) != 2 or not all(isinstance(part, list) for part in answer):
+        raise Wrong("return two lists: `return train, test`.")
+    return answer[0], answer[1]
+
+
+def _is_by_source(train: Pairs, test: Pairs, wanted: int, with_this: str) -> None:
+    """The sentences of both parts are different, and so many are in the test part."""
+    learned, asked = ({english for english, _ in part} for part in (train, test))
+    if len(learned) == wanted != len(asked):
+        raise Wrong(f"{with_this}, train and test are exchanged: return train first.")
+    if both := sorted(learned & asked):
+        raise Wrong(f"{with_this}, {both[0]!r} is in both parts: all pairs of a sentence belong to the same part.")
+    if len(asked) != wanted:
+        raise Wrong(
+            f"{with_this}, {wanted} of the {len(_ENGLISH)} different sentences should be in test; yours has "
+            f"{len(asked)}."
+        )
+
+
+# ---- 15.2 ----
+
+_TRIALS = [
+    ("le chat dort", ["le chat dort"]),
+    ("le le le chat", ["le chat et le chien", "un chat"]),
+    ("le le le chat", ["le chat", "le chien"]),
+    ("le chat dort", ["le chien dort", "un chat dort ici"]),
+    ("le chat le chat", ["le chat", "le le chien"]),
+    ("je vois", ["il dort"]),
+    ("je vois", ["je vois tout ce que je vois", "je"]),
+]
+
+
+@check("15.2", section="4. How good is it?")
+def check_precision(precision: Callable[[list[str], list[list[str]]], float]) -> None:
+    """Try out `precision(translation, references)`."""
+    for text, people in _TRIALS:
+        translation, references = text.split(), [each.split() for each in people]
+        answer = number(called(precision, translation, references))
+        rights = [_clipped(translation, word, references) for word in dict.fromkeys(translation)]
+        if abs(answer - sum(rights) / len(translation)) > 1e-6:
+            with_these = f"precision({text!r}, {people!r}), with lists of words, should be"
+            shown = f"{with_these} {sum(rights)} of {len(translation)}: {sum(rights) / len(translation):.3f}; yours is"
+            raise Wrong(f"{shown} {answer:.3f}{_why(answer, translation, references)}.")
+    if number(called(precision, [], [["le", "chat"]])) != 0:
+        raise Wrong("an empty translation has the precision 0.")
+
+
+def _clipped(translation: list[str], word: str, references: list[list[str]]) -> int:
+    return min(translation.count(word), max(reference.count(word) for reference in references))
+
+
+def _why(answer: float, translation: list[str], references: list[list[str]]) -> str:
+    """What a wrong share comes from, if it is a usual mistake."""
+    words = list(dict.fromkeys(translation))
+    together = [word for reference in references for word in reference]
+    counts = {
+        "a word counts as often as you like: clip it": sum(word in together for word in translation),
+        "the references are thrown together: take the one that has the word most often, not their sum": sum(
+            min(translation.count(word), together.count(word)) for word in words
+        ),
+        "only the first reference counts": sum(_clipped(translation, word, references[:1]) for word in words),
+        "different words are counted, not words": sum(word in together for word in words),
+    }
+    size = len(translation)
+    return next((f" ({why})" for why, right in counts.items() if abs(answer - right / size) < 1e-6), "")
+
+
+# ---- 15.3 ----
+
+
+@check("15.3", section="8. Where it breaks")
+def check_typos(with_typos: Callable[[str, float, random.Random], str]) -> None:
+    """Try out `with_typos(text, share, rng)`."""
+    text = "I don't love your cat, my dear friend."
+    always = called(with_typos, text, 1, random.Random(0))
+    if not isinstance(always, str):
+        raise Wrong("return a text: join the words with one space.")
+    wanted = "I dno't lvoe yuor cat, my daer firend."
+    if always != wanted:
+        raise Wrong(f"with share = 1, {text!r} should become {wanted!r}; yours is {always!r}{_typo(always)}.")
+    if (never := called(with_typos, text, 0, random.Random(0))) != text:
+        raise Wrong(f"with share = 0, nothing changes; yours is {never!r}.")
+    if (spaces := called(with_typos, "a  big   house", 1, random.Random(0))) != "a  big   huose":
+        raise Wrong(f'several spaces stay: split with text.split(" "); "a  big   house" became {spaces!r}.')
+    for seed in range(4):
+        rng = random.Random(seed)
+        words = [word[0] + word[2] + word[1] + word[3:] if rng.random() < 0.5 else word for word in ["stone"] * 12]
+        if called(with_typos, " ".join(["stone", "a"] * 12), 0.5, random.Random(seed)) != " ".join(
+            f"{word} a" for word in words
+        ):
+            raise Wrong(
+                "with share = 0.5, other words are spoiled than should be: ask rng.random() < share once for each word "
+                "of four letters or more, from left to right, and for no other."
+            )
+
+
+def _typo(answer: str) -> str:
+    if "cta" in answer.lower():
+        return ": a word of three letters stays, and a comma is no letter"
+    if answer.startswith("I odn't"):
+        return ": the first letter stays; exchange word[1] and word[2]"
+    return ""
+
+
+# ---- 15.4 ----
+
+KINDS = "RWGON"
+OURS = "RRWRRRGWWGGWGRRROONRRGNWWGGGNN"
+WHY = {
+    3: "m'envoyer is “send me”, and not “quote me”",
+    7: "te and vous do not fit: te sens-tu, or vous sentez-vous",
+    8: "“What have you taken for so long?” asks something else",
+    9: "rater is “to miss, to fail”, and not “to lead”",
+    10: "il … pleine: a masculine pronoun, a feminine form",
+    11: "elle … satisfait: satisfaite",
+    12: "se dépêcher is “to hurry”; “get rid of” is se débarrasser",
+    13: "French has its years: elle a 40 ans",
+    17: "“about” is missing",
+    18: "“long” is missing",
+    19: "tendi is no French word, and cheese is no cake",
+    22: "dormir de sommeil: either dormi assez, or assez de sommeil",
+    23: "“A shirt over there was a sauce”",
+    24: "voudrais-tu is “would you like to”, and not “would you happen to”",
+    25: "a nap is made: faire une sieste",
+    26: "a decision to make: à prendre, not pour prendre",
+    27: "“if” is si; que does not fit",
+    28: "the tense: savait que … comprenait",
+    29: "“The sea seems that …”: the chief and his authority are gone",
+    30: "“As soon as I had to things”: the first half has no meaning",
+}
+_CLEAR = {1: "R", 2: "R", 5: "R", 23: "N", 29: "N"}  # nobody could doubt these
+
+
+@check("15.4", section="13. Exercises")
+def check_labels(labels: Answer) -> None:
+    """Whether `labels` is a text of thirty letters, and agrees with ours where nobody could doubt."""
+    if not isinstance(labels, str):
+        raise Wrong('write the letters as one text, in quotes: "RRW…".')
+    if strange := sorted(set(labels) - set(KINDS)):
+        raise Wrong(f"{strange[0]!r} is none of the letters {', '.join(KINDS)} (capital letters, without spaces).")
+    if len(labels) != len(OURS):
+        raise Wrong(f"there are {len(OURS)} translations, and you have {len(labels)} letters.")
+    for place, letter in _CLEAR.items():
+        if labels[place - 1] != letter:
+            says = "is what the person wrote, letter by letter" if letter == "R" else "cannot be understood"
+            raise Wrong(f"translation {place} {says}: read it again.")
+
+
+def differences(labels: str | None) -> list[tuple[int, str, str, str]]:
+    """Where the letters are not ours: number, the learner's letter, ours, and why we took it.
+
+    A label that is missing or too short has no differences.
+    """
+    pairs: Sequence[tuple[str, str]] = list(zip(labels or "", OURS, strict=False))
+    return [
+        (place, yours, ours, WHY.get(place, "a good translation, whatever the person wrote"))
+        for place, (yours, ours) in enumerate(pairs, start=1)
+        if yours != ours
+    ]

@@ -1,0 +1,206 @@
+"""The checks of lesson 15: right answers of several kinds, and typical wrong ones, each with its own diagnosis."""
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from answers import said_by
+from seqlearn import Translator, tatoeba_test
+from seqlearn.exercises import lesson15
+
+ROOT = Path(__file__).parents[2]
+
+
+def judged(check, exercise, answer, diagnosis, capsys):
+    """What a check says of an answer: "right!", or the diagnosis."""
+    said = said_by(check, answer, capsys)
+    if diagnosis == "right!":
+        assert said == f"Exercise {exercise}: right!\n"
+    else:
+        assert said.startswith(f"Exercise {exercise}: not yet.") and diagnosis.lower() in said.lower(), said
+
+
+# ---- 15.1 ----
+
+
+def parts(pairs, drawn):
+    return [pair for pair in pairs if pair[0] not in drawn], [pair for pair in pairs if pair[0] in drawn]
+
+
+def different(pairs):
+    return list(dict.fromkeys(english for english, _ in pairs))
+
+
+def drawn(pairs, share, seed):
+    return random.Random(seed).sample(different(pairs), round(share * len(different(pairs))))
+
+
+def right_split(pairs, share, seed):
+    return parts(pairs, drawn(pairs, share, seed))
+
+
+def shuffled_split(pairs, share, seed):
+    every = sorted({english for english, _ in pairs})
+    random.Random(seed).shuffle(every)
+    return [*parts(pairs, every[: round(share * len(every))])]
+
+
+def by_line(pairs, share, seed):
+    test = random.Random(seed).sample(pairs, round(share * len(pairs)))
+    return [pair for pair in pairs if pair not in test], [pair for pair in pairs if pair in test]
+
+
+def grouped(pairs, share, seed):
+    train, test = right_split(pairs, share, seed)
+    return train, sorted(test)
+
+
+def without_seed(pairs, share, seed):
+    return parts(pairs, random.sample(different(pairs), round(share * len(different(pairs)))))
+
+
+SPLITS = [
+    (right_split, "right!"),
+    (shuffled_split, "right!"),
+    (by_line, "is in both parts"),
+    (lambda pairs, share, seed: right_split(pairs, share, seed)[::-1], "train and test are exchanged"),
+    (lambda pairs, share, seed: (pairs, right_split(pairs, share, seed)[1]), "each of the 30 pairs once"),
+    (lambda pairs, share, seed: parts(pairs, different(pairs)[: round(share * 10)]), "three seeds give the same"),
+    (lambda pairs, share, seed: parts(pairs, drawn(pairs, share / 2, seed)), "should be in test; yours has"),
+    (grouped, "the pairs of test should stay in the order"),
+    (without_seed, "a second call gives another split"),
+    (lambda pairs, share, seed: right_split(pairs, share, seed)[0], "return two lists"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), SPLITS)
+def test_split(answer, diagnosis, capsys):
+    judged(lesson15.check_split, "15.1", answer, diagnosis, capsys)
+
+
+# ---- 15.2 ----
+
+
+def right_precision(translation, references):
+    counts = Counter(translation)
+    right = sum(min(count, max(each.count(word) for each in references)) for word, count in counts.items())
+    return right / len(translation) if translation else 0
+
+
+def one_by_one(translation, references):
+    right = 0
+    for place, word in enumerate(translation):
+        before = translation[:place].count(word)
+        right += any(reference.count(word) > before for reference in references)
+    return right / max(1, len(translation))
+
+
+def unclipped(translation, references):
+    return sum(any(word in each for each in references) for word in translation) / max(1, len(translation))
+
+
+def together(translation, references):
+    return right_precision(translation, [[word for each in references for word in each]])
+
+
+def different_words(translation, references):
+    return sum(any(word in each for each in references) for word in set(translation)) / max(1, len(translation))
+
+
+def crashes_on_nothing(translation, references):
+    return right_precision(translation, references) if translation else len(translation) / 0
+
+
+PRECISIONS = [
+    (right_precision, "right!"),
+    (one_by_one, "right!"),
+    (unclipped, "clip it"),
+    (together, "thrown together"),
+    (lambda translation, references: right_precision(translation, references[:1]), "only the first reference counts"),
+    (different_words, "different words are counted"),
+    (crashes_on_nothing, "division by zero"),
+    (lambda translation, references: right_precision(translation, references) if translation else 1, "empty"),
+    (lambda translation, references: 0.9, "yours is 0.900"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), PRECISIONS)
+def test_precision(answer, diagnosis, capsys):
+    judged(lesson15.check_precision, "15.2", answer, diagnosis, capsys)
+
+
+# ---- 15.3 ----
+
+
+def typos(swap=lambda word: word[0] + word[2] + word[1] + word[3:], long=None, split=" ", join=" ", each=None):
+    long = long or (lambda word: sum(letter.isalpha() for letter in word) >= 4)
+
+    def with_typos(text, share, rng):
+        found = []
+        for word in text.split(split):
+            asked = each(rng, share, word) if each else long(word) and rng.random() < share
+            found.append(swap(word) if asked and long(word) else word)
+        return join.join(found) if join is not None else found
+
+    return with_typos
+
+
+TYPOS = [
+    (typos(), "right!"),
+    (typos(long=lambda word: len(word) >= 4), "a word of three letters stays"),
+    (typos(swap=lambda word: word[1] + word[0] + word[2:]), "the first letter stays"),
+    (typos(split=None), "several spaces stay"),
+    (typos(each=lambda rng, share, word: rng.random() < share), "other words are spoiled"),
+    (typos(each=lambda rng, share, word: True), "with share = 0, nothing changes"),
+    (typos(join=None), "return a text"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), TYPOS)
+def test_typos(answer, diagnosis, capsys):
+    judged(lesson15.check_typos, "15.3", answer, diagnosis, capsys)
+
+
+# ---- 15.4 ----
+
+
+LABELS = [
+    (lesson15.OURS, "right!"),
+    ("RRGRRRWWWGGOGRRRWONRRNNRRGGGNN", "right!"),  # another reader
+    (list(lesson15.OURS), "in quotes"),
+    (lesson15.OURS.lower(), "none of the letters"),
+    (lesson15.OURS[:-1], "you have 29 letters"),
+    ("G" + lesson15.OURS[1:], "translation 1 is what the person wrote"),
+    (lesson15.OURS[:28] + "RN", "translation 29 cannot be understood"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), LABELS)
+def test_labels(answer, diagnosis, capsys):
+    judged(lesson15.check_labels, "15.4", answer, diagnosis, capsys)
+
+
+def test_the_differences_have_reasons():
+    assert lesson15.differences(None) == lesson15.differences(lesson15.OURS) == []
+    other = "".join("RN"[letter == "R"] for letter in lesson15.OURS)
+    rows = lesson15.differences(other)
+    assert [row[0] for row in rows] == list(range(1, 31)) and all(why for *_, why in rows)
+    assert rows[2] == (3, "R", "W", lesson15.WHY[3]) and "good translation" in rows[0][-1]
+    assert set(lesson15.WHY) == {place for place, letter in enumerate(lesson15.OURS, start=1) if letter != "R"}
+
+
+def test_the_letters_are_those_of_what_the_model_writes():
+    """The letters were given to these thirty translations; those that a person wrote letter by letter are right."""
+    people = {}
+    for pair in tatoeba_test():
+        people.setdefault(pair.source, []).append(pair.target)
+    sources = list(people)[20::46]
+    found = Translator.pretrained("tatoeba", "cpu").translate_all(sources)
+    cells = json.loads((ROOT / "notebooks/15-real-sentences.ipynb").read_text("utf-8"))["cells"]
+    (listing,) = ["".join(cell["outputs"][0]["text"]) for cell in cells if cell["id"] == "l15-70"]
+    assert [f"    model:  {text}\n" in listing for text in found] == [True] * 30 == [True] * len(lesson15.OURS)
+    letters = zip(sources, found, lesson15.OURS, strict=True)
+    assert {letter for source, text, letter in letters if text in people[source]} == {"R"}
