@@ -79,6 +79,7 @@ def test_who_looks_nowhere_or_everywhere_alike_has_chosen_nothing():
     alike, nowhere = a_map([[[0.5, 0.5]]]), a_map([[[0.0, 0.0]]], mask=torch.zeros(1, 2, dtype=torch.bool))
     for attention in (alike, nowhere):
         assert [choice_accuracy([attention], [(0, [[0], [1]], right)]).item() for right in (0, 1)] == [0, 0]
+    assert choice_accuracy([nowhere], [(0, [[0]], 0)]).item() == 0, "without weight, no choice of one is right either"
     assert hit_rate([nowhere], [[(0, [0])]]).item() == 0
 
 
