@@ -15,7 +15,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from seqlearn.data import download
-from seqlearn.data.corpus import Corpus, builtin, distinct_sources, fra_eng, from_files, from_tsv, local_fra_eng
+from seqlearn.data.corpus import (
+    Corpus,
+    builtin,
+    distinct_sources,
+    fra_eng,
+    from_files,
+    from_tsv,
+    local_fra_eng,
+    tatoeba_test,
+)
 from seqlearn.data.grammar import write_pairs
 from seqlearn.data.large import files
 from seqlearn.data.pairs import Antecedent, Pair
@@ -448,3 +457,8 @@ def test_what_is_shown_of_pairs(small, tmp_path):
     assert (
         repr(corpus.pairs) == "TSVPairs(1,200 pairs)" and repr(corpus.reversed().pairs) == "ReversedPairs(1,200 pairs)"
     )
+
+
+def test_an_excerpt_of_real_sentences_comes_with_the_package():
+    excerpt = tatoeba_test()
+    assert (excerpt.name, excerpt.languages, len(excerpt)) == ("tatoeba", ("en", "fr"), 1976)
