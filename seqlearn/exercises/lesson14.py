@@ -1,0 +1,166 @@
+"""Checks of lesson 14. The models of 14.3 are made of numbers, so what each of their heads does is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from .checking import Wrong, called, check, has_shape, matches, number, shown
+
+BOUNDS = {"probe": {"probe": (0.85, 1), "mixed labels": (0.3, 0.7)}}
+"""Bounds of tables of the lesson, here so that nobody reads them before the table."""
+
+
+@check("14.1", section="1. Two sentences, one noun apart")
+def check_patch_rows(patch_rows: Callable[..., Tensor]) -> None:
+    """Try out `patch_rows(own, theirs, rows)` on random vectors."""
+    generator = torch.Generator().manual_seed(14)
+    for shape, rows in (((2, 5, 3), [1, 3]), ((1, 4, 4), [0]), ((3, 3, 2), []), ((2, 4, 3), [3, 0])):
+        own, theirs = (torch.randn(shape, generator=generator) for _ in range(2))
+        answer = called(patch_rows, own, theirs, rows)
+        has_shape(answer, shape, "vectors", {(shape[0], len(rows), shape[2]): "return all rows, not only the patched."})
+        right = _rows(own, theirs, lambda place, rows=rows: place[1] in rows)
+        matches(answer, right, {
+            "nothing is patched: these are the vectors of the sentence itself.": own,
+            "all rows come from the other sentence: only those in `rows` should.": theirs,
+            "it is the other way round: the rows in `rows` come from the other sentence, and all others stay.":
+                _rows(theirs, own, lambda place, rows=rows: place[1] in rows),
+            "you patched *numbers* of each vector: rows are the middle axis, `[:, rows]`.":
+                _rows(own, theirs, lambda place, rows=rows: place[2] in rows),
+            "you patched *sentences*: rows are the middle axis, `[:, rows]`.":
+                _rows(own, theirs, lambda place, rows=rows: place[0] in rows),
+            "only the first sentence of the batch is patched.":
+                _rows(own, theirs, lambda place, rows=rows: place[1] in rows and place[0] == 0),
+            "only one of the rows is patched.": _rows(own, theirs, lambda place, rows=rows: place[1] in rows[:1]),
+            "rows count from 0.": _rows(own, theirs, lambda place, rows=rows: place[1] + 1 in rows),
+            "the two vectors are added: the other one should stand in the place of the own one.":
+                _rows(own, own + theirs, lambda place, rows=rows: place[1] in rows),
+        }, axes=("sentence", "row"))  # fmt: skip
+
+
+def _rows(own: Tensor, theirs: Tensor, taken: Callable[[tuple[int, int, int]], bool]) -> list:
+    batch, rows, size = own.shape
+    mine, other = own.tolist(), theirs.tolist()
+    return [
+        [[(other if taken((b, r, n)) else mine)[b][r][n] for n in range(size)] for r in range(rows)]
+        for b in range(batch)
+    ]
+
+
+@check("14.2", section="2. Many pairs")
+def check_moved(moved: Callable[..., float]) -> None:
+    """Try out `moved(before, patched, after)` on leans of a few pairs."""
+    for before, patched, after in (
+        ([9.0, -8.0], [3.0, -4.0], [-9.0, 8.0]),
+        ([6.0, -2.0, 4.0], [6.0, 1.0, -5.0], [-8.0, 3.0, -7.0]),
+        ([5.0, -7.0, -1.0], [5.0, -7.0, -1.0], [-4.0, 6.0, 9.0]),
+        ([5.0, -7.0, -3.0], [8.0, -9.0, 4.0], [-4.0, 6.0, 5.0]),
+    ):
+        tensors = [torch.tensor(leans) for leans in (before, patched, after)]
+        answer = number(called(moved, *tensors), "return one number")
+        ways = [new - old for old, new in zip(before, after, strict=True)]
+        moves = [new - old for old, new in zip(before, patched, strict=True)]
+        toward = [move * (1 if way > 0 else -1) for move, way in zip(moves, ways, strict=True)]
+        could = sum(map(abs, ways))
+        right = sum(toward) / could
+        matches(answer, right, {
+            "this is what is *left*: 0 means that the lean stays, and 1 that it goes all the way.": 1 - right,
+            "the sign: a move toward the lean of the other sentence is positive.": -right,
+            "the moves of the pairs cancel: some should go up, others down. Give each move the sign of its own way.":
+                sum(moves) / (sum(ways) or 1),
+            "the moves of the pairs cancel: give each move the sign of its own way, `after - before`.":
+                sum(moves) / could,
+            "a move *away* from the other sentence counts as a move toward it: no `abs` on what moved.":
+                sum(map(abs, moves)) / could,
+            "this is the mean of the shares of the pairs: sum up first, divide once.":
+                sum(move / abs(way) for move, way in zip(toward, ways, strict=True)) / len(ways),
+            "you divided by the leans before: the whole way is from `before` to `after`.":
+                sum(toward) / sum(map(abs, before)),
+            "this is the sum: divide by how far the leans could move.": sum(toward),
+            "these are flips: how far does the lean move?":
+                sum(old * new < 0 for old, new in zip(before, patched, strict=True)) / len(before),
+        }, otherwise=f"for the leans {shown(before, '.0f')} before, {shown(patched, '.0f')} patched and "
+                     f"{shown(after, '.0f')} of the other sentences, {right:.3f} of the way is moved; "
+                     f"yours: {answer:.3f}.")  # fmt: skip
+
+
+# ---- 14.3: an experiment ----
+
+Vectors = dict[int, float]  # head -> what it adds to the lean
+_FEMININE, _MASCULINE = [f"la {number}" for number in range(5)], [f"le {number}" for number in range(5)]
+
+
+class _Planted:
+    """A model of some heads, each of which adds a number to the lean. `heads`: what each of them does.
+
+    carrier: adds 6 for la, -6 for le. whisper: adds 0.2 or -0.2. fragile: breaks the whole model with a vector
+    of any other sentence. one way: with a vector from a le, the lean is negative, and nothing happens the other way
+    round. lucky: flips the first pair in both directions, and no other. idle: nothing.
+    """
+
+    def __init__(self, *heads: str):
+        self.heads, self.asked = heads, 0
+
+    def __call__(self, own: str, other: str, head: int) -> float:
+        self.asked += 1
+        if own not in (every := [*_FEMININE, *_MASCULINE]) or other not in every:
+            raise Wrong(f"`score` was asked about {own!r} and {other!r}: give two sentences of the lists.")
+        if head not in range(len(self.heads)):
+            raise Wrong(f"`score` was asked about head {head!r}: take the heads of the list.")
+        total = 0.5 if own.startswith("la") else -0.5
+        for place, kind in enumerate(self.heads):
+            total += self._adds(kind, own, other if place == head else own)
+        return total
+
+    def _adds(self, kind: str, own: str, source: str) -> float:
+        sign, mine = (1 if text.startswith("la") else -1 for text in (source, own))
+        if kind in ("carrier", "whisper"):
+            return sign * (6.0 if kind == "carrier" else 0.2)
+        if kind == "fragile" and source != own:
+            return -20.0 * mine
+        if kind == "one way" and sign < mine:
+            return -20.0
+        if kind == "lucky" and {source, own} == {_FEMININE[0], _MASCULINE[0]}:
+            return -20.0 * mine
+        return 0.0
+
+
+_MODELS = [
+    _Planted("idle", "carrier", "whisper", "idle"),
+    _Planted("carrier", "fragile", "idle", "whisper"),
+    _Planted("idle", "one way", "whisper", "carrier"),
+    _Planted("lucky", "idle", "carrier", "whisper"),
+    _Planted("whisper", "fragile", "one way", "lucky"),
+]
+_SAID = {
+    "idle": "which does nothing: compare the *sign* of the patched lean with that of the lean without a patch",
+    "whisper": "which moves the lean and flips no pronoun",
+    "fragile": "which breaks with a vector of *any* sentence, also with the same pronoun: the control is missing",
+    "one way": "which turns la into le, and never le into la: patch in both directions",
+    "lucky": "which flips a single pair: try all pairs, and ask for nine of ten",
+}
+
+
+@check("14.3", section="4. Who carries the noun?")
+def check_carriers(carriers: Callable[..., Sequence[int]]) -> None:
+    """Try the experiment `carriers(score, feminine, masculine, heads)` on models whose heads are known."""
+    for model in _MODELS:
+        asked = model.asked
+        found = called(carriers, model, list(_FEMININE), list(_MASCULINE), list(range(len(model.heads))))
+        if not isinstance(found, list | tuple | set):
+            raise Wrong(f"return a list of heads; yours is of type {type(found).__name__}.")
+        if model.asked == asked:
+            raise Wrong("`score` was never called: without a measurement there is no experiment.")
+        named = [int(number(head, "return a list of the numbers of heads", whole=True)) for head in found]
+        for head in named:
+            if head not in range(len(model.heads)):
+                raise Wrong(f"there is no head {head} in this model: its heads are 0 to {len(model.heads) - 1}.")
+            if (kind := model.heads[head]) != "carrier":
+                raise Wrong(f"in one of our models your experiment names a head {_SAID[kind]}.")
+        if len(set(named)) < model.heads.count("carrier"):
+            raise Wrong(
+                "in one of our models your experiment misses a head that carries the gender: patched from a sentence "
+                "with the other pronoun, all pronouns flip, in both directions; with the same pronoun, none."
+            )

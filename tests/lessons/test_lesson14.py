@@ -1,0 +1,166 @@
+"""The checks of lesson 14: right answers of several kinds, and typical wrong ones, each with its own diagnosis."""
+
+import pytest
+import torch
+
+from answers import said_by
+from seqlearn.exercises import lesson14
+
+
+def judged(check, exercise, answer, diagnosis, capsys):
+    """What a check says of an answer: "right!", or the diagnosis."""
+    said = said_by(check, answer, capsys)
+    if diagnosis == "right!":
+        assert said == f"Exercise {exercise}: right!\n"
+    else:
+        assert said.startswith(f"Exercise {exercise}: not yet.") and diagnosis.lower() in said.lower(), said
+
+
+# ---- 14.1 ----
+
+
+def patched(own, theirs, rows):
+    found = own.clone()
+    found[:, rows] = theirs[:, rows]
+    return found
+
+
+def by_where(own, theirs, rows):
+    chosen = torch.tensor([row in rows for row in range(own.shape[1])])
+    return torch.where(chosen[:, None], theirs, own)
+
+
+def row_by_row(own, theirs, rows):
+    return torch.stack([(theirs if row in rows else own)[:, row] for row in range(own.shape[1])], dim=1)
+
+
+def in_place(own, theirs, rows):
+    own[:, rows] = theirs[:, rows]
+    return own
+
+
+def by_axis(axis):
+    def answer(own, theirs, rows):
+        places = [slice(None)] * 3
+        places[axis] = [row for row in rows if row < own.shape[axis]]
+        found = own.clone()
+        found[tuple(places)] = theirs[tuple(places)]
+        return found
+
+    return answer
+
+
+ROWS = [
+    (patched, "right!"),
+    (by_where, "right!"),
+    (row_by_row, "right!"),
+    (in_place, "`own` has changed"),
+    (lambda own, theirs, rows: own.clone(), "nothing is patched"),
+    (lambda own, theirs, rows: theirs.clone(), "all rows come from the other sentence"),
+    (lambda own, theirs, rows: patched(theirs, own, rows), "the other way round"),
+    (lambda own, theirs, rows: theirs[:, rows], "return all rows"),
+    (by_axis(2), "*numbers* of each vector"),
+    (by_axis(0), "you patched *sentences*"),
+    (lambda own, theirs, rows: patched(own, own + theirs, rows), "are added"),
+    (lambda own, theirs, rows: patched(own, theirs, rows[:1]), "only one of the rows"),
+    (lambda own, theirs, rows: patched(own, theirs, [row - 1 for row in rows if row]), "rows count from 0"),
+    (lambda own, theirs, rows: torch.cat([patched(own, theirs, rows)[:1], own[1:]]), "only the first sentence"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), ROWS)
+def test_patch_rows(answer, diagnosis, capsys):
+    judged(lesson14.check_patch_rows, "14.1", answer, diagnosis, capsys)
+
+
+# ---- 14.2 ----
+
+
+def moved(before, patched, after):
+    return (((patched - before) * (after - before).sign()).sum() / (after - before).abs().sum()).item()
+
+
+def in_a_loop(before, patched, after):
+    total = could = 0.0
+    for old, now, new in zip(before.tolist(), patched.tolist(), after.tolist(), strict=True):
+        total += now - old if new > old else old - now
+        could += abs(new - old)
+    return total / could
+
+
+MOVED = [
+    (moved, "right!"),
+    (in_a_loop, "right!"),
+    (lambda before, patched, after: torch.tensor(in_a_loop(before, patched, after)), "right!"),
+    (lambda before, patched, after: 1 - moved(before, patched, after), "this is what is *left*"),
+    (lambda before, patched, after: -moved(before, patched, after), "the sign"),
+    (lambda b, p, a: float((p - b).sum() / ((a - b).sum() or 1)), "cancel: some should go up"),
+    (lambda b, p, a: float((p - b).sum() / (a - b).abs().sum()), "give each move the sign of its own way, `after"),
+    (lambda b, p, a: float((p - b).abs().sum() / (a - b).abs().sum()), "no `abs` on what moved"),
+    (lambda b, p, a: float(((p - b) / (a - b)).mean()), "the mean of the shares"),
+    (lambda b, p, a: float(((p - b) * (a - b).sign()).sum() / b.abs().sum()), "divided by the leans before"),
+    (lambda b, p, a: float(((p - b) * (a - b).sign()).sum()), "this is the sum"),
+    (lambda b, p, a: float((p * b < 0).float().mean()), "these are flips"),
+    (lambda b, p, a: (p - b) / (a - b), "return one number"),
+    (lambda b, p, a: 0.123, "0.294 of the way is moved; yours: 0.123"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), MOVED)
+def test_moved(answer, diagnosis, capsys):
+    judged(lesson14.check_moved, "14.2", answer, diagnosis, capsys)
+
+
+# ---- 14.3 ----
+
+
+def experiment(unlike=min, control=True, pairs=None, flipped=None, twice=False):
+    """An experiment, right or careless in one point."""
+    flipped = flipped or (lambda now, plain: (now > 0) != (plain > 0))
+
+    def carriers(score, feminine, masculine, heads):
+        def flips(owns, others, head):
+            every = [(own, other) for own in owns for other in others if own != other][:pairs]
+            return sum(flipped(score(own, other, head), score(own, own, head)) for own, other in every) / len(every)
+
+        def carries(head):
+            if unlike([flips(feminine, masculine, head), flips(masculine, feminine, head)]) < 0.9:
+                return False
+            return not control or max(flips(side, side, head) for side in (feminine, masculine)) <= 0.1
+
+        return [head for head in heads if carries(head)] * (1 + twice)
+
+    return carriers
+
+
+EXPERIMENTS = [
+    (experiment(), "right!"),
+    (experiment(twice=True), "right!"),
+    (lambda *given: set(experiment()(*given)), "right!"),
+    (experiment(control=False), "the control is missing"),
+    (experiment(unlike=max), "patch in both directions"),
+    (experiment(unlike=lambda both: both[0]), "patch in both directions"),
+    (experiment(pairs=1), "flips a single pair"),
+    (experiment(flipped=lambda now, plain: abs(now - plain) > 0.1), "moves the lean and flips no pronoun"),
+    (experiment(flipped=lambda now, plain: True, control=False), "which does nothing"),
+    (lambda score, feminine, masculine, heads: [], "`score` was never called"),
+    (lambda score, feminine, masculine, heads: [1 for _ in [score(feminine[0], masculine[0], 0)]][:0], "misses a head"),
+    (lambda score, feminine, masculine, heads: [9 for _ in [score(feminine[0], masculine[0], 0)]], "no head 9"),
+    (lambda score, feminine, masculine, heads: len(feminine), "return a list of heads"),
+    (lambda score, feminine, masculine, heads: [score("Hello.", masculine[0], 0)], "asked about 'Hello.'"),
+    (lambda score, feminine, masculine, heads: [score(feminine[0], masculine[0], "1.3")], "asked about head '1.3'"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), EXPERIMENTS)
+def test_carriers(answer, diagnosis, capsys):
+    judged(lesson14.check_carriers, "14.3", answer, diagnosis, capsys)
+
+
+def test_every_decoy_is_caught_by_one_point_of_the_experiment():
+    """All kinds stand in the models, and the right experiment names the carriers alone."""
+    kinds = [kind for model in lesson14._MODELS for kind in model.heads]
+    assert set(kinds) == {"carrier", *lesson14._SAID}
+    for model in lesson14._MODELS:
+        found = experiment()(model, lesson14._FEMININE, lesson14._MASCULINE, range(len(model.heads)))
+        assert found == [head for head, kind in enumerate(model.heads) if kind == "carrier"]
