@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENTS = ROOT / "tests" / "equivalents.toml"
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "my-lessons*", "site", "node_modules")
 TESTS = {  # beside tests/FOLDER/test_NAME.py: of a module, or else of its room
-    "data/batches": ["tests/data/large/test_cache.py"],
+    "data/batches": ["tests/data/large/test_cache.py", "tests/data/test_max_tokens.py"],
     "search": ["tests/search/test_search.py"],
     "nn/attention": ["tests/nn/test_multihead.py"],
     "nn/cache": ["tests/nn/test_transformer.py", "tests/nn/test_decoder_only.py"],
@@ -48,7 +48,7 @@ NOISE = [  # changes that are not drawn: what is taken out of a line before it i
     (r"\b(False|None)\b", ""),  # both are false
     (r"\bcast\([^,()]*,", "cast("),  # for type checkers alone
     (r',?\s*\b(encoding|newline)="[\w\\-]*"', ""),  # seen on Windows alone, but for a name that is spelled UTF-8
-    (r'(\b(need|check|as)_\w+\()"[^"]*"', r"\1"),  # the name of an argument, in a message
+    (r'(\b(whole|(need|check|as)_\w+)\()"[^"]*"', r"\1"),  # the name of an argument, in a message
 ]
 SETTINGS = """
 [tool.mutmut]

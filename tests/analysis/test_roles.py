@@ -116,6 +116,8 @@ def test_files(tmp_path, monkeypatch):
         (tmp_path / "seqlearn" / "pretrained" / name).mkdir(parents=True)
         write_roles(tmp_path / "seqlearn" / "pretrained" / name / "roles.json", measured, 7)
     assert read_roles("mine") == roles and read_roles() == {}
+    text = (tmp_path / "seqlearn" / "pretrained" / "mine" / "roles.json").read_text("utf-8")
+    assert text.startswith('{\n  "measured_on": "7 pairs of the valid part'), "a person can read the file"
     with pytest.raises(FileNotFoundError, match="there are no measured roles of a model 'other'"):
         read_roles("other")
 
