@@ -37,6 +37,13 @@ def test_each_batch_has_about_so_many_tokens_and_each_pair_comes_once():
     assert found.padding() < 0.6 * Batches(PAIRS, SOURCE, TARGET, batching="dynamic").padding()
 
 
+def test_the_pairs_of_a_section_are_sorted_all_together(monkeypatch):
+    """Pools of `batch_size` pairs are for batches of so many pairs."""
+    monkeypatch.setattr(Batches, "POOL", 1)
+    found = batches()
+    assert len(list(found.epoch(0))) == len(found)
+
+
 def test_the_order_is_a_pure_function_of_seed_and_epoch_from_any_batch_on():
     one, two = batches(seed=3), batches(seed=3)
     assert all(torch.equal(a.target, b.target) for a, b in zip(one.epoch(2), two.epoch(2), strict=True))
