@@ -39,7 +39,7 @@ TESTS = {  # beside tests/FOLDER/test_NAME.py: of a module, or else of its room
     "nn/attention": ["tests/nn/test_multihead.py"],
     "nn/cache": ["tests/nn/test_transformer.py", "tests/nn/test_decoder_only.py"],
     "nn/masking": ["tests/nn/test_attention.py"],
-    "analysis/edits": ["tests/translator/test_whatif.py"],
+    "analysis/edits": ["tests/translator/test_whatif.py", "tests/analysis/test_measures.py"],
     "training/losses": ["tests/training/test_loop.py"],
 }
 NOISE = [  # changes that are not drawn: what is taken out of a line before it is compared with its mutant

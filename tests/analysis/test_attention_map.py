@@ -106,3 +106,40 @@ def test_the_recipes_use_these_names():
         'causal = stack_layers(calls[0] for name, calls in record.items() if "self_attn" in name)',
     ):
         assert line in page
+
+
+def ab(weights, **options):
+    return AttentionMap(weights, ["a", "b"], ["x", "y", "z"], **options)
+
+
+def test_a_row_that_does_not_sum_to_1_is_named():
+    weights = torch.full((2, 3, 2, 3), 1 / 3)
+    weights[1, 2, 1] = torch.tensor([0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match=r"layer 1, head 2, query 1 \('b'\) sums to 0\.600"):
+        ab(weights)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_may_be_off_by_a_hundredth_and_is_put_right(dtype):
+    mask = torch.tensor([[True, True, True], [False, False, False]])
+    rows = torch.tensor([[0.504, 0.25, 0.25], [0.0, 0.0, 0.0]])
+    made = ab(rows.to(dtype), mask=mask)
+    assert made.weights.dtype == torch.float32
+    assert torch.allclose(made.weights[0, 0].sum(-1), torch.tensor([1.0, 0.0]), atol=1e-6)
+    given = rows.to(dtype).float()
+    assert torch.allclose(made.weights[0, 0], given / torch.tensor([[given[0].sum()], [1.0]]))
+    with pytest.raises(ValueError, match=r"sums to 1\.0"):
+        ab(rows, mask=mask)
+    with pytest.raises(ValueError, match="sums to"):
+        ab((rows * 1.03).to(dtype), mask=mask)
+
+
+def test_a_mask_is_kept_and_none_stays_none():
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    weights = torch.tensor([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]])
+    assert ab(weights).mask is None and torch.equal(ab(weights, mask=mask).mask, mask)
+
+
+def test_a_mask_that_is_no_tensor_is_named(as_a_user):
+    with pytest.raises(TypeError, match="mask"):
+        ab(torch.tensor([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]), mask="no")
