@@ -34,6 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENTS = ROOT / "tests" / "equivalents.toml"
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "my-lessons*", "site", "node_modules")
 TESTS = {  # beside tests/FOLDER/test_NAME.py: of a module, or else of its room
+    "data/text": ["tests/translator/test_shared_vocab.py", "tests/translator/test_marian.py"],
     "data/batches": ["tests/data/large/test_cache.py", "tests/data/test_max_tokens.py"],
     "search": ["tests/search/test_search.py"],
     "nn/attention": ["tests/nn/test_multihead.py"],

@@ -299,3 +299,11 @@ def test_no_break_spaces_are_pieces_by_themselves():
 def test_words_are_not_cased():
     with pytest.raises(ValueError, match="cased with tokens \"bpe\", not with 'word'"):
         Language.learn("en", ["a"], cased=True)
+
+
+def test_pieces_of_another_making_are_not_taken_for_ours():
+    """A page can split texts only as our own pieces do: any other setting of the model tells them apart."""
+    pieces = BPETokenizer.learn(["ab ab abc"], size=20)
+    other = pieces.state()
+    other["backend"]["model"]["byte_fallback"] = True
+    assert pieces.is_learned() and not BPETokenizer.from_state(other).is_learned()

@@ -1,6 +1,7 @@
 """A translator whose attention is edited, or whose translations begin with given words, against slow loops."""
 
 import math
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 from seqlearn.analysis.edits import ablate, in_heads, reweighted
 from seqlearn.analysis.measures import mean_of_heads, mean_over_heads
 from seqlearn.nn.recording import attention_layers, edit_attention
+from seqlearn.translator import whatif
 from seqlearn.translator.translator import Translator
 from seqlearn.translator.whatif import Ablate, SetWeight, change_of, named_edits, what_if
 
@@ -243,3 +245,13 @@ def test_two_edits_of_one_layer_come_in_their_order(transformer):
     first, second = (make()(weights, may) for make in names.values())
     assert first[0, 2, 0].tolist() == pytest.approx([0.25] * 4), "ablated first, then weighed again"
     assert torch.equal(second, weights)
+
+
+def test_sources_are_read_again_where_rows_have_other_ones():
+    source, lens = torch.tensor([[5, 6], [7, 8]]), torch.tensor([2, 2])
+    first = whatif._Written(source, lens, "as before", lambda *_: "read again")
+    same, swapped, fewer = (first.select(torch.tensor(rows)) for rows in ([0, 1], [1, 0], [1]))
+    assert [each.memory for each in (same, swapped, fewer)] == ["as before", "read again", "read again"]
+    assert swapped.source.tolist() == [[7, 8], [5, 6]] and same.tokens is None
+    after = replace(first, tokens=torch.tensor([[1], [2]])).select(torch.tensor([1, 0]))
+    assert after.tokens.tolist() == [[2], [1]]
