@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+from matplotlib.colors import is_color_like
 from views.samples import SAMPLES
 
 import seqlearn.views
@@ -18,8 +19,10 @@ def test_importing_the_room_imports_nothing_heavy():
 
 
 def test_all_names_are_there():
-    for name in seqlearn.views.__all__:
+    colours = {name for name in seqlearn.views.__all__ if name.isupper()}
+    assert all(is_color_like(getattr(seqlearn.views, name)) for name in colours)
+    for name in set(seqlearn.views.__all__) - colours:
         assert getattr(seqlearn.views, name).__name__ == name and name in dir(seqlearn.views)
     assert set(SAMPLES) | {"View"} == {name for name in seqlearn.views.__all__ if name.endswith(("View", "Steps"))}
     figures = {name for name in plots.__all__ if not name.isupper()}
-    assert figures | {"measured", "text_table"} == set(seqlearn.views.__all__) - set(SAMPLES) - {"View"}
+    assert figures | {"measured", "text_table"} == set(seqlearn.views.__all__) - set(SAMPLES) - {"View"} - colours
