@@ -64,7 +64,7 @@ from .training.losses import batch_loss as batch_loss, mean_loss as mean_loss, t
 from .training.schedules import warmup as warmup
 from .translator.models import MODELS as MODELS, ModelSpec as ModelSpec, register as register
 from .translator.translator import Translator as Translator
-from .translator.whatif import Ablate as Ablate, SetWeight as SetWeight, what_if as what_if
+from .translator.whatif import Ablate as Ablate, Patch as Patch, SetWeight as SetWeight, what_if as what_if
 from .views.attention.attention_view import AttentionView as AttentionView
 from .views.beam.beam_view import BeamView as BeamView
 from .views.kernel.kernel_view import KernelView as KernelView

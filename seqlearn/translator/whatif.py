@@ -4,11 +4,14 @@ The views ask this question when somebody clicks. In Python:
 
     changed = what_if(translator, prefix=["le"], edits=[Ablate("cross", 1, 2)])
     changed.translate("The girl sleeps.")  # the translation begins with "le", and a head of cross-attention is ablated
+    changed = what_if(translator, edits=[Patch("The boy eats a lemon.", "encoder 1.3", 3)])  # a vector of this sentence
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import copy
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -19,6 +22,7 @@ from torch import Tensor, nn
 from ..analysis.edits import ablate, in_heads, reweighted
 from ..data.text import BOS, PAD, Vocab
 from ..nn.contract import Decoder, Encoder, EncoderDecoder, Model
+from ..nn.patching import patch, places, record_stream
 from ..nn.recording import Edit, attention_layers, edit_attention
 from ..runtime.devices import send
 from .translator import KINDS, Translator
@@ -81,11 +85,28 @@ class SetWeight:
         return ["weight", self.kind, self.layer, self.head, self.row, self.column, self.weight]
 
 
-Change = Ablate | SetWeight
-Edits = Sequence[Change | Sequence[Any]]  # Any: a list of words and numbers from a browser, see `change_of`
+@dataclass(frozen=True)
+class Patch:
+    """A vector comes from the same model, without any change, while it reads another sentence.
+
+    Args:
+        sentence: the other one. With it the decoder reads the same target tokens.
+        place: a head, such as "encoder 1.3", or a point of the residual stream, such as "encoder.blocks.1"; see
+            `seqlearn.nn.patching.places`.
+        row: counted from 0, of the source in the encoder, and the step in the decoder; None means all.
+    """
+
+    sentence: str
+    place: str
+    row: int | None = None
 
 
-def change_of(given: Change | Sequence[Any]) -> Change:  # Any: what a browser sent
+WeightChange = Ablate | SetWeight
+Change = WeightChange | Patch
+Edits = Sequence[WeightChange | Sequence[Any]]  # Any: a list of words and numbers from a browser, see `change_of`
+
+
+def change_of(given: WeightChange | Sequence[Any]) -> WeightChange:  # Any: what a browser sent
     """The change that a list of a browser says (`as_list`). A change stays as it is.
 
     Raises:
@@ -103,15 +124,15 @@ def change_of(given: Change | Sequence[Any]) -> Change:  # Any: what a browser s
             raise ValueError(f"an edit is {lists}, not {given}")
 
 
-def _check(change: Change, places: Sequence[object]) -> None:
-    """Refuse a change of no attention, and places that are not counted from 0."""
-    every = [place for place in (change.layer, change.head) if place is not None] + list(places)
-    if change.kind not in KINDS or not all(type(place) is int and place >= 0 for place in every):
+def _check(change: WeightChange, numbers: Sequence[object]) -> None:
+    """Refuse a change of no attention, and numbers that do not count from 0."""
+    every = [number for number in (change.layer, change.head) if number is not None] + list(numbers)
+    if change.kind not in KINDS or not all(type(each) is int and each >= 0 for each in every):
         raise ValueError(f"an edit is of {', '.join(KINDS)} attention, and counts from 0; {change} does not")
 
 
 def what_if(translator: Translator, prefix: Sequence[str] = (), edits: Iterable[Change] = ()) -> Translator:
-    """A translator with the same parameters whose attention is edited, and whose translations begin with a prefix.
+    """A translator with the same parameters, with changes inside, whose translations begin with a prefix.
 
     Every token of the prefix keeps the probability that the model gives it; after the prefix, the search goes on as
     usual. The model reads the whole beginning again for each new token, because an edit may concern any row. So such a
@@ -119,21 +140,24 @@ def what_if(translator: Translator, prefix: Sequence[str] = (), edits: Iterable[
 
     Args:
         prefix: target tokens; the last one may be <eos>.
-        edits: rows, columns, layers and heads that do not exist are left out.
+        edits: rows, columns, layers and heads that do not exist are left out of changed attention.
 
     Raises:
-        ValueError: a token of the prefix is not in the vocabulary.
+        ValueError: a token of the prefix is not in the vocabulary, or there is no such place to patch. While the
+            translator reads: the other sentence of a patch has no such row.
     """
-    names = named_edits(translator.model, edits)
+    edits = list(edits)
+    names = named_edits(translator.model, [change for change in edits if not isinstance(change, Patch)])
+    givers = _givers(translator, [change for change in edits if isinstance(change, Patch)])
     ids = _prefix_ids(translator.target.vocab, prefix)
     model = translator.model
-    encoder = _EditedEncoder(model.encoder, names)
-    decoder = _EditedDecoder(model.decoder, names, ids, translator.target.vocab.pad)
+    encoder = _EditedEncoder(model.encoder, names, givers)
+    decoder = _EditedDecoder(model.decoder, names, givers, ids, translator.target.vocab.pad)
     changed = EncoderDecoder(encoder, decoder).train(model.training)
     return Translator(changed, translator.source, translator.target, translator.config, translator.device)
 
 
-def named_edits(model: Model, edits: Iterable[Change]) -> dict[str, Callable[[], Edit]]:
+def named_edits(model: Model, edits: Iterable[WeightChange]) -> dict[str, Callable[[], Edit]]:
     """For each layer that is edited, by its name in the model, a function that makes the edit for one reading.
 
     Args:
@@ -142,17 +166,17 @@ def named_edits(model: Model, edits: Iterable[Change]) -> dict[str, Callable[[],
     Raises:
         TypeError: an edit is none.
     """
-    by_layer: dict[str, list[Change]] = {}
+    by_layer: dict[str, list[WeightChange]] = {}
     for change in edits:
-        if not isinstance(change, Change):
-            raise TypeError(f"an edit is Ablate(kind, layer, head) or SetWeight(kind, ...), not {change}")
+        if not isinstance(change, WeightChange):
+            raise TypeError(f"an edit is Ablate(kind, layer, head), SetWeight(...) or Patch(...), not {change}")
         for index, name in enumerate(attention_layers(model, change.kind)):
             if change.layer in (None, index):
                 by_layer.setdefault(name, []).append(change)
     return {name: lambda changes=changes: _in_order(list(map(_edit, changes))) for name, changes in by_layer.items()}
 
 
-def _edit(change: Change) -> Edit:
+def _edit(change: WeightChange) -> Edit:
     """The edit of one layer for one reading; an edit of a row counts the rows that it has seen."""
     edit = ablate if isinstance(change, Ablate) else reweighted(change.row, change.column, change.weight)
     return edit if change.head is None else _if_there(edit, change.head)
@@ -185,6 +209,62 @@ def _prefix_ids(vocab: Vocab, prefix: Sequence[str]) -> list[int]:
     return vocab.encode(prefix)
 
 
+def twin(model: EncoderDecoder) -> EncoderDecoder:
+    """The same parameters in modules of their own, in eval mode: what happens to one is not seen by the other."""
+    shared = {id(one): one for one in (*model.parameters(), *model.buffers())}
+    return copy.deepcopy(model, shared).eval()
+
+
+@dataclass(frozen=True)
+class _Giver:
+    """The model, untouched, that reads the other sentence of some patches."""
+
+    model: EncoderDecoder
+    source: Int[Tensor, "1 source"]
+    patches: Sequence[Patch]
+
+    def memory(self, batch: int) -> Any:  # what the encoder returns
+        """The encoder reads the other sentence, once for each row of a batch."""
+        source = self.source.expand(batch, -1)
+        return self.model.encoder(source, torch.full((batch,), source.shape[1]))
+
+    def read(self, tokens: Int[Tensor, "rows steps"]) -> None:
+        """The decoder reads these tokens with the other sentence."""
+        decoder = self.model.decoder
+        decoder(tokens, decoder.init_state(self.memory(tokens.shape[0])))
+
+    @contextmanager
+    def patched(self, side: str, inner: nn.Module, read: Callable[[], object]) -> Generator[None]:
+        """Patch one side of the edited model with the vectors that `read` brings about in this side of the own one."""
+        mine = [one for one in self.patches if (side == "encoder") == one.place.startswith("encoder")]
+        where = {one.place: one.place.removeprefix(f"{side}.") for one in mine}
+        with record_stream(getattr(self.model, side), where.values()) as vectors:
+            read()
+        with ExitStack() as stack:
+            for place, name in where.items():
+                rows = [one.row for one in mine if one.place == place]
+                chosen = None if None in rows else [row for row in rows if row is not None]
+                stack.enter_context(patch(inner, {name: vectors[name]}, chosen))
+            yield
+
+
+def _givers(translator: Translator, patches: Sequence[Patch]) -> list[_Giver]:
+    """For each other sentence the model that reads it, with the patches that it gives."""
+    if not patches:
+        return []
+    known = places(translator.model)
+    if wrong := [one.place for one in patches if one.place not in known]:
+        raise ValueError(f"there is no place {wrong[0]!r} in the model; it has {', '.join(known) or 'none'}")
+    by_sentence: dict[str, list[Patch]] = {}
+    for one in patches:
+        by_sentence.setdefault(one.sentence, []).append(one)
+    own = twin(translator.model)
+    return [
+        _Giver(own, torch.tensor([translator.source.encode(sentence)], device=translator.device), given)
+        for sentence, given in by_sentence.items()
+    ]
+
+
 @dataclass(frozen=True)
 class _Written:
     """The sources, what the encoder made of them, and all tokens that were written: each row is a sentence of its own.
@@ -210,10 +290,11 @@ class _Written:
 class _EditedEncoder(nn.Module):
     """An encoder whose layers use edited weights. Its memory is the first state of `_EditedDecoder`."""
 
-    def __init__(self, encoder: Encoder, edits: dict[str, Callable[[], Edit]]):
+    def __init__(self, encoder: Encoder, edits: dict[str, Callable[[], Edit]], givers: Sequence[_Giver]):
         super().__init__()
         self.inner = encoder
         self.edits = _below("encoder.", edits)
+        self.givers = givers
 
     def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> _Written:
         """The memory of these sources, with the sources themselves."""
@@ -221,17 +302,28 @@ class _EditedEncoder(nn.Module):
 
     def read(self, source: Tensor, source_lens: Tensor) -> Any:  # the memory
         """What the edited encoder makes of these sources."""
-        with edit_attention(cast("nn.Module", self.inner), {name: make() for name, make in self.edits.items()}):
+        inner = cast("nn.Module", self.inner)
+        with edit_attention(inner, {name: make() for name, make in self.edits.items()}), ExitStack() as stack:
+            for giver in self.givers:
+                stack.enter_context(giver.patched("encoder", inner, lambda giver=giver: giver.memory(1)))
             return self.inner(source, source_lens)
 
 
 class _EditedDecoder(nn.Module):
     """A decoder whose layers use edited weights, and which reads all tokens again in each call."""
 
-    def __init__(self, decoder: Decoder, edits: dict[str, Callable[[], Edit]], prefix: Sequence[int], spare: int):
+    def __init__(
+        self,
+        decoder: Decoder,
+        edits: dict[str, Callable[[], Edit]],
+        givers: Sequence[_Giver],
+        prefix: Sequence[int],
+        spare: int,
+    ):
         super().__init__()
         self.inner = decoder
         self.edits = _below("decoder.", edits)
+        self.givers = givers
         self.prefix = prefix
         self.spare = spare
 
@@ -244,7 +336,10 @@ class _EditedDecoder(nn.Module):
     ) -> tuple[Float[Tensor, "rows steps vocab"], _Written]:
         """The logits after each of these tokens, read with all tokens before them."""
         every = tokens if state.tokens is None else torch.cat([state.tokens, tokens], dim=1)
-        with edit_attention(cast("nn.Module", self.inner), {name: make() for name, make in self.edits.items()}):
+        inner = cast("nn.Module", self.inner)
+        with edit_attention(inner, {name: make() for name, make in self.edits.items()}), ExitStack() as stack:
+            for giver in self.givers:
+                stack.enter_context(giver.patched("decoder", inner, lambda giver=giver: giver.read(every)))
             logits, _ = self.inner(every, self.inner.init_state(state.memory))
         before = every.shape[1] - tokens.shape[1]
         rows = [self._forced(logits[:, step], step) for step in range(before, every.shape[1])]

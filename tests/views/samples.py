@@ -13,6 +13,7 @@ from seqlearn.views import (
     AttentionView,
     BeamView,
     KernelView,
+    PatchView,
     PositionView,
     SamplingView,
     SoftmaxView,
@@ -80,8 +81,8 @@ def sampling_view(tokens):
     return SamplingView(logits, [*tokens, "l1", "l2"], temperature=1.5, top_k=4, top_p=0.75, shown=len(tokens))
 
 
-def translator_view(tokens):
-    """Untrained, with these tokens on both sides, whatever they are."""
+def untrained(tokens):
+    """A translator with these tokens on both sides, whatever they are; a sentence in brackets is read as unknown."""
 
     class AsTheyAre(WordTokenizer):
         def tokenize(self, text):
@@ -92,21 +93,33 @@ def translator_view(tokens):
 
     class Side(Language):
         def encode(self, text):
-            return [*range(4, len(vocab)), vocab.eos]
+            return [*([vocab.unk] * len(tokens) if text.startswith("[") else range(4, len(vocab))), vocab.eos]
 
     vocab, sizes = Vocab(), {"num_hiddens": 8, "ffn_num_hiddens": 8, "num_heads": 2, "num_layers": 1}
     vocab.tokens = [*SPECIALS, *tokens]
     vocab.ids = {token: number for number, token in enumerate(vocab.tokens)}
     with torch.random.fork_rng():
         torch.manual_seed(4)
-        translator = Translator.new("transformer", *[Side(AsTheyAre(), vocab)] * 2, **sizes)
-    return TranslatorView(translator, " ".join(map(str, tokens)), beam=2)
+        return Translator.new("transformer", *[Side(AsTheyAre(), vocab)] * 2, **sizes)
+
+
+def translator_view(tokens):
+    return TranslatorView(untrained(tokens), " ".join(map(str, tokens)), beam=2)
+
+
+def patch_view(tokens):
+    """One patch in each half of the model."""
+    sentence = " ".join(map(str, tokens))
+    view = PatchView(untrained(tokens), f" {sentence}", f"[{sentence}")
+    view.patches = [["encoder 0.1", 0], ["decoder.blocks.0", 0]]
+    return view
 
 
 SAMPLES = {
     "AttentionSteps": attention_steps,
     "AttentionView": attention_view,
     "KernelView": kernel_view,
+    "PatchView": patch_view,
     "PositionView": position_view,
     "BeamView": beam_view,
     "SamplingView": sampling_view,

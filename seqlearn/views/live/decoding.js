@@ -109,8 +109,9 @@ function bestTokens(logits, row, vocabSize, number, forbidden, forced) {
 }
 
 /** Chooses the likeliest next token, again and again, until <eos>.
- * @param {TransformerDecoder} decoder
- * @param {TransformerState} state
+ * @template State
+ * @param {{ forward: (tokens: number[], state: State) => Float32Array }} decoder
+ * @param {State} state
  * @param {number} sourceLength
  * @param {Options} options */
 export function greedySearch(decoder, state, sourceLength, options) {

@@ -20,6 +20,21 @@
 /** Ablates a head, or gives a weight: null is every head.
  * @typedef {[head: number | null] | [head: number | null, row: number, column: number, weight: number]} LayerEdit */
 
+/** Sees the vectors at a point, rows of `batch` groups with the positions start, start + 1, ..., and may change them.
+ * @typedef {(x: Matrix, batch: number, start: number) => void} Tap */
+
+/** A point that vectors pass: as the hooks of seqlearn/nn/patching.py. */
+export class Point {
+  /** @type {Tap | null} */
+  tap = null;
+
+  /** @param {Matrix} x @param {number} batch @param {number} start */
+  pass(x, batch = 1, start = 0) {
+    this.tap?.(x, batch, start);
+    return x;
+  }
+}
+
 /** What is wrong with a question, in one sentence for the person who asked (in Python: a ValueError). */
 export class Problem extends Error {}
 
@@ -238,7 +253,7 @@ class NoPositions {
 /** Several attentions side by side, each in its own subspace.
  *
  * `edits` change the weights after the softmax (see `edited`). While `record` is a list, each call of `attend` adds to
- * it. */
+ * it. The contexts of all heads, before W_o, pass a point. */
 export class MultiHeadAttention {
   /** @param {Weights} weights @param {string} name @param {Sizes} sizes @param {Kind} kind @param {boolean} rotary */
   constructor(weights, name, { num_heads }, kind, rotary = false) {
@@ -255,6 +270,7 @@ export class MultiHeadAttention {
     this.edits = [];
     /** @type {Recording[] | null} */
     this.record = null;
+    this.contexts = new Point();
   }
 
   /** W_k x and W_v x of each row, in `batch` groups of rows. `start`: the position of the first key of each group.
@@ -276,7 +292,7 @@ export class MultiHeadAttention {
     projected.forEach((past, group) => {
       this.dotProductAttend(context, queries, past, group * steps, steps, start, causal);
     });
-    return this.W_o.forward(context, rows);
+    return this.W_o.forward(this.contexts.pass(context, projected.length, start), rows);
   }
 
   /** softmax(q . k / sqrt(d)) v of each head, for the queries in the rows `from`, `from` + 1, ...
@@ -414,14 +430,15 @@ class TransformerEncoder {
       (_, i) => new TransformerEncoderBlock(weights, `${name}.blocks.${i}`, sizes),
     );
     this.norm = sizes.norm_first ? new LayerNorm(weights, `${name}.norm`) : null;
+    this.points = pointsOf(this.blocks.length);
   }
 
   /** A vector for each source token.
    * @param {number[]} source */
   forward(source) {
-    let x = this.pos_encoding.forward(this.embedding.forward(source), 1, 0);
-    for (const block of this.blocks) x = block.forward(x, source.length);
-    return this.norm ? this.norm.forward(x) : x;
+    let x = this.points[0].pass(this.pos_encoding.forward(this.embedding.forward(source), 1, 0));
+    for (const [i, block] of this.blocks.entries()) x = this.points[i + 1].pass(block.forward(x, source.length));
+    return this.points[this.blocks.length + 1].pass(this.norm ? this.norm.forward(x) : x);
   }
 }
 
@@ -535,6 +552,7 @@ export class TransformerDecoder {
     );
     this.norm = sizes.norm_first ? new LayerNorm(weights, `${name}.norm`) : null;
     this.dense = new Linear(weights, `${name}.dense`);
+    this.points = pointsOf(this.blocks.length);
   }
 
   /** The state before the first token. The source's keys and values are projected here, once for each sentence.
@@ -554,15 +572,21 @@ export class TransformerDecoder {
 
   /** @param {number[]} tokens @param {TransformerState} state */
   features(tokens, state) {
-    let x = this.pos_encoding.forward(this.embedding.forward(tokens), state.past[0].length, state.length);
-    const steps = tokens.length / state.past[0].length;
+    const { past, length } = state;
+    const batch = past[0].length;
+    let x = this.pos_encoding.forward(this.embedding.forward(tokens), batch, length);
+    this.points[0].pass(x, batch, length);
     for (const [i, block] of this.blocks.entries()) {
-      x = block.forward(x, state.memory[i], state.past[i], state.length);
+      x = this.points[i + 1].pass(block.forward(x, state.memory[i], past[i], length), batch, length);
     }
-    state.length += steps;
-    return this.norm ? this.norm.forward(x) : x;
+    state.length += tokens.length / batch;
+    return this.points[this.blocks.length + 1].pass(this.norm ? this.norm.forward(x) : x, batch, length);
   }
 }
+
+/** The points of the residual stream: before the blocks, after each, and after the last norm.
+ * @param {number} blocks */
+const pointsOf = (blocks) => Array.from({ length: blocks + 2 }, () => new Point());
 
 /** The module between embeddings and blocks, for positions of this kind.
  * @param {Weights} weights @param {string} name @param {Sizes} sizes */

@@ -6,12 +6,14 @@ import { KINDS, LEVELS, MOST_TOKENS, NO_MASK, PAD, SPECIALS, STEPS, THUMB } from
 import { beamSearch, gnmt, greedySearch, largestOf, logSumExp } from "./decoding.js";
 import { EncoderDecoder, Problem, softmax } from "./nn.js";
 import { Language } from "./text.js";
+import { twins } from "./twins.js";
 
 /** @import { Kind, MatrixName } from "../shared/constants.js" */
 /** @import { Edit, Extent, TypedArray } from "../shared/types.js" */
 /** @import { Hypothesis } from "./decoding.js" */
 /** @import { LayerEdit, MultiHeadAttention, Recording, Sizes, TransformerState, Weights } from "./nn.js" */
 /** @import { Side, Vocab } from "./text.js" */
+/** @import { Kept, Twins } from "./twins.js" */
 
 /** What `live_model` in weights.py returns.
  * @typedef {{ sizes: { encoder: Sizes, decoder: Sizes }, source: Side, target: Side,
@@ -50,6 +52,8 @@ export class Translator {
     this.model = new EncoderDecoder(unpacked(tensors, weights), sizes);
     this.source = new Language(source);
     this.target = new Language(target);
+    /** @type {Kept | null} */
+    this.kept = null;
   }
 
   /** The translations of a sentence, the best first, each with its attention and its next tokens at every step.
@@ -107,6 +111,20 @@ export class Translator {
         throw new Problem(`there is no ${kind} attention in layer ${layer}, head ${head}`);
       const parts = headOf(recording, head, attention.headSize);
       return { asked, problem: "", ...stepsData(parts, kind === "causal", ...tokens[kind]) };
+    });
+  }
+
+  /** A sentence with vectors of its twin.
+   * @param {Twins} question */
+  patched({ sentence, other, patches, step }) {
+    const [mine, theirs] = [asText(sentence), asText(other)];
+    /** @type {unknown[]} */
+    const asked = [mine, theirs, patches, step];
+    return orProblem(asked, () => {
+      this.edit([]);
+      const { answer, kept } = twins(this, { sentence: mine, other: theirs, patches, step }, this.kept);
+      this.kept = kept;
+      return { asked, problem: "", ...answer };
     });
   }
 
@@ -515,13 +533,14 @@ function stepsOf(queries, size, keys, masks, same) {
 // ---- Questions and answers as messages ------------------------------------------------------------------------------
 
 /** The questions that a page may ask.
- * @typedef {Pick<Translator, "translated" | "maps" | "steps">} Answering */
+ * @typedef {Pick<Translator, "translated" | "maps" | "patched" | "steps">} Answering */
 /** The answers to those that are no refusals.
  * @typedef {Extract<ReturnType<Translator["translated"]>, { best: unknown }>} Translated
- * @typedef {Extract<ReturnType<Translator["maps"]>, Record<Kind, unknown>>} Maps */
+ * @typedef {Extract<ReturnType<Translator["maps"]>, Record<Kind, unknown>>} Maps
+ * @typedef {Extract<ReturnType<Translator["patched"]>, { maps: unknown }>} Patched */
 /** First the packed model, then questions.
  * @typedef {{ data: LiveModel, kind?: undefined, question?: undefined }
- *   | { data?: undefined, kind: keyof Answering, question: Sentence & ReadingOfHead }} Message */
+ *   | { data?: undefined, kind: keyof Answering, question: Sentence & ReadingOfHead & Twins }} Message */
 /** @typedef {{ isReady?: boolean, answer?: unknown, error?: string }} Reply */
 
 /** Takes messages, and posts a reply to each.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import itertools
 import json
@@ -25,7 +24,7 @@ from ...search.forced_decoding import forced_decoding
 from ...search.hypotheses import Hypothesis
 from ...search.lengths import default_max_length
 from ...translator.translator import Translator
-from ...translator.whatif import Edits, change_of, what_if
+from ...translator.whatif import Edits, change_of, twin, what_if
 from ..shared.arguments import as_text, finite
 from ..shared.attention import map_data, wrong_lock
 from ..shared.constants import CANDIDATES, MOST_TOKENS
@@ -74,7 +73,7 @@ def translated(
         )
     changes, prefix = list(map(change_of, edits)), list(prefix)
     edits = [change.as_list() for change in changes]
-    translator = _apart(translator)
+    translator = apart(translator)
     best = _search(what_if(translator, prefix, changes) if prefix or edits else translator, sentence, beam, len(prefix))
     forced = zip(best, *force(what_if(translator, (), changes) if edits else translator, sentence, best), strict=True)
     return {
@@ -273,15 +272,11 @@ def force(
     return probs, [None] * len(best)
 
 
-def _apart(translator: Translator) -> Translator:
-    """A translator with the same parameters in modules of its own: a cell may train the model at the same time.
-
-    The copy is in eval mode, and the mode of the model itself does not change.
-    """
-    model = translator.model
-    shared = {id(one): one for one in (*model.parameters(), *model.buffers())}
-    model = copy.deepcopy(model, shared).eval()
-    return Translator(model, translator.source, translator.target, translator.config, translator.device)
+def apart(translator: Translator) -> Translator:
+    """A translator with the same parameters in modules of its own: a cell may train the model at the same time."""
+    return Translator(
+        twin(translator.model), translator.source, translator.target, translator.config, translator.device
+    )
 
 
 def _translation(

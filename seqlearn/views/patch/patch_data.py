@@ -1,0 +1,197 @@
+"""The data of `PatchView`: a sentence, its twin, what vectors of the twin change, and what every place would move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from ...data.text import BOS, EOS
+from ...nn.contract import EncoderDecoder
+from ...nn.patching import patch, places, record_stream
+from ...translator.translator import Translator
+from ...translator.whatif import Patch, what_if
+from ..shared.arguments import as_text
+from ..shared.constants import MOST_TOKENS
+from ..shared.types import Data
+from ..translator.translator_data import apart, pieces
+
+MOST_READINGS = 256  # in a batch
+
+Place = tuple[str, int]
+"""A place (see `seqlearn.nn.patching.places`) and a row, from 0."""
+
+
+def patched(
+    translator: Translator,
+    sentence: str,
+    other: str,
+    chosen: Sequence[Place] = (),
+    step: int | None = None,
+    before: Data | None = None,
+) -> Data:
+    """What becomes of a translation if the vectors at these places are those of the other sentence.
+
+    A step of the translation is a decision if the model, after the same target tokens, would write another token for
+    the other sentence. Each sentence has its word for it.
+
+    Args:
+        sentence, other: they have as many tokens.
+        chosen: the vectors that come from the other sentence.
+        step: the decision that the maps are about; default: the last one.
+        before: a result of the same model; if the sentences and the decision are the same, so are its maps.
+
+    Returns:
+        All that the view draws. `asked` repeats the question. `source` and `twin` are the tokens of both sentences;
+        `texts` the translations of the sentence, of its twin, and of the sentence with the patches; `pieces` the part
+        of the first that each token adds; `decisions` the steps, and `step` the one that is asked; `words` the two
+        words for it, and `probs` the probability of each in all three readings, after the tokens before. `maps` has
+        for both sides the `tokens` of the rows, and how far each vector alone moves the decision, see `moved`.
+
+    Raises:
+        TypeError: `translator` is no `Translator`.
+        ValueError: a sentence is empty or too long, they have not as many tokens, nothing is decided by what differs,
+            the step is no decision, or there is no such place.
+    """
+    if not isinstance(translator, Translator):
+        raise TypeError(f"PatchView shows a Translator, not a {type(translator).__name__}")
+    sentence, other = as_text(sentence), as_text(other)
+    source, twin = (translator.source.tokenizer.tokenize(text) for text in (sentence, other))
+    if not (source and twin):
+        raise ValueError("A sentence is missing: type two, which differ in a word.")
+    if (longest := max(len(source), len(twin))) > MOST_TOKENS:
+        raise ValueError(f"A sentence has {longest:,} tokens; {MOST_TOKENS} is the most that is translated here.")
+    if len(source) != len(twin):
+        raise ValueError(
+            f"The sentences have {len(source)} and {len(twin)} tokens: a row of one has no partner in the other."
+        )
+    if not all(side_places(translator.model).values()):
+        raise ValueError("A patch needs a Transformer with an encoder and a decoder; this model has no such places.")
+    own = apart(translator)
+    vocab = own.target.vocab
+    first, second = (own.search([text])[0][0] for text in (sentence, other))
+    written = [*first.tokens, vocab.eos][: len(first.log_probs)]
+    mine, their = (torch.tensor([own.source.encode(text)], device=own.device) for text in (sentence, other))
+    inputs = torch.tensor([[vocab.bos, *written[:-1]]], device=own.device)
+    logits = _logits(own.model, their, inputs)[0].clone()
+    logits[:, [vocab.pad, vocab.bos]] = -torch.inf
+    theirs = logits.argmax(-1).tolist()
+    decisions = [i for i, pair in enumerate(zip(written, theirs, strict=True)) if pair[0] != pair[1]]
+    if not decisions:
+        raise ValueError("The model would write the same for both sentences: there is nothing to move.")
+    asked, step = step, decisions[-1] if step is None else step
+    if step not in decisions:
+        raise ValueError(f"Both sentences have the same token at step {step}; they differ at {_listed(decisions)}.")
+    words, inputs = [written[step], theirs[step]], inputs[:, : step + 1]
+    changed = what_if(own, edits=[Patch(other, place, row) for place, row in chosen])
+    now = changed.translate(sentence)
+    readings = [(own.model, mine), (own.model, their), (changed.model, mine)]
+    probs = [_logits(model, source, inputs)[0, -1].softmax(-1)[words].tolist() for model, source in readings]
+    question = [sentence, other, [list(one) for one in chosen], asked]
+    is_same = before is not None and before["asked"][:2] == question[:2] and before["step"] == step
+    return {
+        "asked": question,
+        "problem": "",
+        "source": list(map(as_text, source)),
+        "twin": list(map(as_text, twin)),
+        "texts": [as_text(text) for text in (own.target.decode(first.tokens), own.target.decode(second.tokens), now)],
+        "pieces": list(map(as_text, pieces(own.target, first.tokens))),
+        "decisions": decisions,
+        "step": step,
+        "words": list(map(as_text, vocab.decode(words))),
+        "probs": [[float(f"{number:.5g}") for number in pair] for pair in probs],
+        "maps": before["maps"]
+        if before is not None and is_same
+        else _maps(own.model, mine, their, inputs, words, [*source, EOS], [BOS, *vocab.decode(written[:step])]),
+    }
+
+
+def _listed(steps: Sequence[int]) -> str:
+    return ", ".join(map(str, steps))
+
+
+def _logits(
+    model: EncoderDecoder, source: Int[Tensor, "batch source"], inputs: Int[Tensor, "batch steps"]
+) -> Float[Tensor, "batch steps vocab"]:
+    """The logits after each of these target tokens."""
+    lens = torch.full(source.shape[:1], source.shape[1])
+    with torch.inference_mode():
+        return model(source, lens, inputs).float()
+
+
+def _maps(
+    model: EncoderDecoder,
+    source: Int[Tensor, "1 source"],
+    twin: Int[Tensor, "1 source"],
+    inputs: Int[Tensor, "1 steps"],
+    words: Sequence[int],
+    read: Sequence[str],
+    before: Sequence[str],
+) -> Data:
+    """For encoder and decoder: the tokens of the rows, and how far each vector moves the decision."""
+    found: Data = {}
+    for (side, named), tokens in zip(side_places(model).items(), (read, before), strict=True):
+        numbers = moved(model, source, twin, inputs, words, [name for name, _ in named], len(tokens))
+        rounded = [[float(f"{number:.4g}") for number in row] for row in numbers.tolist()]
+        found[side] = {"tokens": list(map(as_text, tokens)), "moved": rounded}
+    return found
+
+
+def side_places(model: EncoderDecoder) -> dict[str, list[tuple[str, str]]]:
+    """The places of encoder and decoder, from the bottom: the name of each, and words that fit beside a map."""
+    every = places(model)
+    encoder = [place for place in every if place.startswith("encoder")]
+    sides = {"encoder": encoder, "decoder": [place for place in every if place not in encoder]}
+    return {side: [(place, name_of(place)) for place in found] for side, found in sides.items()}
+
+
+def moved(
+    model: EncoderDecoder,
+    source: Int[Tensor, "1 source"],
+    twin: Int[Tensor, "1 source"],
+    inputs: Int[Tensor, "1 steps"],
+    words: Sequence[int],
+    names: Sequence[str],
+    rows: int,
+) -> Float[Tensor, "places rows"]:
+    """How far the vector of each row of each place, alone, moves the decision from the sentence to its twin.
+
+    The decision is the difference of two logits: the twin's word minus the sentence's own word. 0 means that the vector
+    changes nothing, 1 that the difference is that of the twin. (Wang et al., 2023, section 3, patch with such pairs.)
+
+    Args:
+        source, twin: the tokens of both sentences.
+        inputs: the target tokens before the decision, from <bos> on.
+        words: the sentence's own word, and the twin's.
+        names: places of one side of the model.
+        rows: how many rows these places have.
+    """
+
+    def decision(source: Int[Tensor, "batch source"]) -> Float[Tensor, "batch"]:
+        logits = _logits(model, source, inputs.expand(len(source), -1))[:, -1]
+        return logits[:, words[1]] - logits[:, words[0]]
+
+    own = decision(source)
+    with record_stream(model, names) as vectors:
+        theirs = decision(twin)
+    which = torch.eye(len(names) * rows, dtype=torch.bool).view(-1, len(names), rows)  # of each reading, one vector
+    found: list[Tensor] = []
+    for part in which.split(MOST_READINGS):
+        with ExitStack() as stack:
+            for i, name in enumerate(names):
+                stack.enter_context(patch(model, {name: vectors[name]}, part[:, i]))
+            found.append(decision(source.expand(len(part), -1)))
+    return ((torch.cat(found) - own) / (theirs - own)).view(len(names), rows).cpu()
+
+
+def name_of(place: str) -> str:
+    """A place in words: "head 1.3", "after block 0"."""
+    kind, _, head = place.partition(" ")
+    if head:
+        return f"head {head}" if kind == "encoder" else f"{kind} {head}"
+    point = place.partition(".")[2]
+    block = point.removeprefix("blocks.")
+    return f"after block {block}" if block != point else {"norm": "after the norm"}.get(point, "embedding")

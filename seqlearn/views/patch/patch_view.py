@@ -1,0 +1,130 @@
+"""Two sentences that differ in a word: click a vector, and it comes from the other sentence. What becomes of it?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import traitlets
+from matplotlib.figure import Figure
+
+from ...translator.translator import Translator
+from ..live.weights import live_model
+from ..shared.arguments import as_text
+from ..shared.types import Data, Proposal
+from ..shared.view import View
+from .patch_data import patched, side_places
+from .patch_picture import patch_picture
+
+MOST_WEIGHTS_IN_A_PAGE = 1_000_000  # of a larger model, a map would take minutes in a page
+
+
+class PatchView(View, folder=Path(__file__).parent):
+    """A sentence and its twin, maps of how far each vector of the twin would move a decision, and what patches do.
+
+    Args:
+        translator: the model with its two languages.
+        sentence, other: they have as many tokens, and the model would write another token for the other sentence at
+            some step: a decision.
+        step: the decision that the maps are about; default: the last one.
+
+    Traits, synced with the browser:
+        sentence, other, step: another value of one of them asks a new question; `step` may be None.
+        patches: the vectors that come from the other sentence, each a place (see `seqlearn.nn.patching.places`) and a
+            row, `["encoder 1.3", 8]`.
+        result: what `patch_data.patched` returned. Its `problem` says what is wrong with the question, or is empty.
+
+    Sentences that are typed, or set as traits, and fit no question raise no error: the former answer stays, and the
+    view says what is wrong.
+
+    Raises:
+        TypeError: `translator` is no `Translator`.
+        ValueError: see `patch_data.patched`.
+    """
+
+    caption = "Take a vector from another sentence, and see what follows it"
+
+    sentence = traitlets.Unicode().tag(sync=True)
+    other = traitlets.Unicode().tag(sync=True)
+    step = traitlets.Int(None, allow_none=True).tag(sync=True)
+    patches = traitlets.List().tag(sync=True)
+    result = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, translator: Translator, sentence: str, other: str, *, step: int | None = None):
+        result = patched(translator, sentence, other, step=step)
+        self.translator = translator
+        sentence, other = result["asked"][:2]
+        super().__init__(data=_about(translator), result=result, sentence=sentence, other=other, step=step)
+        self.observe(self._answer, ["sentence", "other", "step", "patches"])
+
+    def update(
+        self, translator: Translator | None = None, sentence: str | None = None, other: str | None = None
+    ) -> None:
+        """Show another model or other sentences in the same view, without any patch.
+
+        Raises:
+            TypeError, ValueError: as in the constructor.
+        """
+        translator = self.translator if translator is None else translator
+        sentence = str(self.result["asked"][0]) if sentence is None else sentence
+        other = str(self.result["asked"][1]) if other is None else other
+        result = patched(translator, sentence, other)
+        with self.hold_sync(), self.hold_trait_notifications():
+            if translator is not self.translator:
+                self.data = _about(translator)
+            self.translator = translator
+            self.sentence, self.other = result["asked"][:2]
+            self.step, self.patches, self.result = None, [], result
+
+    def _answer(self, change: object = None) -> None:
+        """Compute; if one message changes several parts of the question, only once."""
+        asked = [self.sentence, self.other, self.patches, self.step]
+        if self.result["asked"] == asked:
+            return
+        chosen = [(place, row) for place, row in self.patches]
+        try:
+            self.result = patched(self.translator, self.sentence, self.other, chosen, self.step, self.result)
+        except ValueError as error:
+            self.result = self.result | {"asked": asked, "problem": str(error)}
+
+    @traitlets.validate("sentence", "other")
+    def _text(self, proposal: Proposal) -> str:
+        return as_text(proposal["value"])
+
+    @traitlets.validate("patches")
+    def _pairs(self, proposal: Proposal) -> list[list]:
+        """Each once, as a place and a row from 0."""
+        pairs = [list(each) for each in proposal["value"]]
+        for each in pairs:
+            if not (len(each) == 2 and isinstance(each[0], str) and type(each[1]) is int and each[1] >= 0):
+                raise traitlets.TraitError(f"a patch is a place and a row, such as ['encoder 1.3', 8], not {each}")
+        return [each for i, each in enumerate(pairs) if each not in pairs[:i]]
+
+    @property
+    def translation(self) -> str:
+        """The translation with the patches."""
+        return self.result["texts"][2]
+
+    def page_model(self) -> Data | None:
+        """The Transformer, as it is now, if it is small: a map needs hundreds of readings."""
+        small = sum(weight.numel() for weight in self.translator.model.parameters()) <= MOST_WEIGHTS_IN_A_PAGE
+        return live_model(self.translator) if small else None
+
+    def page_state(self, live: bool = False) -> Data:
+        """A page shows what was answered last; without a model in it, nothing can be asked."""
+        sentence, other, patches, step = self.result["asked"]
+        asked = {"sentence": sentence, "other": other, "patches": patches, "step": step}
+        return super().page_state(live) | asked | {"data": self.data | {"live": live}, "result": self.result}
+
+    def summary(self) -> str:
+        """The sentence, its translation with the patches, and how many there are."""
+        count = len(self.result["asked"][2])
+        patches = "1 patch" if count == 1 else f"{count} patches"
+        return f"{self.result['asked'][0]!r} -> {self.translation!r}, {patches}"
+
+    def figure(self) -> Figure:
+        """The maps of both sides: how far each vector moves the decision."""
+        return patch_picture(self.result, self.data["places"])
+
+
+def _about(translator: Translator) -> Data:
+    return {"live": True, "places": side_places(translator.model)}
