@@ -421,7 +421,7 @@ def test_every_place_of_minimal_pairs_moves_what_it_moves_in_python(inside, roun
     inside("load", live_model(rounded))
     for number, (sentence, other) in enumerate(twins()):
         chosen = [["encoder 1.3", 8 - number % 2], ["cross 0.2", 7], ["decoder.blocks.0", 7]][: number % 4]
-        question = {"sentence": sentence, "other": other, "patches": chosen, "step": None}
+        question = {"sentence": sentence, "other": other, "patches": chosen, "decision": None}
         found = inside("ask", ["patched", question])
         same_patches(found, patched(rounded, sentence, other, [tuple(one) for one in chosen]))
 
@@ -438,7 +438,7 @@ def test_patches_in_a_page_are_those_of_python(inside, settings):
     sentence, other = "the cat and the apple", "red apple it eats and"
     for name in [name for side in side_places(translator.model).values() for name, _ in side]:
         chosen = [[name, 1], [name, 0], ["cross 0.1", 2], ["encoder.blocks.0", 2]]
-        found = inside("ask", ["patched", {"sentence": sentence, "other": other, "patches": chosen, "step": None}])
+        found = inside("ask", ["patched", {"sentence": sentence, "other": other, "patches": chosen, "decision": None}])
         same_patches(found, patched(translator, sentence, other, [tuple(one) for one in chosen]))
 
 
@@ -449,7 +449,7 @@ def test_what_cannot_be_patched_is_told_as_in_python(inside, rounded):
         ("", [], None), ("The girl sleeps.", [], None), (apple, [], None), ("the " * 200, [], None),
         (apple.replace("apple", "lemon"), [], 1), (apple.replace("apple", "lemon"), [["encoder 7.7", 1]], None),
     ]:  # fmt: skip
-        found = inside("ask", ["patched", {"sentence": apple, "other": other, "patches": chosen, "step": step}])
+        found = inside("ask", ["patched", {"sentence": apple, "other": other, "patches": chosen, "decision": step}])
         with pytest.raises(ValueError) as caught:
             patched(rounded, apple, other, [tuple(one) for one in chosen], step)
         assert found == {"asked": [apple, other, chosen, step], "problem": str(caught.value)}

@@ -1,5 +1,8 @@
 """One view of each kind, small, made with any tokens: all tests of the family run over them."""
 
+import contextlib
+import itertools
+
 import torch
 
 from seqlearn.analysis.attention_map import AttentionMap
@@ -81,7 +84,7 @@ def sampling_view(tokens):
     return SamplingView(logits, [*tokens, "l1", "l2"], temperature=1.5, top_k=4, top_p=0.75, shown=len(tokens))
 
 
-def untrained(tokens):
+def untrained(tokens, seed=4):
     """A translator with these tokens on both sides, whatever they are; a sentence in brackets is read as unknown."""
 
     class AsTheyAre(WordTokenizer):
@@ -99,7 +102,7 @@ def untrained(tokens):
     vocab.tokens = [*SPECIALS, *tokens]
     vocab.ids = {token: number for number, token in enumerate(vocab.tokens)}
     with torch.random.fork_rng():
-        torch.manual_seed(4)
+        torch.manual_seed(seed)
         return Translator.new("transformer", *[Side(AsTheyAre(), vocab)] * 2, **sizes)
 
 
@@ -108,11 +111,13 @@ def translator_view(tokens):
 
 
 def patch_view(tokens):
-    """One patch in each half of the model."""
+    """One patch in each half of the first model that writes something else for the other sentence."""
     sentence = " ".join(map(str, tokens))
-    view = PatchView(untrained(tokens), f" {sentence}", f"[{sentence}")
-    view.patches = [["encoder 0.1", 0], ["decoder.blocks.0", 0]]
-    return view
+    for seed in itertools.count():
+        with contextlib.suppress(ValueError):
+            view = PatchView(untrained(tokens, seed), f" {sentence}", f"[{sentence}")
+            view.patches = [["encoder 0.1", 0], ["decoder.blocks.0", 0]]
+            return view
 
 
 SAMPLES = {

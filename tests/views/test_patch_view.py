@@ -35,7 +35,7 @@ def logits_after(translator, sentence, words):
 def test_what_the_sentences_decide(translator, view):
     result = view.result
     assert result["texts"] == [translator.translate(APPLE), translator.translate(LEMON), translator.translate(APPLE)]
-    assert (result["decisions"], result["step"], result["words"]) == ([3, 4, 6], 6, ["la", "le"])
+    assert (result["decisions"], result["decision"], result["words"]) == ([3, 4, 6], 6, ["la", "le"])
     assert result["source"] == APPLE.lower().replace(".", " .").split() and result["twin"][4] == "lemon"
     ids = translator.target.vocab.encode(["la", "le"])
     for sentence, probs in ((APPLE, result["probs"][0]), (LEMON, result["probs"][1]), (APPLE, result["probs"][2])):
@@ -47,7 +47,7 @@ def test_what_the_sentences_decide(translator, view):
 @pytest.mark.parametrize("step", [3, 6])
 def test_every_number_of_the_maps(translator, step):
     """One patch, one forward pass, for a third of the places."""
-    result = PatchView(translator, APPLE, LEMON, step=step).result
+    result = PatchView(translator, APPLE, LEMON, decision=step).result
     words = FRENCH[:step]
     la, le = translator.target.vocab.encode(["la", "le"])
 
@@ -84,8 +84,8 @@ def test_patches_are_made_and_taken_back(view, translator):
     assert "1 patch)" in repr(view)
     view.patches = []
     assert view.translation == translator.translate(APPLE) and view.result["probs"][2] == view.result["probs"][0]
-    view.step = 3
-    assert view.result["step"] == 3 and view.result["maps"] is not before
+    view.decision = 3
+    assert view.result["decision"] == 3 and view.result["maps"] is not before
 
 
 def test_a_question_that_cannot_be_answered_leaves_the_former_answer(view, as_a_user):
@@ -94,13 +94,13 @@ def test_a_question_that_cannot_be_answered_leaves_the_former_answer(view, as_a_
         ({"other": "The girl sleeps."}, "The sentences have 9 and 4 tokens: a row of one has no partner in the other."),
         ({"other": ""}, "A sentence is missing: type two, which differ in a word."),
         ({"other": APPLE}, "The model would write the same for both sentences: there is nothing to move."),
-        ({"other": LEMON, "step": 2}, "Both sentences have the same token at step 2; they differ at 3, 4, 6."),
+        ({"other": LEMON, "decision": 2}, "Both sentences have the same token at step 2; they differ at 3, 4, 6."),
     ]:
         with view.hold_trait_notifications():
             for name, value in change.items():
                 setattr(view, name, value)
         assert view.result["problem"] == said and view.translation == text
-    view.step = None
+    view.decision = None
     assert view.result["problem"] == ""
     view.patches = [["encoder 7.7", 1]]
     assert view.result["problem"].startswith("there is no place 'encoder 7.7' in the model; it has encoder.pos_")
@@ -122,9 +122,9 @@ def test_what_no_view_shows(translator, as_a_user):
 
 
 def test_an_update_begins_anew(view, translator):
-    view.patches, view.step = [["encoder 1.3", 7]], 3
+    view.patches, view.decision = [["encoder 1.3", 7]], 3
     view.update(other="The girl washes the cake and eats it.")
-    assert (view.patches, view.step, view.result["asked"][1]) == ([], None, "The girl washes the cake and eats it.")
+    assert (view.patches, view.decision, view.result["asked"][1]) == ([], None, "The girl washes the cake and eats it.")
     assert view.result["texts"][1] == translator.translate("The girl washes the cake and eats it.")
     view.update(Translator.pretrained("transformer", "cpu"), LEMON, APPLE)
     assert view.result["words"] == ["le", "la"] and view.sentence == LEMON

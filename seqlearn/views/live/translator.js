@@ -116,13 +116,13 @@ export class Translator {
 
   /** A sentence with vectors of its twin.
    * @param {Twins} question */
-  patched({ sentence, other, patches, step }) {
+  patched({ sentence, other, patches, decision }) {
     const [mine, theirs] = [asText(sentence), asText(other)];
     /** @type {unknown[]} */
-    const asked = [mine, theirs, patches, step];
+    const asked = [mine, theirs, patches, decision];
     return orProblem(asked, () => {
       this.edit([]);
-      const { answer, kept } = twins(this, { sentence: mine, other: theirs, patches, step }, this.kept);
+      const { answer, kept } = twins(this, { sentence: mine, other: theirs, patches, decision }, this.kept);
       this.kept = kept;
       return { asked, problem: "", ...answer };
     });

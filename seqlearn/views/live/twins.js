@@ -9,7 +9,7 @@ import { PairState, PatchedDecoder, patched, placesOf, watched } from "./patchin
 /** @import { Patch, Place } from "./patching.js" */
 /** @import { Language, Vocab } from "./text.js" */
 
-/** @typedef {{ sentence: string, other: string, patches: [place: string, row: number][], step: number | null }} Twins */
+/** @typedef {{ sentence: string, other: string, patches: [place: string, row: number][], decision: number | null }} Twins */
 /** The parts of `Translator` in translator.js.
  * @typedef {{ model: EncoderDecoder, source: Language, target: Language, pieces: (ids: number[]) => string[] }} Parts */
 /** @typedef {{ tokens: string[], moved: number[][] }} Moved for each place, one number a row */
@@ -26,7 +26,7 @@ const rounded = (number, digits) => Number(number.toPrecision(digits));
  * @param {Parts} parts @param {Twins} question @param {Kept | null} kept */
 export function twins(parts, question, kept) {
   const { model, source, target } = parts;
-  const { sentence, other, patches, step: asked } = question;
+  const { sentence, other, patches, decision: asked } = question;
   const [read, twin] = [sentence, other].map((text) => source.tokenizer.tokenize(text));
   checkLengths(read.length, twin.length);
   const { vocab } = target;
@@ -56,9 +56,9 @@ export function twins(parts, question, kept) {
     source: read,
     twin,
     texts: [first, second, now].map(({ tokens }) => target.decode(tokens)),
-    pieces: parts.pieces(first.tokens),
+    pieces: [first, second, now].map(({ tokens }) => parts.pieces(tokens)),
     decisions,
-    step,
+    decision: step,
     words: vocab.decode(reading.words),
     probs,
     maps,

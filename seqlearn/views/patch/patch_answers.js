@@ -13,7 +13,7 @@ export function answers(model, live) {
     sentence: model.get("sentence"),
     other: model.get("other"),
     patches: model.get("patches"),
-    step: model.get("step"),
+    decision: model.get("decision"),
   });
   const isAsked = (/** @type {{ asked: unknown }} */ { asked }) => sameQuestion(asked, Object.values(question()));
   onQuestion(model, Object.keys(question()), async () => {

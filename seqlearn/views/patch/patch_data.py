@@ -30,7 +30,7 @@ def patched(
     sentence: str,
     other: str,
     chosen: Sequence[Place] = (),
-    step: int | None = None,
+    decision: int | None = None,
     before: Data | None = None,
 ) -> Data:
     """What becomes of a translation if the vectors at these places are those of the other sentence.
@@ -41,13 +41,13 @@ def patched(
     Args:
         sentence, other: they have as many tokens.
         chosen: the vectors that come from the other sentence.
-        step: the decision that the maps are about; default: the last one.
+        decision: the step that the maps are about; default: the last one that is a decision.
         before: a result of the same model; if the sentences and the decision are the same, so are its maps.
 
     Returns:
         All that the view draws. `asked` repeats the question. `source` and `twin` are the tokens of both sentences;
         `texts` the translations of the sentence, of its twin, and of the sentence with the patches; `pieces` the part
-        of the first that each token adds; `decisions` the steps, and `step` the one that is asked; `words` the two
+        of each that a token adds; `decisions` the steps, and `decision` the one that is asked; `words` the two
         words for it, and `probs` the probability of each in all three readings, after the tokens before. `maps` has
         for both sides the `tokens` of the rows, and how far each vector alone moves the decision, see `moved`.
 
@@ -82,25 +82,25 @@ def patched(
     decisions = [i for i, pair in enumerate(zip(written, theirs, strict=True)) if pair[0] != pair[1]]
     if not decisions:
         raise ValueError("The model would write the same for both sentences: there is nothing to move.")
-    asked, step = step, decisions[-1] if step is None else step
+    asked, step = decision, decisions[-1] if decision is None else decision
     if step not in decisions:
         raise ValueError(f"Both sentences have the same token at step {step}; they differ at {_listed(decisions)}.")
     words, inputs = [written[step], theirs[step]], inputs[:, : step + 1]
     changed = what_if(own, edits=[Patch(other, place, row) for place, row in chosen])
-    now = changed.translate(sentence)
+    now = changed.search([sentence])[0][0]
     readings = [(own.model, mine), (own.model, their), (changed.model, mine)]
     probs = [_logits(model, source, inputs)[0, -1].softmax(-1)[words].tolist() for model, source in readings]
     question = [sentence, other, [list(one) for one in chosen], asked]
-    is_same = before is not None and before["asked"][:2] == question[:2] and before["step"] == step
+    is_same = before is not None and before["asked"][:2] == question[:2] and before["decision"] == step
     return {
         "asked": question,
         "problem": "",
         "source": list(map(as_text, source)),
         "twin": list(map(as_text, twin)),
-        "texts": [as_text(text) for text in (own.target.decode(first.tokens), own.target.decode(second.tokens), now)],
-        "pieces": list(map(as_text, pieces(own.target, first.tokens))),
+        "texts": [as_text(own.target.decode(one.tokens)) for one in (first, second, now)],
+        "pieces": [list(map(as_text, pieces(own.target, one.tokens))) for one in (first, second, now)],
         "decisions": decisions,
-        "step": step,
+        "decision": step,
         "words": list(map(as_text, vocab.decode(words))),
         "probs": [[float(f"{number:.5g}") for number in pair] for pair in probs],
         "maps": before["maps"]

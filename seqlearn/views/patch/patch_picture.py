@@ -47,6 +47,6 @@ def patch_picture(result: Data, places: Mapping[str, Sequence[tuple[str, str]]])
         if ax is axes[-1]:
             figure.colorbar(cells, ax=axes, ticks=[-1, -0.5, 0, 0.5, 1])
     own, other = (short_label(word, 20) for word in result["words"])
-    before = short_label("".join(result["pieces"][: result["step"]]).strip() or "<bos>", 40)
+    before = short_label("".join(result["pieces"][0][: result["decision"]]).strip() or "<bos>", 40)
     figure.suptitle(f"How far does each vector, alone, move “{own}” to “{other}”?\nafter “{before}”", fontsize=10)
     return figure

@@ -15,7 +15,7 @@ import { change } from "../shared/life.js";
 /** @typedef {[place: string, row: number]} Patch */
 /** @typedef {{ live: boolean, places: Record<Side, [place: string, words: string][]> }} Data */
 /** @typedef {Patched & { asked: unknown[] }} Result */
-/** @typedef {Traits & { sentence: string, other: string, patches: Patch[], step: number | null, result: Result,
+/** @typedef {Traits & { sentence: string, other: string, patches: Patch[], decision: number | null, result: Result,
  *   data: Data }} PatchTraits */
 
 /** @type {Side[]} */
@@ -34,7 +34,7 @@ export function build(model, root, data) {
   return {
     sentence: () => view.retype(),
     other: () => view.retype(),
-    step: redraw,
+    decision: redraw,
     patches: redraw,
     result: redraw,
     resized: () => view.rebuild(),
@@ -56,8 +56,7 @@ class PatchStage {
     this.said = make("div");
     /** @type {{ side: Side, map: HeatMap }[]} */
     this.maps = [];
-    /** @type {unknown} */
-    this.shown = null; // the maps that are drawn
+    this.shown = ""; // the question whose maps are drawn
     const clear = { type: "button", onclick: () => change(model, { patches: [] }), disabled: !data.live };
     this.clear = make("button", clear, "Remove all patches");
     layOut(root, "patch vectors of another sentence", {
@@ -85,7 +84,7 @@ class PatchStage {
     const submit = (/** @type {Event} */ event) => {
       event.preventDefault();
       const [sentence, other] = boxes.map((box) => box.value);
-      change(model, { sentence, other, step: null, patches: [] });
+      change(model, { sentence, other, decision: null, patches: [] });
       this.draw();
     };
     const compare = make("button", { type: "submit", disabled: !this.data.live }, "Compare");
@@ -102,14 +101,16 @@ class PatchStage {
   }
 
   rebuild() {
-    this.shown = null;
+    this.shown = "";
     this.draw();
   }
 
   draw() {
     const result = this.model.get("result");
     const { model } = this;
-    const asked = ["sentence", "other", "patches", "step"].map((name) => model.get(/** @type {"sentence"} */ (name)));
+    const asked = ["sentence", "other", "patches", "decision"].map((name) =>
+      model.get(/** @type {"sentence"} */ (name)),
+    );
     const isWaiting = !sameQuestion(result.asked, asked);
     const isWrong = !isWaiting && Boolean(result.problem);
     this.age(isWaiting || isWrong, isWrong);
@@ -117,7 +118,9 @@ class PatchStage {
     for (const box of this.boxes) box.setAttribute("aria-invalid", `${isWrong}`);
     this.tellNote(result, isWaiting, isWrong);
     this.drawLines(result);
-    if (this.shown !== result.maps) this.drawMaps(result);
+    const question = JSON.stringify([...result.source, ...result.twin, ...result.words, result.decision]);
+    if (this.shown !== question) this.drawMaps(result);
+    this.shown = question;
     const patches = model.get("patches");
     this.clear.setAttribute("aria-disabled", `${!patches.length}`);
     for (const { side, map } of this.maps) map.mark(this.marksOf(side, patches));
@@ -134,12 +137,11 @@ class PatchStage {
 
   /** The three readings, each with the probabilities of the two words.
    * @param {Result} result */
-  drawLines({ texts, pieces, decisions, step, words, probs, asked }) {
+  drawLines({ pieces, decisions, decision, words, probs, asked }) {
     const count = /** @type {Patch[]} */ (asked[2]).length;
     const names = ["as it is", "other sentence", `with ${count === 1 ? "1 patch" : `${count} patches`}`];
-    const own = texts[0].split(" ");
     const lines = names.flatMap((name, i) => {
-      const text = i ? this.marked(texts[i], own) : this.tokensOf(pieces, decisions, step);
+      const text = i ? this.marked(pieces[i], pieces[0]) : this.tokensOf(pieces[0], decisions, decision);
       const chances = words.flatMap((word, j) => [j ? " · " : "", token(word), ` ${chance(probs[i][j])}`]);
       const now = i === 2 ? " now" : "";
       text.className = now;
@@ -152,25 +154,32 @@ class PatchStage {
     this.lines.replaceChildren(...lines);
   }
 
-  /** A translation, whose words that the own one does not have are marked.
-   * @param {string} text @param {string[]} own */
-  marked(text, own) {
-    const words = text.split(" ");
-    const [, isNew] = differences(own, words);
-    const parts = words.map((word, i) => (isNew[i] ? make("span", { class: "piece new" }, word) : word));
-    return make("bdi", {}, ...parts.flatMap((part, i) => (i ? [" ", part] : [part])));
+  /** A translation; the pieces that the own one does not have are marked.
+   * @param {string[]} pieces @param {string[]} own */
+  marked(pieces, own) {
+    const [, isNew] = differences(own, pieces);
+    /** @type {(piece: string, i: number) => Child[]} */
+    const drawn = (piece, i) => {
+      if (!isNew[i]) return [make("span", {}, piece)];
+      return [/^\s/.test(piece) ? " " : "", make("span", { class: "piece new" }, piece.trim())];
+    };
+    return make("bdi", {}, ...pieces.flatMap(drawn));
   }
 
   /** The own translation, in which each decision is a button.
-   * @param {string[]} pieces @param {number[]} decisions @param {number} step */
-  tokensOf(pieces, decisions, step) {
+   * @param {string[]} pieces @param {number[]} decisions @param {number} decision */
+  tokensOf(pieces, decisions, decision) {
     const parts = decisions.includes(pieces.length) ? [...pieces, " <eos>"] : pieces;
     /** @type {(piece: string, i: number) => Child[]} */
     const drawn = (piece, i) => {
-      if (!decisions.includes(i)) return [piece];
+      if (!decisions.includes(i)) return [make("span", {}, piece)];
       const text = piece.trim();
-      const choose = () => change(this.model, { step: i });
-      const state = { "aria-pressed": `${i === step}`, "aria-label": `decision: ${text}`, disabled: !this.data.live };
+      const choose = () => change(this.model, { decision: i });
+      const state = {
+        "aria-pressed": `${i === decision}`,
+        "aria-label": `decision: ${text}`,
+        disabled: !this.data.live,
+      };
       const button = make("button", { type: "button", class: "decision", onclick: choose, ...state }, text);
       return /^\s/.test(piece) ? [" ", button] : [button];
     };
@@ -181,7 +190,6 @@ class PatchStage {
 
   /** @param {Result} result */
   drawMaps(result) {
-    this.shown = result.maps;
     const [own, theirs] = result.words;
     tell(this.question, "How far does each vector, alone, move “", token(own), "” to “", token(theirs), "”?");
     const room = roomIn(this.root);

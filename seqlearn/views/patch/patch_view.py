@@ -25,10 +25,10 @@ class PatchView(View, folder=Path(__file__).parent):
         translator: the model with its two languages.
         sentence, other: they have as many tokens, and the model would write another token for the other sentence at
             some step: a decision.
-        step: the decision that the maps are about; default: the last one.
+        decision: the step that the maps are about; default: the last one that is a decision.
 
     Traits, synced with the browser:
-        sentence, other, step: another value of one of them asks a new question; `step` may be None.
+        sentence, other, decision: another value of one of them asks a new question; `decision` may be None.
         patches: the vectors that come from the other sentence, each a place (see `seqlearn.nn.patching.places`) and a
             row, `["encoder 1.3", 8]`.
         result: what `patch_data.patched` returned. Its `problem` says what is wrong with the question, or is empty.
@@ -45,16 +45,16 @@ class PatchView(View, folder=Path(__file__).parent):
 
     sentence = traitlets.Unicode().tag(sync=True)
     other = traitlets.Unicode().tag(sync=True)
-    step = traitlets.Int(None, allow_none=True).tag(sync=True)
+    decision = traitlets.Int(None, allow_none=True).tag(sync=True)
     patches = traitlets.List().tag(sync=True)
     result = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, translator: Translator, sentence: str, other: str, *, step: int | None = None):
-        result = patched(translator, sentence, other, step=step)
+    def __init__(self, translator: Translator, sentence: str, other: str, *, decision: int | None = None):
+        result = patched(translator, sentence, other, decision=decision)
         self.translator = translator
         sentence, other = result["asked"][:2]
-        super().__init__(data=_about(translator), result=result, sentence=sentence, other=other, step=step)
-        self.observe(self._answer, ["sentence", "other", "step", "patches"])
+        super().__init__(data=_about(translator), result=result, sentence=sentence, other=other, decision=decision)
+        self.observe(self._answer, ["sentence", "other", "decision", "patches"])
 
     def update(
         self, translator: Translator | None = None, sentence: str | None = None, other: str | None = None
@@ -73,16 +73,16 @@ class PatchView(View, folder=Path(__file__).parent):
                 self.data = _about(translator)
             self.translator = translator
             self.sentence, self.other = result["asked"][:2]
-            self.step, self.patches, self.result = None, [], result
+            self.decision, self.patches, self.result = None, [], result
 
     def _answer(self, change: object = None) -> None:
         """Compute; if one message changes several parts of the question, only once."""
-        asked = [self.sentence, self.other, self.patches, self.step]
+        asked = [self.sentence, self.other, self.patches, self.decision]
         if self.result["asked"] == asked:
             return
         chosen = [(place, row) for place, row in self.patches]
         try:
-            self.result = patched(self.translator, self.sentence, self.other, chosen, self.step, self.result)
+            self.result = patched(self.translator, self.sentence, self.other, chosen, self.decision, self.result)
         except ValueError as error:
             self.result = self.result | {"asked": asked, "problem": str(error)}
 
@@ -111,8 +111,8 @@ class PatchView(View, folder=Path(__file__).parent):
 
     def page_state(self, live: bool = False) -> Data:
         """A page shows what was answered last; without a model in it, nothing can be asked."""
-        sentence, other, patches, step = self.result["asked"]
-        asked = {"sentence": sentence, "other": other, "patches": patches, "step": step}
+        sentence, other, patches, decision = self.result["asked"]
+        asked = {"sentence": sentence, "other": other, "patches": patches, "decision": decision}
         return super().page_state(live) | asked | {"data": self.data | {"live": live}, "result": self.result}
 
     def summary(self) -> str:

@@ -1,0 +1,129 @@
+"""PatchView in a browser: clicks and keys patch vectors, a decision is chosen, and the model in the page answers."""
+
+import pytest
+
+from seqlearn.translator.translator import Translator
+from seqlearn.views import PatchView
+from seqlearn.views.patch.patch_data import patched
+
+APPLE, LEMON = "The girl washes the apple and eats it.", "The girl washes the lemon and eats it."
+ANSWERED = """() => JSON.stringify(model.get('result').asked) === JSON.stringify(
+    ['sentence', 'other', 'patches', 'decision'].map(name => model.get(name)))"""
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return Translator.pretrained("transformer", "cpu")
+
+
+@pytest.fixture
+def live(show, translator):
+    """The page, when its model has answered a first question."""
+    return show(PatchView(translator, APPLE, LEMON))
+
+
+def lines(page):
+    return page.locator(".readings > bdi").evaluate_all("nodes => nodes.map(node => node.innerText)")
+
+
+def cell(page, side, row, column):
+    """Where the cell of a map is."""
+    body = page.get_by_role("application").nth(("encoder", "decoder").index(side))
+    canvas, columns = body.locator("canvas").first.bounding_box(), {"encoder": 10, "decoder": 7}[side]
+    width, height = canvas["width"] / columns, 18
+    return body, {"x": width * (column + 0.5), "y": height * (row + 0.5)}
+
+
+def click(page, side, row, column):
+    body, position = cell(page, side, row, column)
+    body.click(position=position)
+    page.wait_for_function(ANSWERED)
+
+
+def test_a_click_patches_and_a_second_one_gives_it_back(live, translator):
+    click(live, "encoder", 11, 6)
+    assert live.evaluate("() => model.get('patches')") == [["encoder 1.3", 6]]
+    assert lines(live)[2] == "la fille lave la pomme et la mange."
+    click(live, "encoder", 11, 7)
+    assert lines(live)[2] == "la fille lave la pomme et le mange."
+    assert live.locator(".readings .now .piece.new, .readings .now.piece.new").all_inner_texts() == ["le"]
+    right = patched(translator, APPLE, LEMON, [("encoder 1.3", 7), ("encoder 1.3", 6)])["probs"][2]
+    assert live.evaluate("() => model.get('result').probs[2]") == pytest.approx(right, abs=0.01)
+    assert live.locator(".map .frame").count() == 2
+    click(live, "encoder", 11, 7)
+    assert live.evaluate("() => model.get('patches')") == [["encoder 1.3", 6]]
+    live.get_by_role("button", name="Remove all patches").click()
+    live.wait_for_function(ANSWERED)
+    assert lines(live)[2] == "la fille lave la pomme et la mange." and live.locator(".map .frame").count() == 0
+
+
+def test_by_keys(live):
+    decoder = live.get_by_role("application").nth(1)
+    decoder.focus()
+    for key in ("End", "ArrowDown", "ArrowDown", "Enter"):
+        live.keyboard.press(key)
+    live.wait_for_function(ANSWERED)
+    assert live.evaluate("() => model.get('patches')") == [["decoder.blocks.1", 6]]
+    assert lines(live)[2] == "la fille lave la pomme et le mange."
+    assert decoder.evaluate("node => node === document.activeElement"), "the focus stays"
+    live.keyboard.press("ArrowLeft")
+    live.keyboard.press("Enter")
+    live.wait_for_function(ANSWERED)
+    assert len(live.evaluate("() => model.get('patches')")) == 2
+
+
+def test_a_cell_is_told_in_words(live):
+    body, position = cell(live, "encoder", 11, 7)
+    body.hover(position=position)
+    said = live.locator(".says").inner_text()
+    assert said.startswith("head 1.3 of the encoder, row “it”: this vector alone moves the decision by 0.")
+    assert said.endswith("of the way from “la” to “le”.")
+
+
+def test_another_decision_has_other_maps(live):
+    live.get_by_role("button", name="decision: pomme").click()
+    live.wait_for_function(ANSWERED)
+    assert live.evaluate("() => [model.get('decision'), ...model.get('result').words]") == [4, "pomme", "citron"]
+    assert live.locator(".asked").inner_text() == "How far does each vector, alone, move “pomme” to “citron”?"
+    assert live.get_by_role("button", name="decision: pomme").get_attribute("aria-pressed") == "true"
+
+
+def test_two_other_sentences(live):
+    click(live, "encoder", 11, 7)
+    for name, text in (("sentence", LEMON), ("other sentence", APPLE)):
+        live.get_by_label(name, exact=True).fill(text)
+    live.get_by_role("button", name="Compare").click()
+    live.wait_for_function(ANSWERED)
+    assert (
+        lines(live)[0] == "la fille lave le citron et le mange." and live.evaluate("() => model.get('patches')") == []
+    )
+    live.get_by_label("other sentence", exact=True).fill("The girl sleeps.")
+    live.keyboard.press("Enter")
+    live.wait_for_function(ANSWERED)
+    note = live.locator(".note.wrong").inner_text()
+    assert note == (
+        "The sentences have 9 and 4 tokens: a row of one has no partner in the other. Below is the former answer."
+    )
+    assert lines(live)[0] == "la fille lave le citron et le mange."
+
+
+def test_a_page_without_a_model_only_shows(show, translator, monkeypatch):
+    monkeypatch.setattr("seqlearn.views.patch.patch_view.MOST_WEIGHTS_IN_A_PAGE", 1000)
+    view = PatchView(translator, APPLE, LEMON)
+    view.patches = [["encoder 1.3", 7]]
+    page = show(view)
+    assert page.locator("button:enabled").count() == 0
+    body, position = cell(page, "encoder", 11, 6)
+    body.click(position=position)
+    assert page.evaluate("() => model.get('patches')") == [["encoder 1.3", 7]]
+    assert "run the notebook" in page.locator(".note").inner_text()
+
+
+@pytest.mark.parametrize("width", [320, 390, 818, 1024, 1440])
+def test_every_cell_of_a_map_can_be_reached(show, page, translator, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    show(PatchView(translator, APPLE, LEMON))
+    for i in range(2):
+        box = page.get_by_role("application").nth(i).bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= width
+    page.set_viewport_size({"width": 1300, "height": 1400})
