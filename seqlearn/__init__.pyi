@@ -68,6 +68,7 @@ from .translator.whatif import Ablate as Ablate, Patch as Patch, SetWeight as Se
 from .views.attention.attention_view import AttentionView as AttentionView
 from .views.beam.beam_view import BeamView as BeamView
 from .views.kernel.kernel_view import KernelView as KernelView
+from .views.patch.patch_view import PatchView as PatchView
 from .views.plots import (
     LivePlot as LivePlot,
     all_heads as all_heads,

@@ -22,6 +22,7 @@ from ..translator.whatif import Ablate
 from .attention.attention_view import AttentionView
 from .beam.beam_view import BeamView
 from .kernel.kernel_view import KernelView
+from .patch.patch_view import PatchView
 from .position.position_view import PositionView
 from .sampling.sampling_view import SamplingView
 from .shared.page import page_of
@@ -35,7 +36,7 @@ SENTENCE, FRENCH = "The girl washes the red apple and eats it.", "La fille lave 
 LEMON = "The girl washes the red lemon and eats it."  # the lemon is masculine: le citron
 ORANGE = "The old bird ate the orange because it was sweet."  # with one head ablated, the bird was sweet
 BOXES = "What big boxes!"  # greedy search begins with the wrong word
-TITLE = "How does attention work? Eight views to touch"
+TITLE = "How does attention work? Nine views to touch"
 INTRO = (
     "Each part below asks one question, and its view answers when you point at it: with the mouse, with a finger, or "
     "with the keys Tab, the arrows and Enter. The underlined words show what to look at. A small Transformer, which "
@@ -166,6 +167,22 @@ def all_views() -> list[tuple[str, View]]:
                     "These numbers": noun_of_it | {"locked": ["pair", 7, 5], "zoom": "cell"},
                     "Ablate the head": noun_of_it
                     | {"zoom": "heads", "locked": None, "edits": [Ablate("encoder", 1, 3)]},
+                },
+            ),
+        ),
+        (
+            "Which vector decides?\nTwo sentences differ in one word. Click a cell, and the vector at this place comes "
+            "from the other sentence. A number says how far this vector alone moves the decision: 1 is all the way. "
+            "Lesson 14.",
+            PatchView(translator, SENTENCE, LEMON).tell(
+                "In French, it is la for the apple, and le for the lemon. [One row] of a head of the encoder makes the "
+                "model hesitate, and [two rows] change its word. [The noun itself] changes the noun, and no pronoun. "
+                "[Take all back].",
+                {
+                    "One row": {"patches": [["encoder 1.3", 8]]},
+                    "two rows": {"patches": [["encoder 1.3", 7], ["encoder 1.3", 8]]},
+                    "The noun itself": {"patches": [["encoder.blocks.1", 5]]},
+                    "Take all back": {"patches": []},
                 },
             ),
         ),

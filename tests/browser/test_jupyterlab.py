@@ -78,6 +78,13 @@ from seqlearn.views import AttentionView
 seen = AttentionView.of(Translator.pretrained('transformer', 'cpu'), 'The cat sleeps.', kind='cross')
 seen""",
     "print(seen.sentence, '|', seen.result['text'], '|', seen.against, seen.other['text'], [*map(len, seen.edits)])",
+    """from seqlearn.translator.translator import Translator
+from seqlearn.views import PatchView
+eats = 'The girl washes the {} and eats it.'
+patched = PatchView(Translator.pretrained('transformer', 'cpu'), eats.format('apple'), eats.format('lemon'))
+patched""",
+    """print(patched.patches, patched.decision, patched.translation)
+if len(patched.patches) == 1: patched.patches = [*patched.patches, ['encoder 1.3', 6]]""",
 ]
 OPTIONS = """--no-browser --allow-root --ip=127.0.0.1 --ServerApp.port_retries=0 --IdentityProvider.token=
 --ServerApp.password= --LabApp.expose_app_in_browser=True --LabApp.news_url=None --ServerApp.terminals_enabled=False
@@ -370,6 +377,24 @@ def notebook_is(page):
         return JSON.stringify([activeCellIndex, cells]) }""")
 
 
+def test_a_vector_comes_from_another_sentence(lab, page):
+    address, _ = lab
+    notebook = Notebook(page, address)
+    (output,) = notebook.run(22)
+    assert output["data"]["text/plain"].startswith("PatchView('The girl washes the apple and eats it.' -> 'la fille")
+    view = page.get_by_role("region", name="patch vectors of another sentence")
+    encoder = view.get_by_role("application").first
+    encoder.focus()
+    for key in ["ArrowDown"] * 11 + ["End", "ArrowLeft", "ArrowLeft", "Enter"]:
+        page.keyboard.press(key)
+    flipped = "la fille lave la pomme et le mange."
+    python_knows(notebook, f"[['encoder 1.3', 7]] None {flipped}", cell=23)
+    page.wait_for_function("document.querySelectorAll('.frame.strong').length === 2")
+    page.wait_for_function("document.querySelector('.readings .faint.now').textContent === 'with 2 patches'")
+    view.get_by_role("button", name="decision: pomme").click()
+    python_knows(notebook, f"[['encoder 1.3', 7], ['encoder 1.3', 6]] 4 {flipped}", cell=23)
+
+
 def test_a_sentence_is_typed(lab, page):
     address, folder = lab
     notebook = Notebook(page, address)
@@ -443,7 +468,7 @@ def test_a_sentence_is_typed(lab, page):
 def test_another_sentence_is_read_and_compared(lab, page):
     address, _ = lab
     notebook = Notebook(page, address)
-    notebook.run(len(CELLS) - 2)
+    notebook.run(20)
     view = page.get_by_role("region", name="attention: who looks at whom")
     view.get_by_role("button", name="cat: another word").click()
     page.keyboard.type("dog")
@@ -460,9 +485,7 @@ def test_another_sentence_is_read_and_compared(lab, page):
     page.keyboard.press("-")
     view.locator(".whatif").get_by_text("a weight of").wait_for()
     assert view.locator(".reading").nth(1).locator(":focus").count() == 1, "of two maps of the same name, this one"
-    python_knows(
-        notebook, "The dog sleeps. | le chien dort. | ['The cat sleeps.', []] le chat dort. [7]", cell=len(CELLS) - 1
-    )
+    python_knows(notebook, "The dog sleeps. | le chien dort. | ['The cat sleeps.', []] le chat dort. [7]", cell=21)
 
 
 def test_a_stored_notebook_shows_pictures(lab, page):
