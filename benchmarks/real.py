@@ -162,7 +162,7 @@ def curve(seeds: Sequence[int]) -> None:
             every = every or parts()
             split = every._replace(train=draw(every.train, count, seed))
             result = run(label, split, seed)
-            result["nearest training sentence"] = tatoeba._of_nearest(split)  # as typed, all references
+            result["nearest training sentence"] = tatoeba.of_nearest(split)  # as typed, all references
             finish(path, result)
 
 

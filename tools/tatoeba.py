@@ -113,7 +113,7 @@ def score(bahdanau: Path | None = None) -> None:
     found["parameters"] = sum(weight.numel() for weight in translator.model.parameters())
     for name, pairs in {"test": split.test, "excerpt": list(_excerpt(split.test))}.items():
         found[name] = {"pairs": len(pairs), "sources": len({pair.source for pair in pairs}), **_of(translator, pairs)}
-    found["nearest training sentence"] = _of_nearest(split)
+    found["nearest training sentence"] = of_nearest(split)
     found["the grammar's model"] = _of(Translator.pretrained("transformer", "cpu"), split.test, lowercase=True)
     if bahdanau is not None:
         other = Translator.load(bahdanau, "cpu")
@@ -159,7 +159,7 @@ def _excerpt(test: Sequence[Pair]) -> Iterator[Pair]:
             yield from pairs
 
 
-def _of_nearest(split: Split) -> dict[str, float]:
+def of_nearest(split: Split) -> dict[str, float]:
     """The scores of copying: each source gets the translation of the training source that shares the most, and the
     rarest, words with it (cosine of TF-IDF vectors; Salton and Buckley, 1988).
     """
