@@ -30,13 +30,14 @@ from seqlearn.views import (
     AttentionView,
     BeamView,
     KernelView,
+    PatchView,
     PositionView,
     SamplingView,
     SoftmaxView,
     TranslatorView,
     View,
 )
-from seqlearn.views.gallery import SENTENCE, tree_search
+from seqlearn.views.gallery import LEMON, SENTENCE, tree_search
 from seqlearn.views.translator.translator_data import translated
 
 ROUNDS = 10
@@ -99,6 +100,7 @@ def examples(translator: Translator) -> list[View]:
         PositionView(sinusoids(128, 64)),
         SamplingView(5 * torch.randn(50_000), range(50_000)),
         SoftmaxView(torch.randn(16)),
+        PatchView(translator, SENTENCE, LEMON),
         BeamView(tree_search(translator, SENTENCE), translator.target.vocab.tokens, width=4, alphas=(0.0, 0.6)),
     ]
 
@@ -125,6 +127,10 @@ EVENTS_OF = {
     },
     "SamplingView": {"another temperature, 50,000 tokens": "model.set('temperature', (i + 2) / 10)"},
     "SoftmaxView": {"another score": "model.set('scores', model.get('scores').map((x, j) => (j ? x : x + 1)))"},
+    "PatchView": {
+        "hover over 12 x 11 vectors": pointing("[role=application]", "20 * (i % 10) + 9", "9"),
+        "another patch": "model.set('patches', [['encoder 1.3', i % 10]])",
+    },
     "BeamView": {"another step": "model.set('step', (i + 1) % 8)"},
 }
 
