@@ -128,7 +128,7 @@ EVENTS_OF = {
     "SamplingView": {"another temperature, 50,000 tokens": "model.set('temperature', (i + 2) / 10)"},
     "SoftmaxView": {"another score": "model.set('scores', model.get('scores').map((x, j) => (j ? x : x + 1)))"},
     "PatchView": {
-        "hover over 12 x 11 vectors": pointing("[role=application]", "20 * (i % 10) + 9", "9"),
+        "hover over 12 x 11 vectors": pointing("[role=application]", "34 * (i % 10) + 9", "9"),
         "another patch": "model.set('patches', [['encoder 1.3', i % 10]])",
     },
     "BeamView": {"another step": "model.set('step', (i + 1) % 8)"},
