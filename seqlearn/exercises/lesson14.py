@@ -19,6 +19,7 @@ BOUNDS: dict[str, dict[str, tuple[float, float]]] = {
         "the other two of layer 0": (0.1, 0.7), "one of layer 1 (the worst)": (0.3, 1.2),
         "all four of layer 1": (3.2, 4.5),
     },
+    "paths": {"queries": (0.3, 0.8), "keys": (1.2, 2.6), "values": (0.1, 0.4)},
 }  # fmt: skip
 """Bounds of tables of the lesson, here so that nobody reads them before the table."""
 

@@ -390,7 +390,7 @@ def test_a_vector_comes_from_another_sentence(lab, page):
     flipped = "la fille lave la pomme et le mange."
     python_knows(notebook, f"[['encoder 1.3', 7]] None {flipped}", cell=23)
     page.wait_for_function("document.querySelectorAll('.frame.strong').length === 2")
-    page.wait_for_function("document.querySelector('.readings .faint.now').textContent === 'with 2 patches'")
+    page.wait_for_function("document.querySelector('.patched .faint').textContent === 'A with 2 vectors of B'")
     view.get_by_role("button", name="decision: pomme").click()
     python_knows(notebook, f"[['encoder 1.3', 7], ['encoder 1.3', 6]] 4 {flipped}", cell=23)
 

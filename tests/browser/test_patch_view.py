@@ -1,5 +1,7 @@
 """PatchView in a browser: clicks and keys patch vectors, a decision is chosen, and the model in the page answers."""
 
+import re
+
 import pytest
 
 from seqlearn.translator.translator import Translator
@@ -46,15 +48,15 @@ def test_a_click_patches_and_a_second_one_gives_it_back(live, translator):
     assert lines(live)[2] == "la fille lave la pomme et la mange."
     click(live, "encoder", 11, 7)
     assert lines(live)[2] == "la fille lave la pomme et le mange."
-    assert live.locator(".readings .now .piece.new, .readings .now.piece.new").all_inner_texts() == ["le"]
+    assert live.locator(".patched .piece.new").all_inner_texts() == ["le"]
     right = patched(translator, APPLE, LEMON, [("encoder 1.3", 7), ("encoder 1.3", 6)])["probs"][2]
     assert live.evaluate("() => model.get('result').probs[2]") == pytest.approx(right, abs=0.01)
-    assert live.locator(".map .frame").count() == 2
+    assert live.locator(".map .frame.strong").count() == 2
     click(live, "encoder", 11, 7)
     assert live.evaluate("() => model.get('patches')") == [["encoder 1.3", 6]]
-    live.get_by_role("button", name="Remove all patches").click()
+    live.get_by_role("button", name="Remove all").click()
     live.wait_for_function(ANSWERED)
-    assert lines(live)[2] == "la fille lave la pomme et la mange." and live.locator(".map .frame").count() == 0
+    assert lines(live)[2] == "la fille lave la pomme et la mange." and live.locator(".map .frame.strong").count() == 0
 
 
 def test_by_keys(live):
@@ -76,35 +78,69 @@ def test_a_cell_is_told_in_words(live):
     body, position = cell(live, "encoder", 11, 7)
     body.hover(position=position)
     said = live.locator(".says").inner_text()
-    assert said.startswith("head 1.3 of the encoder, row “it”: this vector alone moves the decision by 0.")
-    assert said.endswith("of the way from “la” to “le”.")
+    assert re.fullmatch(
+        "Head 1.3 of the encoder, at “it”: this vector alone moves the logits [56]. % of the way toward “le”.", said
+    )
+    body.click(position=position)
+    live.wait_for_function(ANSWERED)
+    assert live.locator(".says").inner_text() == f"{said} It is patched.", "a press explains what was pressed"
+    assert live.locator(".map .frame").count() == 2, "around what is patched, and what is pointed at"
 
 
 def test_another_decision_has_other_maps(live):
-    live.get_by_role("button", name="decision: pomme").click()
+    live.get_by_role("button", name="decision: pomme").focus()
+    live.keyboard.press("Enter")
     live.wait_for_function(ANSWERED)
+    assert live.evaluate("() => document.activeElement.ariaLabel") == "decision: pomme", "the focus stays"
     assert live.evaluate("() => [model.get('decision'), ...model.get('result').words]") == [4, "pomme", "citron"]
-    assert live.locator(".asked").inner_text() == "How far does each vector, alone, move “pomme” to “citron”?"
+    assert live.locator(".asked").inner_text() == "How far does each vector of B, alone, move “pomme” to “citron”?"
     assert live.get_by_role("button", name="decision: pomme").get_attribute("aria-pressed") == "true"
 
 
 def test_two_other_sentences(live):
     click(live, "encoder", 11, 7)
-    for name, text in (("sentence", LEMON), ("other sentence", APPLE)):
+    for name, text in (("sentence A", LEMON), ("sentence B", APPLE)):
         live.get_by_label(name, exact=True).fill(text)
     live.get_by_role("button", name="Compare").click()
     live.wait_for_function(ANSWERED)
     assert (
         lines(live)[0] == "la fille lave le citron et le mange." and live.evaluate("() => model.get('patches')") == []
     )
-    live.get_by_label("other sentence", exact=True).fill("The girl sleeps.")
+    live.get_by_label("sentence B", exact=True).fill("The girl sleeps.")
     live.keyboard.press("Enter")
     live.wait_for_function(ANSWERED)
     note = live.locator(".note.wrong").inner_text()
-    assert note == (
-        "The sentences have 9 and 4 tokens: a row of one has no partner in the other. Below is the former answer."
-    )
+    assert note == ("Both sentences need the same number of tokens: A has 9, and B has 4. Below is the former answer.")
     assert lines(live)[0] == "la fille lave le citron et le mange."
+
+
+def test_after_a_wrong_question_the_former_answer_is_whole(live):
+    click(live, "encoder", 0, 4)
+    assert "citron" in lines(live)[2]
+    live.get_by_label("sentence B", exact=True).fill("The girl sleeps.")
+    live.keyboard.press("Enter")
+    live.wait_for_function(ANSWERED)
+    assert live.locator(".patched .faint").inner_text() == "A with 1 vector of B" and "citron" in lines(live)[2]
+    assert live.locator(".map .frame.strong").count() == 1 and live.locator(".note.wrong").count() == 1
+
+
+def test_the_numbers_of_a_and_b_stay_when_a_vector_is_patched(live):
+    before = live.evaluate("() => model.get('result').probs.slice(0, 2)")
+    click(live, "encoder", 11, 6)
+    assert live.evaluate("() => model.get('result').probs.slice(0, 2)") == before
+    live.get_by_role("button", name="Remove all").click()
+    live.wait_for_function(ANSWERED)
+    assert live.evaluate("() => model.get('result').probs") == [before[0], before[1], before[0]]
+
+
+@pytest.mark.parametrize("width", [390, 818, 1024])
+def test_what_a_press_changes_is_on_the_screen(show, page, translator, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    show(PatchView(translator, APPLE, LEMON))
+    click(page, "decoder", 19, 0)
+    line = page.locator(".patched").bounding_box()
+    assert line["y"] >= 0 and line["y"] + line["height"] <= 844
+    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_page_without_a_model_only_shows(show, translator, monkeypatch):

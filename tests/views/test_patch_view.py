@@ -91,7 +91,7 @@ def test_patches_are_made_and_taken_back(view, translator):
 def test_a_question_that_cannot_be_answered_leaves_the_former_answer(view, as_a_user):
     text = view.translation
     for change, said in [
-        ({"other": "The girl sleeps."}, "The sentences have 9 and 4 tokens: a row of one has no partner in the other."),
+        ({"other": "The girl sleeps."}, "Both sentences need the same number of tokens: A has 9, and B has 4."),
         ({"other": ""}, "A sentence is missing: type two, which differ in a word."),
         ({"other": APPLE}, "The model would write the same for both sentences: there is nothing to move."),
         ({"other": LEMON, "decision": 2}, "Both sentences have the same token at step 2; they differ at 3, 4, 6."),

@@ -53,6 +53,7 @@ export function twins(parts, question, kept) {
   const key = JSON.stringify([sentence, other, step]);
   const maps = kept?.key === key ? kept.maps : mapsOf(reading, [...read, EOS], [BOS, ...vocab.decode(after.slice(1))]);
   const answer = {
+    patches,
     source: read,
     twin,
     texts: [first, second, now].map(({ tokens }) => target.decode(tokens)),
@@ -75,7 +76,7 @@ function checkLengths(mine, theirs) {
       `A sentence has ${longest.toLocaleString("en")} tokens; ${MOST_TOKENS} is the most that is translated here.`,
     );
   if (mine !== theirs)
-    throw new Problem(`The sentences have ${mine} and ${theirs} tokens: a row of one has no partner in the other.`);
+    throw new Problem(`Both sentences need the same number of tokens: A has ${mine}, and B has ${theirs}.`);
 }
 
 /** @param {number[]} decisions @param {number | null} asked */

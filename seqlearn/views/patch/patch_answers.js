@@ -5,6 +5,7 @@ import { sameQuestion } from "../shared/changes.js";
 
 /** @import { Model } from "../shared/types.js" */
 /** @import { Live } from "../live/engine.js" */
+/** @import { Answering } from "../live/translator.js" */
 /** @import { PatchTraits } from "./patch_view.js" */
 
 /** @param {Model<PatchTraits>} model @param {Live} live */
@@ -20,6 +21,18 @@ export function answers(model, live) {
     if (isAsked(model.get("result"))) return;
     const result = await live.ask("patched", question(), model);
     if (result === null || !isAsked(result)) return; // another question came meanwhile
-    change(model, { result: { ...model.get("result"), ...result } });
+    change(model, { result: joined(model.get("result"), result) });
   });
+}
+
+/** The answer after the one before. Of the same sentences and the same decision, only what patches change is new: the
+ * first answer of a page is Python's, whose weights are not rounded, and its numbers stay.
+ * @param {PatchTraits["result"]} before @param {ReturnType<Answering["patched"]>} after
+ * @returns {PatchTraits["result"]} */
+function joined(before, after) {
+  if (!("maps" in after)) return { ...before, ...after };
+  const parts = (/** @type {typeof after} */ { source, twin, decision }) => [source, twin, decision];
+  if (!sameQuestion(parts(before), parts(after))) return after;
+  const [own, other] = before.probs;
+  return { ...after, maps: before.maps, probs: [own, other, after.patches.length ? after.probs[2] : own] };
 }

@@ -45,7 +45,8 @@ def patched(
         before: a result of the same model; if the sentences and the decision are the same, so are its maps.
 
     Returns:
-        All that the view draws. `asked` repeats the question. `source` and `twin` are the tokens of both sentences;
+        All that the view draws. `asked` repeats the question, and `patches` a part of it. `source` and `twin` are the
+        tokens of both sentences;
         `texts` the translations of the sentence, of its twin, and of the sentence with the patches; `pieces` the part
         of each that a token adds; `decisions` the steps, and `decision` the one that is asked; `words` the two
         words for it, and `probs` the probability of each in all three readings, after the tokens before. `maps` has
@@ -65,9 +66,7 @@ def patched(
     if (longest := max(len(source), len(twin))) > MOST_TOKENS:
         raise ValueError(f"A sentence has {longest:,} tokens; {MOST_TOKENS} is the most that is translated here.")
     if len(source) != len(twin):
-        raise ValueError(
-            f"The sentences have {len(source)} and {len(twin)} tokens: a row of one has no partner in the other."
-        )
+        raise ValueError(f"Both sentences need the same number of tokens: A has {len(source)}, and B has {len(twin)}.")
     if not all(side_places(translator.model).values()):
         raise ValueError("A patch needs a Transformer with an encoder and a decoder; this model has no such places.")
     own = apart(translator)
@@ -95,6 +94,7 @@ def patched(
     return {
         "asked": question,
         "problem": "",
+        "patches": question[2],
         "source": list(map(as_text, source)),
         "twin": list(map(as_text, twin)),
         "texts": [as_text(own.target.decode(one.tokens)) for one in (first, second, now)],

@@ -1,10 +1,21 @@
-// PatchView: two sentences, maps of how far each vector of the second would move a decision of the first, and what
-// becomes of the translation when some of these vectors are used. Python computes, or the model in the page.
+// PatchView: two sentences, A and B, maps of how far each vector of B would move a decision of A, and what becomes of A
+// when some of these vectors are used. Python computes, or the model in the page.
 
 import { BLUE_RED } from "../shared/colours.js";
 import { ageing, chance, differences, fresh, sameQuestion, whyNot } from "../shared/changes.js";
-import { frameSign, layOut, legendOf, make, number, pointHint, roomIn, tell, token } from "../shared/elements.js";
-import { heatMap } from "../shared/heatmap.js";
+import {
+  byFinger,
+  focusIn,
+  frameSign,
+  layOut,
+  legendOf,
+  make,
+  pointHint,
+  roomIn,
+  tell,
+  token,
+} from "../shared/elements.js";
+import { heatMap, longestOf } from "../shared/heatmap.js";
 import { change } from "../shared/life.js";
 
 /** @import { HeatMap } from "../shared/heatmap.js" */
@@ -17,11 +28,14 @@ import { change } from "../shared/life.js";
 /** @typedef {Patched & { asked: unknown[] }} Result */
 /** @typedef {Traits & { sentence: string, other: string, patches: Patch[], decision: number | null, result: Result,
  *   data: Data }} PatchTraits */
+/** @typedef {Cell & { side: Side }} Pointed */
 
 /** @type {Side[]} */
 const SIDES = ["encoder", "decoder"];
 const CELL = { width: 34, height: 18 };
+const FINGER = 24; // pixels: the smallest cell under a finger
 const NUMBER_FROM = 0.05; // smaller numbers are not written: the colour says enough
+const PATIENCE = 300; // milliseconds: an answer that comes sooner is not waited for
 
 /**
  * @param {Model<PatchTraits>} model
@@ -48,8 +62,7 @@ class PatchStage {
     this.root = root;
     this.data = data;
     this.note = make("div", { class: "note", id: `${fresh()}note`, "aria-live": "polite" });
-    this.boxes = ["sentence", "other sentence"].map((label) => this.boxOf(label));
-    this.form = this.formOf();
+    this.boxes = ["sentence A", "sentence B"].map((label) => this.boxOf(label));
     this.lines = make("div", { class: "readings" });
     this.question = make("p", { class: "asked" });
     this.panels = make("div", { class: "panels side" });
@@ -57,19 +70,27 @@ class PatchStage {
     /** @type {{ side: Side, map: HeatMap }[]} */
     this.maps = [];
     this.shown = ""; // the question whose maps are drawn
+    /** @type {Pointed | null} */
+    this.pointed = null;
+    this.timer = 0;
     const clear = { type: "button", onclick: () => change(model, { patches: [] }), disabled: !data.live };
-    this.clear = make("button", clear, "Remove all patches");
+    this.clear = make("button", clear, "Remove all");
+    this.now = make("div", { class: "readings" });
+    this.bar = make("div", { class: "patched" }, this.now, this.clear);
     layOut(root, "patch vectors of another sentence", {
-      controls: { sentences: [this.form], patches: [this.clear] },
-      intro: [this.note, this.lines, this.question],
+      controls: { sentences: [this.formOf()] },
+      intro: [this.note, this.lines, this.bar, this.question],
       panels: this.panels,
       legend: legendOf(
-        [frameSign(true), "patched: this vector comes from the other sentence"],
-        [null, "1: alone it moves the decision all the way, 0: not at all"],
+        [frameSign(true), "patched: this vector comes from B"],
+        [null, "red: toward the word of B, 1 is all the way; blue: away from it"],
+        [null, "causal, cross: heads of the decoder that look at French, and at English"],
       ),
       says: [this.said],
+      above: true,
     });
     this.age = ageing(this.lines, this.question, this.panels);
+    this.ageNow = ageing(this.now);
   }
 
   /** @param {string} label */
@@ -88,7 +109,8 @@ class PatchStage {
       this.draw();
     };
     const compare = make("button", { type: "submit", disabled: !this.data.live }, "Compare");
-    return make("form", { class: "twins", onsubmit: submit }, ...boxes, compare);
+    const labelled = boxes.map((box, i) => make("label", { class: "twin" }, "AB"[i], box));
+    return make("form", { class: "twins", onsubmit: submit }, ...labelled, compare);
   }
 
   retype() {
@@ -106,14 +128,19 @@ class PatchStage {
   }
 
   draw() {
-    const result = this.model.get("result");
     const { model } = this;
-    const asked = ["sentence", "other", "patches", "decision"].map((name) =>
-      model.get(/** @type {"sentence"} */ (name)),
-    );
-    const isWaiting = !sameQuestion(result.asked, asked);
+    const result = model.get("result");
+    const [sentence, other, patches, decision] = /** @type {const} */ ([
+      "sentence",
+      "other",
+      "patches",
+      "decision",
+    ]).map((name) => model.get(name));
+    const isWaiting = !sameQuestion(result.asked, [sentence, other, patches, decision]);
     const isWrong = !isWaiting && Boolean(result.problem);
-    this.age(isWaiting || isWrong, isWrong);
+    const [mine, theirs, , step] = result.asked;
+    this.age(isWrong || !sameQuestion([mine, theirs, step], [sentence, other, decision]), isWrong);
+    this.ageNow(isWaiting || isWrong, isWrong);
     this.note.classList.toggle("wrong", isWrong);
     for (const box of this.boxes) box.setAttribute("aria-invalid", `${isWrong}`);
     this.tellNote(result, isWaiting, isWrong);
@@ -121,37 +148,48 @@ class PatchStage {
     const question = JSON.stringify([...result.source, ...result.twin, ...result.words, result.decision]);
     if (this.shown !== question) this.drawMaps(result);
     this.shown = question;
-    const patches = model.get("patches");
-    this.clear.setAttribute("aria-disabled", `${!patches.length}`);
-    for (const { side, map } of this.maps) map.mark(this.marksOf(side, patches));
-    this.explain(null);
+    this.clear.setAttribute("aria-disabled", `${!model.get("patches").length}`);
+    this.mark(isWrong ? result.patches : model.get("patches"));
+    this.explain();
   }
 
   /** @param {Result} result @param {boolean} isWaiting @param {boolean} isWrong */
   tellNote({ problem }, isWaiting, isWrong) {
-    if (isWaiting) tell(this.note, `There is no answer yet: ${whyNot()}. Below is the former one.`);
+    clearTimeout(this.timer);
+    const late = () => tell(this.note, `There is no answer yet: ${whyNot()}. Below is the former one.`);
+    if (isWaiting) this.timer = setTimeout(late, PATIENCE);
     else if (isWrong) tell(this.note, `${problem} Below is the former answer.`);
     else if (!this.data.live) tell(this.note, "Other sentences and patches need Python: run the notebook.");
-    else tell(this.note, "A click on a cell of a map takes its vector from the other sentence, or gives it back.");
+    else
+      tell(
+        this.note,
+        "Each button is a word where A and B part. Click a cell: the model reads A with this vector of B.",
+      );
   }
 
-  /** The three readings, each with the probabilities of the two words.
+  /** A and B, and A with the patches, each with the probabilities of the two words.
    * @param {Result} result */
-  drawLines({ pieces, decisions, decision, words, probs, asked }) {
-    const count = /** @type {Patch[]} */ (asked[2]).length;
-    const names = ["as it is", "other sentence", `with ${count === 1 ? "1 patch" : `${count} patches`}`];
-    const lines = names.flatMap((name, i) => {
-      const text = i ? this.marked(pieces[i], pieces[0]) : this.tokensOf(pieces[0], decisions, decision);
-      const chances = words.flatMap((word, j) => [j ? " · " : "", token(word), ` ${chance(probs[i][j])}`]);
-      const now = i === 2 ? " now" : "";
-      text.className = now;
-      return [
-        make("span", { class: `faint${now}` }, name),
-        text,
-        make("span", { class: `certainty${now}` }, ...chances),
-      ];
-    });
-    this.lines.replaceChildren(...lines);
+  drawLines({ pieces, decisions, decision, words, probs, patches }) {
+    const hadFocus = this.lines.contains(focusIn(this.root));
+    const line = (/** @type {string} */ name, /** @type {Node} */ text, /** @type {number} */ i) => [
+      make("span", { class: "faint" }, name),
+      make(
+        "span",
+        { class: "certainty" },
+        ...words.flatMap((word, j) => [j ? " · " : "", token(word), ` ${chance(probs[i][j])}`]),
+      ),
+      text,
+    ];
+    const [a, b, now] = pieces;
+    this.lines.replaceChildren(
+      ...line("A", this.tokensOf(a, decisions, decision), 0),
+      ...line("B", this.marked(b, a), 1),
+    );
+    const count = patches.length === 1 ? "1 vector" : `${patches.length} vectors`;
+    this.now.replaceChildren(...line(`A with ${count} of B`, this.marked(now, a), 2));
+    /** @type {HTMLElement | null} */
+    const pressed = this.lines.querySelector("[aria-pressed=true]");
+    if (hadFocus) pressed?.focus({ focusVisible: true });
   }
 
   /** A translation; the pieces that the own one does not have are marked.
@@ -191,8 +229,9 @@ class PatchStage {
   /** @param {Result} result */
   drawMaps(result) {
     const [own, theirs] = result.words;
-    tell(this.question, "How far does each vector, alone, move “", token(own), "” to “", token(theirs), "”?");
+    tell(this.question, "How far does each vector of B, alone, move “", token(own), "” to “", token(theirs), "”?");
     const room = roomIn(this.root);
+    this.pointed = null;
     this.maps = SIDES.map((side) => ({ side, map: this.mapOf(side, result, room) }));
     this.panels.replaceChildren(...this.maps.map(({ map }) => map.node));
   }
@@ -200,68 +239,85 @@ class PatchStage {
   /** @param {Side} side @param {Result} result @param {number} room */
   mapOf(side, { maps }, room) {
     const { tokens, moved } = maps[side];
-    const labels = 110;
-    const width = Math.max(12, Math.min(CELL.width, Math.floor((room - labels - 40) / tokens.length)));
+    const rows = this.data.places[side].map(([, words]) => words);
+    const [least, height] = byFinger() ? [FINGER, FINGER] : [12, CELL.height];
+    const fitting = Math.floor((room - longestOf(rows) - 28) / tokens.length);
     const map = heatMap({
       title: side,
-      rows: this.data.places[side].map(([, words]) => words),
+      rows,
       columns: tokens,
       ramp: BLUE_RED,
+      bar: false,
       most: Number.POSITIVE_INFINITY,
       word: (value) => (Math.abs(value) < NUMBER_FROM ? "" : value.toFixed(2).replace("-", "−")),
-      width,
-      height: CELL.height,
+      width: Math.max(least, Math.min(CELL.width, fitting)),
+      height,
       room,
       enters: this.data.live ? "Enter patches" : "Enter locks",
-      point: (cell) => this.explain(cell && { side, ...cell }),
-      lock: (cell) => cell && this.toggle(side, cell),
+      point: (cell) => {
+        if (!cell && byFinger()) return; // what was tapped stays explained
+        this.pointed = cell && { side, ...cell };
+        this.mark(this.model.get("patches"));
+        this.explain();
+      },
+      lock: (cell) => cell && this.toggle({ side, ...cell }),
     });
     map.show(Float32Array.from(moved.flat()), [-1, 1]);
     return map;
   }
 
-  /** @param {Side} side @param {Patch[]} patches */
-  marksOf(side, patches) {
-    const places = this.data.places[side].map(([place]) => place);
-    return patches
-      .map(([place, column]) => ({ row: places.indexOf(place), column, strong: true }))
-      .filter(({ row }) => row >= 0);
+  /** Frames around what is patched, and around what is pointed at.
+   * @param {Patch[]} patches */
+  mark(patches) {
+    for (const { side, map } of this.maps) {
+      const places = this.data.places[side].map(([place]) => place);
+      const marks = patches
+        .map(([place, column]) => ({ row: places.indexOf(place), column, strong: true }))
+        .filter(({ row }) => row >= 0);
+      const { pointed } = this;
+      map.mark(pointed?.side === side ? [...marks, { row: pointed.row, column: pointed.column }] : marks);
+    }
   }
 
   /** Patches a vector, or no longer.
-   * @param {Side} side @param {Cell} cell */
-  toggle(side, { row, column }) {
-    if (!this.data.live) return;
+   * @param {Pointed} cell */
+  toggle(cell) {
+    this.pointed = cell;
+    if (!this.data.live) return this.explain();
     /** @type {Patch} */
-    const patch = [this.data.places[side][row][0], column];
+    const patch = [this.data.places[cell.side][cell.row][0], cell.column];
     const patches = this.model.get("patches");
     const others = patches.filter((one) => !sameQuestion(one, patch));
     change(this.model, { patches: others.length < patches.length ? others : [...patches, patch] });
-    this.draw();
+    return this.draw();
   }
 
-  /** What is pointed at, in words.
-   * @param {Cell & { side: Side } | null} cell */
-  explain(cell) {
-    if (!cell) {
+  /** What is pointed at, in words. */
+  explain() {
+    const { pointed } = this;
+    if (!pointed) {
       const purpose = this.data.live ? "see what it moves" : "read it";
       const enter = this.data.live ? "patches it" : null;
       return tell(this.said, pointHint("a cell of a map", purpose, { enter }));
     }
     const { maps, words } = this.model.get("result");
-    const { tokens, moved } = maps[cell.side];
-    const [place, name] = this.data.places[cell.side][cell.row];
-    const isPatched = this.model.get("patches").some((one) => sameQuestion(one, [place, cell.column]));
-    const share = moved[cell.row][cell.column];
+    const { tokens, moved } = maps[pointed.side];
+    const [place, name] = this.data.places[pointed.side][pointed.row];
+    const isPatched = this.model.get("patches").some((one) => sameQuestion(one, [place, pointed.column]));
+    const share = moved[pointed.row][pointed.column];
     return tell(
       this.said,
-      `${name} of the ${cell.side}, row “`,
-      token(tokens[cell.column]),
-      `”: this vector alone moves the decision by ${number(share)} of the way from “`,
-      token(words[0]),
-      "” to “",
+      `${name[0].toUpperCase()}${name.slice(1)} of the ${pointed.side}, at “`,
+      token(tokens[pointed.column]),
+      `”: this vector alone moves the logits ${percent(share)} of the way ${share < 0 ? "away from" : "toward"} “`,
       token(words[1]),
       isPatched ? "”. It is patched." : "”.",
     );
   }
+}
+
+/** @param {number} share */
+function percent(share) {
+  const size = Math.round(100 * Math.abs(share));
+  return size ? `${size} %` : "less than 1 %";
 }

@@ -41,7 +41,7 @@ class PatchView(View, folder=Path(__file__).parent):
         ValueError: see `patch_data.patched`.
     """
 
-    caption = "Take a vector from another sentence, and see what follows it"
+    caption = "Which vector decides? Swap vectors between two sentences"
 
     sentence = traitlets.Unicode().tag(sync=True)
     other = traitlets.Unicode().tag(sync=True)
