@@ -15,6 +15,8 @@ from seqlearn.translator.models import MODELS
 from seqlearn.translator.saving import MODEL
 from seqlearn.translator.translator import Translator
 
+pytestmark = pytest.mark.slow
+
 WORDS = "red green blue one two three four".split()
 SMALL = ["--epochs", "2", "--embed-size", "8", "--hidden", "8", "--batch-size", "16", "--held-out", "0.1"]
 DEFAULTS = {each.name: each.default for each in parameters()}

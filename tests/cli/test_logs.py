@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 
 from seqlearn.cli import app
 
+pytestmark = pytest.mark.slow
+
 WORDS = "red blue green one two three four five six seven".split()
 SMALL = ["--model", "bahdanau", "--hidden", "8", "--embed-size", "8", "--held-out", "0.1", "--batch-size", "16"]
 

@@ -22,6 +22,8 @@ from seqlearn.translator.saving import MODEL
 from seqlearn.translator.translator import Translator
 from tests.training import together
 
+pytestmark = pytest.mark.slow
+
 LINES = [" ".join(random.Random(i).choices("red blue one three".split(), k=i % 4 + 1)) + f" w{i}" for i in range(60)]
 SMALL = ["--embed-size", "8", "--hidden", "8", "--batch-size", "4", "--epochs", "3", "--held-out", "0.1"]
 FILES = [".lock", "config.json", "log.jsonl", "loss.svg", MODEL, "run.toml"]
@@ -91,7 +93,6 @@ def handled():
         signal.signal(each, handler)
 
 
-@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_gives_a_checkpoint_and_a_status_of_its_own(pairs, tmp_path, monkeypatch, whole, handled, name):
@@ -117,7 +118,6 @@ def test_a_signal_gives_a_checkpoint_and_a_status_of_its_own(pairs, tmp_path, mo
     assert_same(out, whole)
 
 
-@pytest.mark.slow
 @posix
 def test_under_nohup_a_training_outlives_its_terminal(pairs, tmp_path, monkeypatch, whole, handled):
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -161,7 +161,6 @@ def test_a_training_that_is_killed_again_and_again_ends_as_if_nothing_had_happen
     assert sorted(path.name for path in out.rglob("*") if path.is_file()) == FILES
 
 
-@pytest.mark.slow
 def test_two_processes_train_together_and_the_survivor_of_a_kill_says_so(pairs, tmp_path):
     """One process then goes on, and the translator is that of one process, but for dropout and rounding."""
     out, pipes = tmp_path / "model", {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -200,7 +199,6 @@ app()
 
 
 @posix
-@pytest.mark.slow
 @pytest.mark.parametrize(("stopped", "name"), [(0, "SIGINT"), (1, "SIGTERM")])
 def test_a_process_that_waits_for_a_stopped_one_says_so_and_hears_a_signal(pairs, tmp_path, stopped, name):
     out, pipes = tmp_path / "model", {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -227,7 +225,6 @@ def test_a_process_that_waits_for_a_stopped_one_says_so_and_hears_a_signal(pairs
             process.kill()
 
 
-@pytest.mark.slow
 def test_what_the_first_process_refuses_ends_the_other_too(pairs, tmp_path):
     (tmp_path / "thesis.txt").write_text("years of work", encoding="utf-8")
     group = together.start(2, "-m", "seqlearn", *options(pairs, tmp_path), stderr=subprocess.PIPE, text=True)

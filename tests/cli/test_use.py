@@ -24,6 +24,8 @@ from seqlearn.search.lengths import gnmt, length_average
 from seqlearn.translator import scores, translator as rooms
 from seqlearn.translator.translator import Translator
 
+pytestmark = pytest.mark.slow
+
 run = CliRunner().invoke
 WORDS = "red green blue one two three four".split()
 PAIRS = [f"{a} {b}" for a in WORDS for b in WORDS]

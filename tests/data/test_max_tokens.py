@@ -8,6 +8,8 @@ from seqlearn.data.batches import Batches
 from seqlearn.data.corpus import builtin
 from seqlearn.data.text import Language
 
+pytestmark = pytest.mark.slow
+
 PAIRS = builtin(3000).pairs
 SOURCE = Language.learn("en", [pair.source for pair in PAIRS])
 TARGET = Language.learn("fr", [pair.target for pair in PAIRS])

@@ -294,6 +294,7 @@ def by_hooks(translator, sentence, other, tokens, place, row):
     return run(sentence, give)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "place",
     [

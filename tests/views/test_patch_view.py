@@ -10,6 +10,8 @@ from seqlearn.translator.translator import Translator
 from seqlearn.views import PatchView
 from seqlearn.views.patch.patch_data import name_of, patched, side_places
 
+pytestmark = pytest.mark.slow
+
 APPLE, LEMON = "The girl washes the apple and eats it.", "The girl washes the lemon and eats it."
 FRENCH = ["la", "fille", "lave", "la", "pomme", "et"]
 

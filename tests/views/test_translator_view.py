@@ -24,6 +24,8 @@ from seqlearn.views.shared.packing import unpack
 from seqlearn.views.translator.translator_data import EXAMPLES, gold_of, golds, next_tokens, pieces, translated
 from seqlearn.views.translator.translator_picture import draw_candidates
 
+pytestmark = pytest.mark.slow
+
 matplotlib.use("agg")
 APPLE = "The girl washes the red apple and eats it."
 ZEBRA = "Does the zebra wash the old yak?"

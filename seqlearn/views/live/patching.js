@@ -1,6 +1,7 @@
 // Vectors of one sentence in the reading of another, as in seqlearn/nn/patching.py and views/patch/patch_data.py.
 
-/** @import { EncoderDecoder, Matrix, MultiHeadAttention, Point, TransformerDecoder, TransformerState } from "./nn.js" */
+/** @import { EncoderDecoder, Matrix, MultiHeadAttention, Point } from "./nn.js" */
+/** @import { TransformerDecoder, TransformerState } from "./nn.js" */
 
 /** A part of the vectors that pass a point: `size` numbers from `column` on, of `hiddens` in a row.
  * @typedef {{ point: Point, column: number, size: number, hiddens: number, inEncoder: boolean }} Place */

@@ -1,4 +1,4 @@
-// A sentence with vectors of its twin: the dictionary of seqlearn/views/patch/patch_data.py (`patched`), in the browser.
+// A sentence with vectors of its twin: the dictionary of seqlearn/views/patch/patch_data.py (`patched`), in a browser.
 
 import { BOS, EOS, MOST_TOKENS } from "../shared/constants.js";
 import { greedySearch, logSumExp } from "./decoding.js";
@@ -9,9 +9,11 @@ import { PairState, PatchedDecoder, patched, placesOf, watched } from "./patchin
 /** @import { Patch, Place } from "./patching.js" */
 /** @import { Language, Vocab } from "./text.js" */
 
-/** @typedef {{ sentence: string, other: string, patches: [place: string, row: number][], decision: number | null }} Twins */
+/** @typedef {{ sentence: string, other: string, patches: [place: string, row: number][],
+ *   decision: number | null }} Twins */
 /** The parts of `Translator` in translator.js.
- * @typedef {{ model: EncoderDecoder, source: Language, target: Language, pieces: (ids: number[]) => string[] }} Parts */
+ * @typedef {{ model: EncoderDecoder, source: Language, target: Language,
+ *   pieces: (ids: number[]) => string[] }} Parts */
 /** @typedef {{ tokens: string[], moved: number[][] }} Moved for each place, one number a row */
 /** What was computed for the last question, which is the same for other patches.
  * @typedef {{ key: string, maps: Record<"encoder" | "decoder", Moved> }} Kept */
