@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 
 import torch
 from torch import Tensor
@@ -238,3 +238,101 @@ def check_readings(layer_and_head: object, percent_left: object) -> None:
     if not LEFT[0] <= percent <= LEFT[1]:
         near = [what for what, (low, high) in OTHER_READINGS.items() if low <= percent <= high]
         raise Wrong(f"2: {[*near, f'{percent:g} is not in this row and column'][0]}. The table is in section 8.")
+
+
+# ---- 11.5: an experiment ----
+
+_CHOOSE, _MEASURE, _CONTROL = ([f"{part} {number}" for number in range(6)] for part in ("choose", "measure", "control"))
+_POINTS = {"needed": 40, "weak": 10, "idle": 0, "twin": 0, "lucky": 30, "breaker": 40}  # percent that it costs alone
+_SAID = {
+    "idle": "that costs nothing",
+    "twin": "of two that do the same work: ablated alone, each of them costs nothing",
+    "weak": "that costs less than 0.2",
+    "lucky": "that costs nothing in `measure`: what was chosen in `choose` has to hold in other sentences",
+    "breaker": "without which everything breaks: ablated, it costs as much in `control`",
+}
+
+
+class _Ablated:
+    """A model whose heads do what their kinds say. Two twins share their work: only both together cost something."""
+
+    def __init__(self, *kinds: str):
+        self.kinds, self.asked = kinds, 0
+
+    def __call__(self, ablated: Iterable[int], sentences: Iterable[str]) -> float:
+        self.asked += 1
+        ablated, sentences = set(ablated), list(sentences)
+        part = next((each for each in (_CHOOSE, _MEASURE, _CONTROL) if sentences == each), None)
+        if part is None:
+            raise Wrong("`right` was asked about other sentences than the three lists: give one of them whole.")
+        if unknown := [head for head in ablated if head not in range(len(self.kinds))]:
+            raise Wrong(f"`right` was asked about head {unknown[0]!r}: take the heads of the list.")
+        kinds = [self.kinds[head] for head in ablated]
+        if part == _CONTROL:
+            lost = 40 * kinds.count("breaker")
+        else:
+            lost = sum(_POINTS[kind] for kind in kinds) + 40 * (kinds.count("twin") == 2)
+            lost -= 30 * kinds.count("lucky") * (part == _MEASURE)
+        return max(95 - lost, 10) / 100
+
+    def groups(self) -> set[frozenset[int]]:
+        """The right answer."""
+        single = {frozenset([head]) for head, kind in enumerate(self.kinds) if kind == "needed"}
+        twins = frozenset(head for head, kind in enumerate(self.kinds) if kind == "twin")
+        return single | ({twins} if twins else set())
+
+
+_ABLATED = [
+    _Ablated("idle", "needed", "weak", "idle"),
+    _Ablated("breaker", "idle", "needed", "weak"),
+    _Ablated("twin", "idle", "weak", "twin"),
+    _Ablated("lucky", "needed", "twin", "idle", "twin"),
+    _Ablated("weak", "breaker", "lucky", "idle"),
+]
+
+
+@check("11.5", section="8. Two paths lead to the noun")
+def check_needed(needed: Callable[..., Collection]) -> None:
+    """Try the experiment `needed(right, heads, choose, measure, control)` on models whose heads are known."""
+    for model in _ABLATED:
+        asked = model.asked
+        given = (list(range(len(model.kinds))), list(_CHOOSE), list(_MEASURE), list(_CONTROL))
+        found = called(needed, model, *given)
+        if model.asked == asked:
+            raise Wrong("`right` was never called: without a measurement there is no experiment.")
+        groups = _groups(found, len(model.kinds))
+        wanted = model.groups()
+        for group in sorted(groups - wanted, key=len):
+            _refuse(model, group, wanted)
+        if missed := wanted - groups:
+            raise Wrong(
+                "in one of our models your experiment misses a pair: each of the two costs nothing alone, since the "
+                "other does its work. Ablate two together."
+                if len(next(iter(missed))) == 2
+                else "in one of our models your experiment misses a head that costs 0.4 alone."
+            )
+
+
+def _groups(found: object, count: int) -> set[frozenset[int]]:
+    shape = "return a list of groups, such as [{3}, {0, 2}]"
+    if not isinstance(found, list | tuple | set):
+        raise Wrong(f"{shape}; yours is of type {type(found).__name__}.")
+    groups: set[frozenset[int]] = set()
+    for group in found:
+        if not isinstance(group, set | frozenset | list | tuple):
+            raise Wrong(f"{shape}: a single head is a group, too; {group!r} is none.")
+        heads = frozenset(int(number(head, shape, whole=True)) for head in group)
+        if not 1 <= len(heads) <= 2 or any(head not in range(count) for head in heads):
+            raise Wrong(f"a group has one or two of the heads 0 to {count - 1}; yours is {sorted(heads)}.")
+        groups.add(heads)
+    return groups
+
+
+def _refuse(model: _Ablated, group: frozenset[int], wanted: set[frozenset[int]]) -> None:
+    kinds = [model.kinds[head] for head in sorted(group)]
+    if len(group) == 1:
+        raise Wrong(f"in one of our models your experiment names a head {_SAID[kinds[0]]}.")
+    if any(frozenset([head]) in wanted for head in group):
+        raise Wrong("your experiment names a pair in which one head alone costs 0.2: then this head is the group.")
+    worst = max(kinds, key=["idle", "twin", "weak", "lucky", "breaker"].index)
+    raise Wrong(f"in one of our models your experiment names a pair with a head {_SAID[worst]}.")

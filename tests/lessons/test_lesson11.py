@@ -524,3 +524,66 @@ def test_the_rule_for_noun_phrases_agrees_with_the_notes_of_the_corpus(translato
     for pair, fact in facts:
         phrases = noun_phrases(translator.source.tokenizer.tokenize(pair.source))
         assert fact.source_article in [phrase.article for phrase in phrases if phrase.noun == fact.source_noun], pair
+
+
+# ---- 11.5 ----
+
+
+def experiment(parts=("choose", "measure"), least=0.2, control=True, pairs=True, alone=True, wrap=list):
+    """An experiment, right or careless in one point."""
+
+    def needed(right, heads, choose, measure, others):
+        given = {"choose": choose, "measure": measure}
+
+        def cost(group, sentences):
+            return right([], sentences) - right(list(group), sentences)
+
+        def fits(group):
+            return min(cost(group, given[part]) for part in parts) >= least and (
+                not control or cost(group, others) <= 0.05
+            )
+
+        single = [{head} for head in heads if fits({head})]
+        rest = [head for head in heads if not alone or {head} not in single]
+        return wrap(single + [set(pair) for pair in itertools.combinations(rest, 2) if pairs and fits(pair)])
+
+    return needed
+
+
+EXPERIMENTS = [
+    (experiment(), "right!"),
+    (experiment(wrap=lambda groups: {frozenset(group) for group in groups}), "right!"),
+    (experiment(wrap=lambda groups: [tuple(group) for group in groups] * 2), "right!"),
+    (experiment(control=False), "without which everything breaks: ablated, it costs as much in `control`"),
+    (experiment(parts=["choose"]), "what was chosen in `choose` has to hold in other sentences"),
+    (experiment(least=0.05), "a head that costs less than 0.2"),
+    (experiment(pairs=False), "misses a pair: each of the two costs nothing alone"),
+    (experiment(alone=False), "names a pair in which one head alone costs 0.2"),
+    (experiment(least=-1, pairs=False), "a head that costs nothing"),
+    (experiment(least=0.5), "misses a head that costs 0.4 alone"),
+    (lambda right, heads, *parts: [], "`right` was never called"),
+    (lambda right, heads, *parts: [0 for _ in [right([], parts[0])]], "a single head is a group, too; 0 is none"),
+    (lambda right, heads, *parts: [{9} for _ in [right([], parts[0])]], "a group has one or two of the heads 0 to 3"),
+    (lambda right, heads, *parts: [set(heads) for _ in [right([], parts[0])]], "yours is [0, 1, 2, 3]"),
+    (lambda right, heads, *parts: right([], parts[0]), "return a list of groups, such as [{3}, {0, 2}]; yours is of"),
+    (lambda right, heads, *parts: right([], parts[0][:2]), "asked about other sentences than the three lists"),
+    (lambda right, heads, *parts: right(["1.3"], parts[0]), "asked about head '1.3'"),
+    (lambda right, heads, *parts: [{"1.3"} for _ in [right([], parts[0])]], "return a list of groups"),
+    (lambda right, heads, *parts: None, "not tried yet"),
+]
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), EXPERIMENTS)
+def test_needed(answer, diagnosis, capsys):
+    lesson11.check_needed(answer)
+    said = capsys.readouterr().out
+    assert said.startswith("Exercise 11.5: ") and diagnosis.lower() in said.lower(), said
+
+
+def test_the_right_experiment_finds_the_needed_heads_alone_and_every_decoy_stands_somewhere():
+    kinds = [kind for model in lesson11._ABLATED for kind in model.kinds]
+    assert set(kinds) == {"needed", *lesson11._SAID}
+    lists = (lesson11._CHOOSE, lesson11._MEASURE, lesson11._CONTROL)
+    for model in lesson11._ABLATED:
+        found = experiment()(model, range(len(model.kinds)), *lists)
+        assert set(map(frozenset, found)) == model.groups()
