@@ -140,7 +140,7 @@ def what_if(translator: Translator, prefix: Sequence[str] = (), edits: Iterable[
 
     Args:
         prefix: target tokens; the last one may be <eos>.
-        edits: rows, columns, layers and heads that do not exist are left out of changed attention.
+        edits: of changed attention, rows, columns, layers and heads that do not exist are left out.
 
     Raises:
         ValueError: a token of the prefix is not in the vocabulary, or there is no such place to patch. While the
@@ -209,7 +209,7 @@ def _prefix_ids(vocab: Vocab, prefix: Sequence[str]) -> list[int]:
     return vocab.encode(prefix)
 
 
-def twin(model: EncoderDecoder) -> EncoderDecoder:
+def modules_apart(model: EncoderDecoder) -> EncoderDecoder:
     """The same parameters in modules of their own, in eval mode: what happens to one is not seen by the other."""
     shared = {id(one): one for one in (*model.parameters(), *model.buffers())}
     return copy.deepcopy(model, shared).eval()
@@ -235,7 +235,7 @@ class _Giver:
 
     @contextmanager
     def patched(self, side: str, inner: nn.Module, read: Callable[[], object]) -> Generator[None]:
-        """Patch one side of the edited model with the vectors that `read` brings about in this side of the own one."""
+        """Patch one side of the edited model with the vectors that pass the untouched model while `read` runs."""
         mine = [one for one in self.patches if (side == "encoder") == one.place.startswith("encoder")]
         where = {one.place: one.place.removeprefix(f"{side}.") for one in mine}
         with record_stream(getattr(self.model, side), where.values()) as vectors:
@@ -258,7 +258,7 @@ def _givers(translator: Translator, patches: Sequence[Patch]) -> list[_Giver]:
     by_sentence: dict[str, list[Patch]] = {}
     for one in patches:
         by_sentence.setdefault(one.sentence, []).append(one)
-    own = twin(translator.model)
+    own = modules_apart(translator.model)
     return [
         _Giver(own, torch.tensor([translator.source.encode(sentence)], device=translator.device), given)
         for sentence, given in by_sentence.items()

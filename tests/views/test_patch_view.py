@@ -36,7 +36,8 @@ def logits_after(translator, sentence, words):
 
 def test_what_the_sentences_decide(translator, view):
     result = view.result
-    assert result["texts"] == [translator.translate(APPLE), translator.translate(LEMON), translator.translate(APPLE)]
+    texts = ["".join(pieces) for pieces in result["pieces"]]
+    assert texts == [translator.translate(APPLE), translator.translate(LEMON), translator.translate(APPLE)]
     assert (result["decisions"], result["decision"], result["words"]) == ([3, 4, 6], 6, ["la", "le"])
     assert result["source"] == APPLE.lower().replace(".", " .").split() and result["twin"][4] == "lemon"
     ids = translator.target.vocab.encode(["la", "le"])
@@ -113,6 +114,18 @@ def test_a_question_that_cannot_be_answered_leaves_the_former_answer(view, as_a_
     assert "former" not in str(view.page_state()["result"]) and view.page_state()["other"] == LEMON
 
 
+def test_maps_are_those_of_the_sentences_after_a_wrong_question_too(view, translator):
+    """Decision 6 was answered for the lemon, then refused at step 2 for the cake, and is asked for the cake."""
+    cake = "The girl washes the cake and eats it."
+    view.decision = 6
+    with view.hold_trait_notifications():
+        view.other, view.decision = cake, 2
+    assert view.result["problem"]
+    view.decision = 6
+    assert view.result["problem"] == "" and view.result["maps"] == PatchView(translator, APPLE, cake).result["maps"]
+    assert view.result["maps"] != PatchView(translator, APPLE, LEMON).result["maps"]
+
+
 def test_what_no_view_shows(translator, as_a_user):
     for sentence, other in (("", LEMON), (APPLE, "The girl sleeps."), (APPLE, APPLE), ("the " * 101, "a " * 101)):
         with pytest.raises(ValueError, match="\\."):
@@ -127,7 +140,7 @@ def test_an_update_begins_anew(view, translator):
     view.patches, view.decision = [["encoder 1.3", 7]], 3
     view.update(other="The girl washes the cake and eats it.")
     assert (view.patches, view.decision, view.result["asked"][1]) == ([], None, "The girl washes the cake and eats it.")
-    assert view.result["texts"][1] == translator.translate("The girl washes the cake and eats it.")
+    assert "".join(view.result["pieces"][1]) == translator.translate("The girl washes the cake and eats it.")
     view.update(Translator.pretrained("transformer", "cpu"), LEMON, APPLE)
     assert view.result["words"] == ["le", "la"] and view.sentence == LEMON
 

@@ -58,7 +58,6 @@ export function twins(parts, question, kept) {
     patches,
     source: read,
     twin,
-    texts: [first, second, now].map(({ tokens }) => target.decode(tokens)),
     pieces: [first, second, now].map(({ tokens }) => parts.pieces(tokens)),
     decisions,
     decision: step,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
@@ -46,11 +47,11 @@ def patched(
 
     Returns:
         All that the view draws. `asked` repeats the question, and `patches` a part of it. `source` and `twin` are the
-        tokens of both sentences;
-        `texts` the translations of the sentence, of its twin, and of the sentence with the patches; `pieces` the part
-        of each that a token adds; `decisions` the steps, and `decision` the one that is asked; `words` the two
-        words for it, and `probs` the probability of each in all three readings, after the tokens before. `maps` has
-        for both sides the `tokens` of the rows, and how far each vector alone moves the decision, see `moved`.
+        tokens of both sentences. `pieces` are the translations of the sentence, of its twin, and of the sentence with
+        the patches, each as the parts of the text that its tokens add. `decisions` are steps of the first, and
+        `decision` is the one that is asked; `words` are the two words for it, and `probs` the probability of each in
+        all three readings, after the tokens before. `maps` has for both sides the `tokens` of the rows, and how far
+        each vector alone moves the decision, see `Decision.moved`.
 
     Raises:
         TypeError: `translator` is no `Translator`.
@@ -83,34 +84,26 @@ def patched(
         raise ValueError("The model would write the same for both sentences: there is nothing to move.")
     asked, step = decision, decisions[-1] if decision is None else decision
     if step not in decisions:
-        raise ValueError(f"Both sentences have the same token at step {step}; they differ at {_listed(decisions)}.")
-    words, inputs = [written[step], theirs[step]], inputs[:, : step + 1]
+        raise ValueError(
+            f"Both sentences have the same token at step {step}; they differ at {', '.join(map(str, decisions))}."
+        )
+    asked_of = Decision(own.model, mine, their, inputs[:, : step + 1], (written[step], theirs[step]))
     changed = what_if(own, edits=[Patch(other, place, row) for place, row in chosen])
     now = changed.search([sentence])[0][0]
-    readings = [(own.model, mine), (own.model, their), (changed.model, mine)]
-    probs = [_logits(model, source, inputs)[0, -1].softmax(-1)[words].tolist() for model, source in readings]
-    question = [sentence, other, [list(one) for one in chosen], asked]
-    is_same = before is not None and before["asked"][:2] == question[:2] and before["decision"] == step
+    tokens = {"source": list(map(as_text, source)), "twin": list(map(as_text, twin)), "decision": step}
+    is_same = before is not None and all(before[name] == value for name, value in tokens.items())
+    patches = [list(one) for one in chosen]
     return {
-        "asked": question,
+        "asked": [sentence, other, patches, asked],
         "problem": "",
-        "patches": question[2],
-        "source": list(map(as_text, source)),
-        "twin": list(map(as_text, twin)),
-        "texts": [as_text(own.target.decode(one.tokens)) for one in (first, second, now)],
+        "patches": patches,
+        **tokens,
         "pieces": [list(map(as_text, pieces(own.target, one.tokens))) for one in (first, second, now)],
         "decisions": decisions,
-        "decision": step,
-        "words": list(map(as_text, vocab.decode(words))),
-        "probs": [[float(f"{number:.5g}") for number in pair] for pair in probs],
-        "maps": before["maps"]
-        if before is not None and is_same
-        else _maps(own.model, mine, their, inputs, words, [*source, EOS], [BOS, *vocab.decode(written[:step])]),
+        "words": list(map(as_text, vocab.decode(asked_of.words))),
+        "probs": [asked_of.probs(*one) for one in ((own.model, mine), (own.model, their), (changed.model, mine))],
+        "maps": before["maps"] if before and is_same else asked_of.maps(source, vocab.decode(written[:step])),
     }
-
-
-def _listed(steps: Sequence[int]) -> str:
-    return ", ".join(map(str, steps))
 
 
 def _logits(
@@ -122,22 +115,68 @@ def _logits(
         return model(source, lens, inputs).float()
 
 
-def _maps(
-    model: EncoderDecoder,
-    source: Int[Tensor, "1 source"],
-    twin: Int[Tensor, "1 source"],
-    inputs: Int[Tensor, "1 steps"],
-    words: Sequence[int],
-    read: Sequence[str],
-    before: Sequence[str],
-) -> Data:
-    """For encoder and decoder: the tokens of the rows, and how far each vector moves the decision."""
-    found: Data = {}
-    for (side, named), tokens in zip(side_places(model).items(), (read, before), strict=True):
-        numbers = moved(model, source, twin, inputs, words, [name for name, _ in named], len(tokens))
-        rounded = [[float(f"{number:.4g}") for number in row] for row in numbers.tolist()]
-        found[side] = {"tokens": list(map(as_text, tokens)), "moved": rounded}
-    return found
+@dataclass(frozen=True)
+class Decision:
+    """A step of a translation at which the model would write another word for another sentence.
+
+    Args:
+        source, twin: the tokens of both sentences, `(1, source)`.
+        inputs: the target tokens before the decision, from <bos> on, `(1, steps)`.
+        words: the sentence's own word, and the twin's.
+    """
+
+    model: EncoderDecoder
+    source: Int[Tensor, "1 source"]
+    twin: Int[Tensor, "1 source"]
+    inputs: Int[Tensor, "1 steps"]
+    words: tuple[int, int]
+
+    def probs(self, model: EncoderDecoder, source: Int[Tensor, "1 source"]) -> list[float]:
+        """The probability of each of the two words when a model reads a sentence."""
+        found = _logits(model, source, self.inputs)[0, -1].softmax(-1)[list(self.words)]
+        return [float(f"{number:.5g}") for number in found.tolist()]
+
+    def lean(self, source: Int[Tensor, "batch source"]) -> Float[Tensor, "batch"]:
+        """The logit of the twin's word minus that of the sentence's own word."""
+        logits = _logits(self.model, source, self.inputs.expand(len(source), -1))[:, -1]
+        return logits[:, self.words[1]] - logits[:, self.words[0]]
+
+    def moved(self, names: Sequence[str], rows: int) -> Float[Tensor, "places rows"]:
+        """How far the twin's vector of each row of each place, alone, moves the decision.
+
+        0 means that the lean stays, 1 that it becomes that of the twin. (Wang et al., 2023, section 3, patch with such
+        pairs.)
+
+        Args:
+            names: places of one side of the model.
+            rows: how many rows these places have.
+        """
+        own = self.lean(self.source)
+        with record_stream(self.model, names) as vectors:
+            theirs = self.lean(self.twin)
+        which = torch.eye(len(names) * rows, dtype=torch.bool).view(-1, len(names), rows)  # of each reading, one vector
+        found: list[Tensor] = []
+        for part in which.split(MOST_READINGS):
+            with ExitStack() as stack:
+                for i, name in enumerate(names):
+                    stack.enter_context(patch(self.model, {name: vectors[name]}, part[:, i]))
+                found.append(self.lean(self.source.expand(len(part), -1)))
+        return ((torch.cat(found) - own) / (theirs - own)).view(len(names), rows).cpu()
+
+    def maps(self, source: Sequence[str], before: Sequence[str]) -> Data:
+        """For encoder and decoder, the tokens of the rows, and how far each vector moves the decision.
+
+        Args:
+            source: the tokens that the encoder reads.
+            before: the target tokens before the decision.
+        """
+        found: Data = {}
+        sides = zip(side_places(self.model).items(), ([*source, EOS], [BOS, *before]), strict=True)
+        for (side, named), tokens in sides:
+            numbers = self.moved([name for name, _ in named], len(tokens)).tolist()
+            rounded = [[float(f"{number:.4g}") for number in row] for row in numbers]
+            found[side] = {"tokens": list(map(as_text, tokens)), "moved": rounded}
+        return found
 
 
 def side_places(model: EncoderDecoder) -> dict[str, list[tuple[str, str]]]:
@@ -146,45 +185,6 @@ def side_places(model: EncoderDecoder) -> dict[str, list[tuple[str, str]]]:
     encoder = [place for place in every if place.startswith("encoder")]
     sides = {"encoder": encoder, "decoder": [place for place in every if place not in encoder]}
     return {side: [(place, name_of(place)) for place in found] for side, found in sides.items()}
-
-
-def moved(
-    model: EncoderDecoder,
-    source: Int[Tensor, "1 source"],
-    twin: Int[Tensor, "1 source"],
-    inputs: Int[Tensor, "1 steps"],
-    words: Sequence[int],
-    names: Sequence[str],
-    rows: int,
-) -> Float[Tensor, "places rows"]:
-    """How far the vector of each row of each place, alone, moves the decision from the sentence to its twin.
-
-    The decision is the difference of two logits: the twin's word minus the sentence's own word. 0 means that the vector
-    changes nothing, 1 that the difference is that of the twin. (Wang et al., 2023, section 3, patch with such pairs.)
-
-    Args:
-        source, twin: the tokens of both sentences.
-        inputs: the target tokens before the decision, from <bos> on.
-        words: the sentence's own word, and the twin's.
-        names: places of one side of the model.
-        rows: how many rows these places have.
-    """
-
-    def decision(source: Int[Tensor, "batch source"]) -> Float[Tensor, "batch"]:
-        logits = _logits(model, source, inputs.expand(len(source), -1))[:, -1]
-        return logits[:, words[1]] - logits[:, words[0]]
-
-    own = decision(source)
-    with record_stream(model, names) as vectors:
-        theirs = decision(twin)
-    which = torch.eye(len(names) * rows, dtype=torch.bool).view(-1, len(names), rows)  # of each reading, one vector
-    found: list[Tensor] = []
-    for part in which.split(MOST_READINGS):
-        with ExitStack() as stack:
-            for i, name in enumerate(names):
-                stack.enter_context(patch(model, {name: vectors[name]}, part[:, i]))
-            found.append(decision(source.expand(len(part), -1)))
-    return ((torch.cat(found) - own) / (theirs - own)).view(len(names), rows).cpu()
 
 
 def name_of(place: str) -> str:

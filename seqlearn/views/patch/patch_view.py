@@ -102,7 +102,7 @@ class PatchView(View, folder=Path(__file__).parent):
     @property
     def translation(self) -> str:
         """The translation with the patches."""
-        return self.result["texts"][2]
+        return "".join(self.result["pieces"][2])
 
     def page_model(self) -> Data | None:
         """The Transformer, as it is now, if it is small: a map needs hundreds of readings."""

@@ -24,7 +24,7 @@ from ...search.forced_decoding import forced_decoding
 from ...search.hypotheses import Hypothesis
 from ...search.lengths import default_max_length
 from ...translator.translator import Translator
-from ...translator.whatif import Edits, change_of, twin, what_if
+from ...translator.whatif import Edits, change_of, modules_apart, what_if
 from ..shared.arguments import as_text, finite
 from ..shared.attention import map_data, wrong_lock
 from ..shared.constants import CANDIDATES, MOST_TOKENS
@@ -275,7 +275,11 @@ def force(
 def apart(translator: Translator) -> Translator:
     """A translator with the same parameters in modules of its own: a cell may train the model at the same time."""
     return Translator(
-        twin(translator.model), translator.source, translator.target, translator.config, translator.device
+        modules_apart(translator.model),
+        translator.source,
+        translator.target,
+        translator.config,
+        translator.device,
     )
 
 
