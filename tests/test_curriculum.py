@@ -115,6 +115,7 @@ def test_the_fingerprint_is_that_of_stages_batches_and_order(curriculum):
     assert len(set(prints)) == len(changes) and curriculum().fingerprint() == prints[0]
 
 
+@pytest.mark.slow
 def test_a_curriculum_goes_on_after_a_crash(curriculum, tmp_path):
     class Killed(Exception):
         pass

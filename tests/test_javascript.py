@@ -77,6 +77,7 @@ def named(path: str | Path) -> str:
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
 
 
+@pytest.mark.slow
 def test_every_file_keeps_the_rules():
     files = [path for place in PLACES for path in sorted(Path(ROOT, place).rglob("*"))]
     assert {"book.js", "elements.js"} <= {path.name for path in files}, "the folders moved"

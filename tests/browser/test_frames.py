@@ -149,7 +149,7 @@ def address(request, site):
     quiet = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *args: None})
     handler = functools.partial(quiet, directory=str(site[0]))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=[0.02])
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()

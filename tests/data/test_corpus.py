@@ -237,6 +237,7 @@ def test_a_file_that_changes_later_is_found_out(tmp_path):
         list(corpus.pairs)
 
 
+@pytest.mark.slow
 def test_a_corpus_on_disk_holds_no_text_in_memory(tmp_path, as_a_user):
     """For each of 20,000 lines 8 bytes for its place, and 8 for its part: far less than the text."""
     line = "The quick brown fox jumps over the lazy dog again and again, says number"
@@ -305,7 +306,7 @@ class Hub:
                 pass
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=[0.02], daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_port}/fra-eng.zip"
 
     def answer(self, body: bytes, status: int = 200, cut: int | None = None) -> None:
@@ -363,7 +364,7 @@ def test_downloads_at_once_are_one_download(hub, tmp_path):
     assert found == [1, 1, 1] and hub.requests == 1 and everything(tmp_path) == ["fra.txt"]
 
 
-@pytest.mark.parametrize(("limit", "value"), [("LARGEST", 100), ("LONGEST", 0.1)])
+@pytest.mark.parametrize(("limit", "value"), [pytest.param("LARGEST", 100, marks=pytest.mark.slow), ("LONGEST", 0.1)])
 def test_a_download_without_end_is_ended(hub, tmp_path, monkeypatch, limit, value):
     """One byte at a time, and far more bytes than the limit: no block of them is waited for."""
     hub.answer(archive_of("fra-eng/fra.txt", content="Go.\tVa !\n" * 10_000))
@@ -423,6 +424,7 @@ def test_the_hub_is_d2ls():
     assert url.endswith("fra-eng.zip") and sha1 == "94646ad1522d915e7b0f9296181140edcf86a4f5"
 
 
+@pytest.mark.slow
 def test_the_real_corpus(data_folder, as_a_user):
     corpus = fra_eng(data_folder)
     assert len(corpus) == 167_130

@@ -27,5 +27,6 @@ def test_torch_is_not_loaded_for_texts(statement):
     assert not loaded_by(statement)
 
 
+@pytest.mark.slow
 def test_torch_is_loaded_for_batches():
     assert loaded_by("from seqlearn.data import Batches")

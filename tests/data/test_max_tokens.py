@@ -10,7 +10,7 @@ from seqlearn.data.text import Language
 
 pytestmark = pytest.mark.slow
 
-PAIRS = builtin(3000).pairs
+PAIRS = builtin(1000).pairs
 SOURCE = Language.learn("en", [pair.source for pair in PAIRS])
 TARGET = Language.learn("fr", [pair.target for pair in PAIRS])
 

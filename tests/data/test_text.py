@@ -107,6 +107,7 @@ def test_no_character_is_lost(language, text):
     assert not set(tokens) & set(SPECIALS)
 
 
+@pytest.mark.slow
 def test_the_built_in_corpus_comes_back_from_its_tokens():
     for pair in builtin(1500).pairs:
         for language, text in (("en", pair.source), ("fr", pair.target)):

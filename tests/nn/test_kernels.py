@@ -54,7 +54,8 @@ def test_equals_the_formula_in_a_loop(name, width, batch, masked, queries, keys,
                 for j in range(keys)
             ]
             total = sum(alike)
-            if 0 < total < 1e-200:  # too small for the plain formula
+            kept = mask is None or bool(mask[i].any())
+            if name == "gaussian" and kept and total < 1e-200:  # too small for the plain formula
                 continue
             expected = sum(a * float(y) for a, y in zip(alike, v[place], strict=True)) / (total or 1)
             assert float(found[place][i]) == pytest.approx(expected, abs=1e-8)

@@ -48,6 +48,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed():
         assert done.stdout.strip() == "[]", (module, done.stdout, done.stderr)
 
 
+@pytest.mark.slow
 def test_the_package_can_be_run():
     done = run("-m", "seqlearn", "--help")
     assert done.returncode == 0 and "python -m seqlearn" in done.stdout and "translate" in done.stdout, done.stderr

@@ -110,6 +110,7 @@ def test_training_that_fails_gives_the_number_back(monkeypatch):
     assert torch.get_num_threads() == 3 and failure.tb is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("more", "said"), [([], "on cpu, 1 thread"), (["--threads", "2"], "on cpu, 2 threads")])
 def test_the_command_line_says_how_many(tmp_path, monkeypatch, more, said):
     monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
@@ -123,6 +124,7 @@ def test_the_command_line_says_how_many(tmp_path, monkeypatch, more, said):
         assert result.exit_code == 0 and said in result.stdout.split("\n")[0], result.output
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="libgomp says what it has read")
 @pytest.mark.parametrize(("given", "spins"), [(None, "0"), ("active", "30000000000")])
 def test_threads_of_the_command_line_sleep_while_they_wait(given, spins):

@@ -64,7 +64,7 @@ def whole(request):
     return train(kind=request.param), request.param
 
 
-@pytest.mark.parametrize("dies_after", [0, 1, 3, 4, 5, 7, 8, 11])
+@pytest.mark.parametrize("dies_after", [0, 3, 5, 11, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 4, 7, 8))])
 def test_a_training_that_dies_goes_on_to_the_same_end(whole, tmp_path, dies_after):
     """Also after an update that no checkpoint holds, and after another death."""
     expected, kind = whole
@@ -77,7 +77,7 @@ def test_a_training_that_dies_goes_on_to_the_same_end(whole, tmp_path, dies_afte
     assert len(checkpoints.files) == 2, "older checkpoints are removed"
 
 
-@pytest.mark.parametrize("dies_after", [1, 6, 9])
+@pytest.mark.parametrize("dies_after", [6, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 9))])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_training_with_averaged_weights_goes_on_to_the_same_end(tmp_path, kind, dies_after):
     expected = train(kind=kind, average_last=3)

@@ -78,6 +78,7 @@ def test_each_part_has_its_use(monkeypatch):
     assert uses == [("train", SPLIT.train), ("valid", SPLIT.valid)] * 3
 
 
+@pytest.mark.slow
 def test_the_command_line_keeps_the_test_part_for_evaluate(tmp_path, monkeypatch):
     """Two files that differ only in the translations of their test part give the same model, byte for byte."""
     monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")

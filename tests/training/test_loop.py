@@ -532,6 +532,7 @@ def test_the_schedule_counts_updates_and_not_batches():
     assert asked == pytest.approx([index / 6 for index in range(6)])  # 5 batches of an epoch: 2, 2, 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("teacher_forcing", [1.0, 0.5])
 def test_bf16_trains_nearly_as_float32_and_keeps_the_weights(teacher_forcing):
     histories, dtypes = [], set()

@@ -215,6 +215,7 @@ def test_one_scale_of_colours_up_to_the_mask():
     assert len(limits) == 6 and all(scale == [float(both.min()), float(both.max())] for scale in limits)
 
 
+@pytest.mark.slow
 def test_a_large_picture_has_no_numbers_and_fewer_labels():
     panel = AttentionSteps(torch.ones(40, 2), torch.ones(9, 2), torch.ones(9, 2)).figure().axes[0]
     assert not panel.texts and len(panel.get_yticklabels()) <= 16

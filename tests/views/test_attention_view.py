@@ -335,6 +335,7 @@ def test_no_picture_is_wider_than_a_lesson(queries, keys):
     assert not faults(view.figure())
 
 
+@pytest.mark.slow
 def test_the_picture_of_a_long_sentence_has_few_labels():
     _, large, _ = parts_of(AttentionView(attention(queries=100, keys=256, sharp=0)).figure())
     assert large.collections[0].get_clim() == (0, 0.02), "the brightest colour is that of the browser"

@@ -93,6 +93,7 @@ def test_a_single_layer_has_no_number():
         assert not any("layer" in text for ax in panels for text in texts(ax.texts))
 
 
+@pytest.mark.slow
 def test_all_heads_thin_out_the_tokens_of_long_sentences_so_that_they_do_not_overlap():
     figure = plots.all_heads(attention(40, 70, 4, 8))
     figure.canvas.draw()
@@ -103,6 +104,7 @@ def test_all_heads_thin_out_the_tokens_of_long_sentences_so_that_they_do_not_ove
         assert not any(first.overlaps(second) for first, second in itertools.pairwise(boxes))
 
 
+@pytest.mark.slow
 def test_the_parts_of_all_heads_do_not_overlap():
     """Panels, token labels, names of the axes, colour bar and title, which are placed by hand."""
     for shape, title in [((5, 5, 1, 1), "one\ntwo"), ((3, 40, 2, 4), "a title"), ((20, 20, 12, 12), "")]:
@@ -211,6 +213,7 @@ def test_grid_takes_other_words_and_writes_texts_into_the_cells():
     assert ax.texts[0].get_color() != ax.texts[1].get_color(), "dark on light, light on dark"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_grid_draws_numbers_with_a_colour_bar(dtype):
     values = torch.tensor([[-2.0, 0.0], [0.5, 3.0]], dtype=dtype).requires_grad_()
