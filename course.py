@@ -379,10 +379,13 @@ def copy_without_outputs(original, copy, translate=None):
 
 
 def without_outputs(original, translate=None):
-    """The bytes of a notebook as if no cell had been run, translated by the function `translate`."""
-    notebook = json.loads(original.read_text("utf-8"))
-    if translate:
-        notebook = translate(notebook)
+    """The bytes of a notebook as if no cell had been run, translated by `translate`, with lines for predictions."""
+    from tools import predictions  # here: course.py alone must be able to say that a Python is too old
+
+    english = json.loads(original.read_text("utf-8"))
+    notebook = translate(english) if translate else english
+    language = translate.keywords["language"] if translate else "en"
+    predictions.to_fill_in(notebook, english, original.name, language)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             cell.update(execution_count=None, outputs=[])

@@ -7,11 +7,13 @@ from unittest import mock
 
 import pytest
 from nbval.kernel import RunningKernel
-from nbval.plugin import IPyNbFile
+from nbval.plugin import IPyNbCell, IPyNbFile
 
+from tests.lessons.judge import Claims, claims_of, compared
 from tools import figures
 
 start = IPyNbFile.setup
+run, compare = IPyNbCell.runtest, IPyNbCell.compare_outputs
 receive = IPyNbFile.get_kernel_message
 own = tempfile.TemporaryDirectory(prefix="ipython-", ignore_cleanup_errors=True)  # goes when Python ends
 figures.install(Path(own.name))
@@ -40,6 +42,27 @@ def get_kernel_message(file, timeout=None, stream="iopub"):
     return receive(file, timeout and max(timeout, 60), stream)
 
 
+def claims_about(cell):
+    """What the tests claim of a cell."""
+    return claims_of(cell.path.name[:2]).get(cell.cell.get("id", ""), Claims())
+
+
+def compare_outputs(cell, test, ref, skip_compare=None):
+    """Compare numbers with their bounds, where a cell has bounds."""
+    claims = claims_about(cell)
+    return compare(cell, compared(test, claims), compared(ref, claims), skip_compare)
+
+
+def runtest(cell):
+    """Run a cell, compare its outputs, then ask its kernel whether what the tests claim of it holds."""
+    run(cell)
+    for sentence in claims_about(cell).holds:
+        kernel = cell.parent.kernel
+        reply = kernel.kc.execute_interactive(f"assert ({sentence})", silent=True, store_history=False, timeout=60)
+        if reply["content"]["status"] != "ok":
+            cell.raise_cell_error(f"the tests claim of it: {sentence}")
+
+
 def execute_cell_input(kernel, source, allow_stdin=None):
     """Run a cell with its number: without one, IPython takes no notice of a trailing semicolon (nbval issue 194)."""
     return kernel.kc.execute(source, store_history=True, allow_stdin=allow_stdin, stop_on_error=False)
@@ -48,3 +71,5 @@ def execute_cell_input(kernel, source, allow_stdin=None):
 IPyNbFile.setup = start_on_cpu
 IPyNbFile.get_kernel_message = get_kernel_message
 RunningKernel.execute_cell_input = execute_cell_input
+IPyNbCell.compare_outputs = compare_outputs
+IPyNbCell.runtest = runtest

@@ -15,6 +15,8 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from tools import predictions
+
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = ROOT / "notebooks"
 
@@ -114,6 +116,8 @@ def write_lessons(folder: Path, lessons: list[Path]) -> None:
     (folder / "lessons").mkdir()
     for lesson in lessons:
         notebook = student_version(lesson)
+        predictions.to_fill_in(notebook, notebook, lesson.name)
+        notebook = nbformat.from_dict(notebook)
         copy_assets(notebook, folder)
         nbformat.write(notebook, folder / "lessons" / lesson.name)
     (folder / "README.md").write_text(OPEN_ME, "utf-8")

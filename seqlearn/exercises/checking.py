@@ -17,6 +17,7 @@ import contextlib
 import copy
 import functools
 import inspect
+import io
 import math
 import os
 import sys
@@ -33,7 +34,7 @@ from .plain import Answer, Numbers, as_numbers, is_close, numbers, product, show
 
 __all__ = [
     "NotTried", "Wrong", "avoids", "called", "check", "examine_row", "has_dtype", "has_parts", "has_shape", "is_close",
-    "matches", "number", "numbers", "product", "shown", "softmax", "table", "transposed",
+    "matches", "number", "numbers", "passes", "product", "shown", "softmax", "table", "transposed",
 ]  # fmt: skip
 
 TRIES_BEFORE_HINT = 3
@@ -90,6 +91,16 @@ def check(exercise: str, section: str, *, none_counts: bool = False) -> Callable
         return run
 
     return decorate
+
+
+def passes(checked: Callable[..., None], answer: Answer) -> bool:
+    """Whether an answer passes a check; nothing is printed, and no wrong try is counted."""
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            inspect.unwrap(checked)(_tried(answer) if callable(answer) else _given(answer))
+    except Exception:  # not tried, wrong, or a crash
+        return False
+    return True
 
 
 def _given(answer: Answer) -> Answer:

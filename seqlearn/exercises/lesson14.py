@@ -9,20 +9,6 @@ from torch import Tensor
 
 from .checking import Wrong, called, check, has_shape, matches, number, shown
 
-BOUNDS: dict[str, dict[str, tuple[float, float]]] = {
-    "probe": {"probe": (0.85, 1), "mixed labels": (0.3, 0.7)},
-    "raised": {"can be known": (0.1, 0.35), "new": (3.4, 4), "one layer, seed 0": (2, 4)},
-    "layer 0": {"the token before": (0, 0.95), "after an earlier copy": (0, 0.3)},
-    "layer 1": {"the token before": (0, 0.2), "after an earlier copy": (0.6, 0.97)},
-    "without": {
-        "nothing": (0.1, 0.35), "first": (0.5, 3.3), "second": (0.1, 0.9), "first and second": (2, 4),
-        "the other two of layer 0": (0.1, 0.7), "one of layer 1 (the worst)": (0.3, 1.2),
-        "all four of layer 1": (3.2, 4.5),
-    },
-    "paths": {"queries": (0.3, 0.8), "keys": (1.2, 2.6), "values": (0.1, 0.4)},
-}  # fmt: skip
-"""Bounds of tables of the lesson, here so that nobody reads them before the table."""
-
 
 @check("14.1", section="1. Two sentences, one noun apart")
 def check_patch_rows(patch_rows: Callable[..., Tensor]) -> None:

@@ -16,6 +16,7 @@ from .plots import (
     quality_by_length as quality_by_length,
 )
 from .position.position_view import PositionView as PositionView
+from .predictions import my_predictions as my_predictions
 from .sampling.sampling_view import SamplingView as SamplingView
 from .shared.view import View as View
 from .softmax.softmax_view import SoftmaxView as SoftmaxView

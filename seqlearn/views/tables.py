@@ -1,7 +1,7 @@
-"""Tables of what a cell measured: every number for the learner, and for the comparison of outputs what is claimed.
+"""Tables of what a cell measured: as HTML, as a picture for places without HTML, and as text.
 
-A trained model gives slightly different numbers on another processor. `measured` shows them in full, as HTML (with a
-picture for places without HTML), while its plain text, which the tests compare, has the bounds and the claims.
+A trained model gives slightly different numbers on another processor. The bounds inside which the tests accept a number
+stand beside the tests (`tests/lessons/judge.py`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,8 @@ from .shared.fonts import any_script, drawable, literal
 from .shared.sharp import sharp_png
 
 Cell = SupportsFloat | str | None  # a number may be a tensor with one element
-Bounds = tuple[float | None, float | None] | None
 
-NONE: Bounds = (float("inf"), float("-inf"))  # marks a value without bounds, which is compared as it is shown
 FRACTION = "{:.3f}"
-VARIES = "varies"
-MARKS = {True: "✓ holds", False: "✗ does not hold"}
 PADDING = "padding: 0.25em 0.8em"
 
 
@@ -32,8 +28,7 @@ class Table:
     Args:
         head: a heading for each column.
         rows: the texts of each row, as many as headings.
-        plain: what the tests compare, the same on every machine.
-        claims: sentences, and whether each one holds.
+        plain: the table as text.
         title: what the table says, in one line above it.
         text: whether the columns after the first hold texts rather than numbers.
     """
@@ -44,12 +39,11 @@ class Table:
         rows: Sequence[Sequence[str]],
         plain: str,
         *,
-        claims: Mapping[str, bool] | None = None,
         title: str = "",
         text: bool = False,
     ):
         self.head, self.rows, self.plain = list(head), [list(row) for row in rows], plain
-        self.claims, self.title, self.text = dict(claims or {}), title, text
+        self.title, self.text = title, text
 
     def __repr__(self) -> str:
         return self.plain
@@ -79,13 +73,6 @@ class Table:
             row = cell("td" if self.text else "th", first, 0, "" if self.text else ' scope="row"')
             lines.append("<tr>" + row + "".join(cell("td", text, 1) for text in others) + "</tr>")
         lines.append("</tbody>")
-        if self.claims:
-            lines.append("<tfoot>")
-            for sentence, holds in self.claims.items():
-                style = f"text-align: left; {PADDING}"
-                both = f"<b>{MARKS[holds]}</b>: {escape(sentence)}"
-                lines.append(f'<tr><td colspan="{len(self.head)}" style="{style}">{both}</td></tr>')
-            lines.append("</tfoot>")
         return "\n".join(filter(None, [*lines, "</table>"]))
 
     @any_script
@@ -100,12 +87,10 @@ class Table:
             [textwrap.wrap(text, max(6, share - 2)) or [""] for text, share in zip(row, shares, strict=True)]
             for row in [head, *rows]
         ]
-        claims = [f"{MARKS[holds]}: {drawable(sentence)}" for sentence, holds in self.claims.items()]
-        below = [line for text in claims for line in textwrap.wrap(text, max(40, sum(shares)))]
         above = [drawable(self.title)] if self.title else []
         heights = [0.5 + max(map(len, row)) for row in wrapped]
-        letters = max([sum(shares), *(len(line) + 2 for line in [*above, *below])])
-        across, down = letters * 0.085, 0.2 * (sum(heights) + len(above) * 1.3 + len(below) * 1.3 + 0.5)
+        letters = max([sum(shares), *(len(line) + 2 for line in above)])
+        across, down = letters * 0.085, 0.2 * (sum(heights) + len(above) * 1.3 + 0.5)
         figure = Figure(figsize=(across, down))
         figure.set_layout_engine("none")
         ax = figure.add_axes((0, 0, 1, 1))
@@ -127,9 +112,6 @@ class Table:
                 x += share * 0.085
             y += 0.2 * height
             ax.axhline(y, color="#999999" if number == 0 else "#dddddd", linewidth=0.8)
-        for line in below:
-            ax.text(0.08, y + 0.06, literal(line), va="top", fontsize=10)
-            y += 0.26
         return figure
 
 
@@ -139,26 +121,17 @@ def measured(
     unit: str = "measured",
     title: str = "",
     form: str | Mapping[str, str] = FRACTION,
-    bounds: Bounds | Mapping[str, Bounds] = {},  # noqa: B006 (it is not changed)
-    claims: Mapping[str, bool] | None = None,
 ) -> Table:
     """A table of what a cell measured, as the value of its last line.
-
-    Whoever runs the cell sees every number. The tests compare the plain text: numbers without bounds as they are shown,
-    the bounds of the others, and the claims. A number outside its bounds is named there, so that the test fails.
 
     Args:
         values: a number or a text by name; or, for several columns, a mapping from heading to number or text.
         unit: the heading of a single column of values, with the unit: "error (°C)".
         title: what the table says, in one line above it.
         form: the format of fractions (whole numbers are shown as they are), one for all, or by name of row or column.
-        bounds: (lowest, highest), both included, for numbers that depend on the processor; `None` for one side: there
-            is no bound. `None` for both: the value varies, and nothing is claimed of it. For all values, or by name of
-            row or column.
-        claims: sentences, and whether each one holds.
 
     Raises:
-        ValueError: no values, rows with different columns, or a bound, a form for something that is not there.
+        ValueError: no values, rows with different columns, or a form for something that is not there.
     """
     nested = {name: dict(row) if isinstance(row, Mapping) else {unit: row} for name, row in values.items()}
     columns = list(next(iter(nested.values()), {}))
@@ -167,37 +140,20 @@ def measured(
     for name, row in nested.items():
         if list(row) != columns:
             raise ValueError(f"row {name!r} has the columns {list(row)}, and the first row has {columns}")
-    for setting in (form, bounds):
-        unknown = set(setting) - set(nested) - set(columns) if isinstance(setting, Mapping) else ()
-        if unknown:
-            raise ValueError(f"there is no row or column {sorted(unknown)[0]!r}")
-
-    shown, plain, ranges = [], [], []
+    if unknown := set(form) - set(nested) - set(columns) if isinstance(form, Mapping) else ():
+        raise ValueError(f"there is no row or column {sorted(unknown)[0]!r}")
+    rows = []
     for name, row in nested.items():
-        texts, compared, span = [name], [], ""
-        for column, value in row.items():
-            style = form if isinstance(form, str) else form.get(name, form.get(column, FRACTION))
-            text = _write(value, style)
-            limits = bounds.get(name, bounds.get(column, NONE)) if isinstance(bounds, Mapping) else bounds
-            texts.append(text)
-            kept, span = (text, span) if limits is NONE else _judge(value, text, limits, style)
-            compared.append(kept)
-        shown.append(texts)
-        ranges.append(span)
-        plain.append([name, *compared])
+        styles = [form if isinstance(form, str) else form.get(name, form.get(column, FRACTION)) for column in row]
+        rows.append([name, *map(_write, row.values(), styles)])
     head = ["", *columns]
-    if len(columns) == 1 and set(ranges) - {"", VARIES}:  # a column of nothing but "varies" would read as a claim
-        head.append("the lesson claims")
-        shown = [[*texts, span] for texts, span in zip(shown, ranges, strict=True)]
-    claimed = {sentence: bool(holds) for sentence, holds in (claims or {}).items()}
-    lines = _align([["", *columns], *plain]) + [f"{MARKS[holds]}: {sentence}" for sentence, holds in claimed.items()]
-    return Table(head, shown, "\n".join([title] * bool(title) + lines), claims=claimed, title=title)
+    return Table(head, rows, "\n".join([title] * bool(title) + _align([head, *rows])), title=title)
 
 
 def text_table(rows: Sequence[Sequence[str]], columns: Sequence[str], *, title: str = "") -> Table:
     """A table of texts, such as the output of a trained model, which may differ on another machine.
 
-    The tests compare its headings alone.
+    Its plain text, which the tests compare, has its headings alone.
 
     Raises:
         ValueError: a row has more or fewer texts than there are columns.
@@ -221,21 +177,6 @@ def _write(value: Cell, style: str) -> str:
     text = f"{number:,}" if isinstance(number, int) and style == FRACTION else style.format(number)
     text = text.replace("-", "−") if text.startswith("-") else text
     return text.lstrip("−") if not text.strip("−0.,%") else text  # no "−0.000"
-
-
-def _judge(value: Cell, text: str, limits: Bounds, style: str) -> tuple[str, str]:
-    """What is compared of a value with bounds, and the bounds as a text."""
-    if limits is None:
-        return VARIES, VARIES
-    low, high = limits
-    whole = isinstance(getattr(value, "item", lambda: value)(), int)
-    ends = ["" if end is None else _write(int(end) if whole else float(end), style) for end in limits]
-    span = f"at least {ends[0]}" if high is None else f"at most {ends[1]}" if low is None else " to ".join(ends)
-    if value is None or isinstance(value, str):
-        raise ValueError(f"bounds are for numbers, and {value!r} is none; for a text that varies, give None")
-    number = float(getattr(value, "item", lambda: value)())  # of a tensor with a gradient, too
-    inside = (low is None or number >= low) and (high is None or number <= high)
-    return (span if inside else f"{text}, which is not {span}"), span
 
 
 def _align(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -64,7 +64,7 @@ softmax = SoftmaxView(torch.tensor([2.0, 1.0, 3.0]), ['the', 'apple', '<pad>'], 
 softmax""",
     "print(softmax.scores, softmax.mask, softmax.masking)",
     """from seqlearn.views import measured
-measured({'<b>loss</b>': 0.6931}, bounds=(0.6, 0.8), claims={'it is a coin': True})""",
+measured({'<b>loss</b>': 0.6931})""",
     """one, answered = kernel.readings[0], kernel.answer.get('of') == [kernel.kernel, kernel.width, kernel.readings]
 print(one[0], 0 < one[1] < 0.2, answered)
 if one[1] and answered: kernel.readings = [[0.0, 1.0], *kernel.readings[1:]]""",
@@ -351,10 +351,7 @@ def test_a_table_is_read_as_html(lab, page):
     (output,) = notebook.run(16)
     assert {"text/plain", "text/html", "image/png"} == set(output["data"])
     table = page.get_by_role("table")
-    assert (
-        table.inner_text().split()
-        == "measured the lesson claims <b>loss</b> 0.693 0.600 to 0.800 ✓ holds: it is a coin".split()
-    )
+    assert table.inner_text().split() == "measured <b>loss</b> 0.693".split()
     assert page.locator(".jp-OutputArea img").count() == 0
 
 

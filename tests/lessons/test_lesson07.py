@@ -425,14 +425,3 @@ def test_what_usually_goes_wrong_goes_wrong_as_the_lesson_says():
         assert torch.allclose(theirs(x, x, x)[1], record[""][0].mean(1), atol=1e-6)
     with pytest.raises(ValueError, match="3 heads cannot share 8"):
         MultiHeadAttention(8, num_heads=3)
-
-
-def test_no_claim_of_the_lesson_was_stored_as_false():
-    """Each number is inside its bounds, and each claim holds."""
-    texts = []
-    for cell in nbformat.read(LESSON, as_version=4).cells:
-        texts += [
-            output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", [])
-        ]
-    assert sum("✓ holds" in text for text in texts) >= 7
-    assert not any(words in text for text in texts for words in ("✗", "False", ", which is not "))

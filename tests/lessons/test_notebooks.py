@@ -22,6 +22,7 @@ from PIL import Image
 from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.views.maps import heatmap
 from seqlearn.views.shared.sharp import sharp_png
+from seqlearn.views.tables import measured
 from tools.refresh import normalise, small_png, text_of
 
 ROOT = Path(__file__).parents[2]
@@ -346,22 +347,23 @@ def test_nbval_runs_lessons_strictly_and_on_the_cpu(tmp_path):
 
 
 @pytest.mark.slow
-def test_nbval_compares_what_a_table_claims_and_not_its_numbers(tmp_path):
-    """Stored on another processor: other numbers within the bounds pass; a number outside, or another claim, fails."""
-    first = "from seqlearn.views import measured"
-    plain = "            measured\nloss  0.600 to 0.800\n✓ holds: it is small"
-    there = {"text/plain": plain, "text/html": '<table class="seqlearn-table">\n<tr><td>0.612</td></tr>\n</table>'}
-    sources = {
-        "measured({'loss': 0.693}, bounds=(0.6, 0.8), claims={'it is small': True})": True,
-        "measured({'loss': 0.593}, bounds=(0.6, 0.8), claims={'it is small': True})": False,
-        "measured({'loss': 0.693}, bounds=(0.6, 0.8), claims={'it is small': False})": False,
-        "measured({'loss': 0.693}, claims={'it is small': True})": False,
-    }
-    cells = [new_code_cell(first, execution_count=1)]
-    for number, source in enumerate(sources, start=2):
-        output = new_output("execute_result", {**there, "image/png": "iVBO"}, execution_count=number)
-        cells.append(new_code_cell(source, execution_count=number, outputs=[output]))
-    assert outcomes(new_notebook(cells=cells), tmp_path) == [True, *sources.values()]
+def test_nbval_compares_numbers_with_their_bounds_and_asks_what_holds(tmp_path):
+    """The claims are those of two cells of lesson 04: at most 0.00001; and an additive score that takes 5 times."""
+    first = "from seqlearn.views import measured\nratios = {'additive': 5.5}"
+    stored = measured({"x": 2e-6}, form="{:.7f}")
+    there = {"text/plain": repr(stored), "text/html": stored.to_html()}
+    sources = [
+        ("l04-31", "measured({'x': 7e-6}, form='{:.7f}')", True),  # another number inside the bounds
+        ("l04-31", "measured({'x': 7e-5}, form='{:.7f}')", False),
+        ("l04-31", "measured({'y': 7e-6}, form='{:.7f}')", False),
+        ("other", "measured({'x': 7e-6}, form='{:.7f}')", False),
+        ("l04-58", "measured({'x': 0.1}, form='{:.7f}')", True),  # anything
+        ("l04-58", "ratios['additive'] = 4\nmeasured({'x': 2e-6}, form='{:.7f}')", False),
+    ]
+    for id, source, passes in sources:
+        output = new_output("execute_result", {**there, "image/png": "iVBO"}, execution_count=2)
+        cells = [new_code_cell(first), new_code_cell(source, id=id, outputs=[output])]
+        assert outcomes(new_notebook(cells=cells), tmp_path) == [True, passes], source
 
 
 FIGURES = {

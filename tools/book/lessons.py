@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from seqlearn.views.stored import Framed, pages
-from tools import blocks
+from tools import blocks, predictions
 
 ROOT = Path(__file__).resolve().parents[2]
 Notebook = dict[str, Any]  # the JSON of a notebook
-PREDICTION = re.compile(r"(?<!\d\. )\*\*Predict(\.\*\*|\*\*:)")  # and not "1. **Predict**: say what you expect"
 MINUTES = re.compile(r"\*\*How long\.\*\* (?:About )?(\d+) minutes(?:.*?(\d+) more for the exercises)?")
 
 NAMES = {"en": "English", "zh": "中文"}  # of languages, in themselves
@@ -86,7 +85,9 @@ class Lesson:
     def page(self) -> tuple[Notebook, dict[str, bytes]]:
         """The notebook that Sphinx reads, and the pictures that it shows: the name of a file -> its content."""
         folder = "../" * self.target.count("/")
-        folded, notebook = predicted(read(self.original)), copy.deepcopy(self.shown)
+        notebook, asked = copy.deepcopy(self.shown), predictions.questions(read(self.original))
+        folded = {code for codes, _ in asked.values() for code in codes}
+        predictions.to_read(notebook, asked, self.target.rsplit("/", 1)[-1], self.language)
         title, _, text = "".join(notebook["cells"][0]["source"]).partition("\n")
         notebook["cells"][0]["source"] = f"{title}\n\n{self.note(folder)}\n{text}"
         pictures = {}
@@ -125,17 +126,6 @@ def lessons() -> list[Lesson]:
 def read(path: Path) -> Notebook:
     """The JSON of a notebook."""
     return json.loads(path.read_text("utf-8"))
-
-
-def predicted(notebook: Notebook) -> set[str]:
-    """The ids of the code cells whose outputs a reader is asked to predict: those right after such a question."""
-    ids, asked = set(), False
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "markdown":
-            asked = bool(PREDICTION.search("".join(cell["source"])))
-        elif asked:
-            ids.add(cell["id"])
-    return ids
 
 
 def picture(output: Notebook, file: str) -> str:

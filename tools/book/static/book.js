@@ -69,3 +69,14 @@ addEventListener("beforeprint", () => {
   unfold(true);
 });
 addEventListener("afterprint", () => unfold(false));
+
+// What a reader predicts is kept in this browser, and nowhere else. A browser may refuse to keep anything.
+/** @type {NodeListOf<HTMLInputElement>} */
+const predictions = document.querySelectorAll("input[data-prediction]");
+for (const line of predictions) {
+  const key = `seqlearn ${line.dataset.prediction}`;
+  try {
+    line.value = localStorage.getItem(key) ?? "";
+    line.addEventListener("change", () => localStorage.setItem(key, line.value));
+  } catch {}
+}

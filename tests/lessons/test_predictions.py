@@ -1,0 +1,141 @@
+"""A prediction is an act: no code answers it, the learner writes it down, and what was seen is folded."""
+
+import ast
+import copy
+import json
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from seqlearn.views import my_predictions
+from tools import predictions
+
+LESSONS = sorted(Path(__file__).parents[2].joinpath("notebooks").glob("[0-9]*.ipynb"))
+FINDINGS = (  # words of titles that say what was found; "the loss by length" says what is drawn
+    "vanish", "explode", "suffer", "loses", "hardly", "nothing", "neither", " only", "look alike",
+    "queries almost alike", "never", "is lowest", "worse", " flat", "stuck", "found again", "undoes", "breaks",
+    "peaks", "meets", "wins", "spread", "ahead of", "far behind", "takes all", "falls below", "falls towards",
+    "reach a ", "prefers", "agree on", "needs the", "changes no ", "keeps the", "grows slowly", "both learn",
+    "straight lines", "the same on both", "looks back", "looks at the words it", "one colour on", "one number on",
+    "likelier sentences", "counts length more", "get worse", "shows the alignment", "gets small", "matter", "go on",
+    "sees itself", "get a resting", "longer waves",
+)  # fmt: skip
+
+
+def findings(source: str) -> list[str]:
+    """What the code of a cell says of its own result."""
+    tree, texts = ast.parse(source), []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            texts += [one.value for one in node.keywords if one.arg in ("title", "suptitle")]
+            if isinstance(node.func, ast.Attribute) and node.func.attr in ("set_title", "suptitle"):
+                texts += node.args[:1]
+        elif isinstance(node, ast.Assign) and any("title" in ast.unparse(target) for target in node.targets):
+            texts.append(node.value)
+    words = {part.value for text in texts for part in ast.walk(text) if isinstance(part, ast.Constant)}
+    found = [text for text in map(str, words) if any(finding in f" {text.lower()} " for finding in FINDINGS)]
+    names = {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword)}
+    return found + sorted(names & {"bounds", "claims"})
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("ax.set_title('Without a norm the numbers explode')", ["Without a norm the numbers explode"]),
+        ("title = 'Post-norm needs the warm-up'\ngrid(x, title=title)", ["Post-norm needs the warm-up"]),
+        ("ax.set(title='Bilinear: straight lines' if x else 'x')", ["Bilinear: straight lines"]),
+        ("measured(rows, bounds=(0, 1), claims={'a': a > b})", ["bounds", "claims"]),
+        ("ax.set_title('BLEU by the length of the sentence')", []),
+        ("ax.set(title=f'{share:.0%} of the cells are padding')", []),
+    ],
+)
+def test_what_counts_as_an_answer(source, found):
+    assert findings(source) == found
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name[:2])
+def test_no_code_answers_the_prediction_above_it(path):
+    asked, answered = False, {}
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "markdown":
+            asked = bool(predictions.QUESTION.search(cell.source))
+        elif asked and (found := findings(cell.source)):
+            answered[cell.id] = found
+    assert answered == {}
+
+
+# ---- The learner's copy ----
+
+A_LESSON = {
+    "cells": [
+        {"id": "a", "cell_type": "markdown", "source": "## 1. Sums\n\n**Predict.** How much is 1 + 1?"},
+        {"id": "b", "cell_type": "code", "source": "1 + 1"},
+        {"id": "c", "cell_type": "markdown", "source": "The *sum* is 2. More.\n\n| a | b |\n\n**Predict.** And 2 + 2?"},
+        {"id": "d", "cell_type": "code", "source": "x = 2"},
+        {"id": "e", "cell_type": "code", "source": "x + x"},
+        {"id": "f", "cell_type": "markdown", "source": "It is 4.\n\n## 2. Words\n\n1. **Predict**: as always."},
+        {"id": "g", "cell_type": "code", "source": "3"},
+    ]
+}
+
+
+def a_copy():
+    notebook = copy.deepcopy(A_LESSON)
+    predictions.to_fill_in(notebook, A_LESSON, "lesson.ipynb")
+    return {cell["id"]: cell for cell in notebook["cells"]}
+
+
+def test_a_question_gets_a_line_and_its_answer_a_fold():
+    assert predictions.questions(A_LESSON) == {"a": (["b"], "c"), "c": (["d", "e"], "f")}
+    cells = a_copy()
+    assert list(cells) == [
+        "a", "a-prediction", "b", "c", "c-prediction", "d", "e", "f", "g", "my-predictions", "my-predictions-table",
+    ]  # fmt: skip
+    fold = '<details class="seen"><summary>What was seen</summary>\n\n'
+    assert cells["c"]["source"] == f"{fold}The *sum* is 2. More.\n\n| a | b |\n\n</details>\n\n**Predict.** And 2 + 2?"
+    assert cells["f"]["source"] == f"{fold}It is 4.\n\n</details>\n\n## 2. Words\n\n1. **Predict**: as always."
+    assert cells["a"] == A_LESSON["cells"][0], "a question stays as it is"
+
+
+def test_what_has_folds_and_what_explains_nothing_stay():
+    for text in (
+        "<details><summary>Hint</summary>\n\n1\n</details>",
+        "## 2. Words\n\nMore.",
+        "**Predict.** And 3 + 3?",
+    ):
+        assert predictions.folded(text, predictions.WORDS["en"]) == text
+
+
+def test_the_account_shows_what_somebody_wrote_beside_what_was_seen(tmp_path):
+    cells, path = a_copy(), tmp_path / "lesson.ipynb"
+    path.write_text(json.dumps({"cells": list(cells.values())}), "utf-8")
+    assert my_predictions(path).title == "You predicted 0 of 2"
+    cells["a-prediction"]["source"] = ["**My prediction:** <b>3</b>, or\n", "more ✗"]
+    path.write_text(json.dumps({"cells": list(cells.values())}), "utf-8")
+    table = my_predictions(path)
+    assert table.title == "You predicted 1 of 2: 1 ✗"
+    assert table.rows == [["1. Sums", "<b>3</b>, or\nmore ✗", "The sum is 2."]]
+    cells["c-prediction"]["source"] = "4 ✓"  # without the words before it
+    path.write_text(json.dumps({"cells": list(cells.values())}), "utf-8")
+    table = my_predictions(path)
+    assert table.title == "You predicted 2 of 2: 1 ✓, 1 ✗" and table.rows[1] == ["1. Sums", "4 ✓", "It is 4."]
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name[:2])
+def test_every_lesson_keeps_its_words_in_a_copy(path):
+    """Each question has one line, and nearly all answers are folded. Without lines and folds, the lesson is as before."""
+    original = json.loads(path.read_text("utf-8"))
+    notebook = copy.deepcopy(original)
+    predictions.to_fill_in(notebook, original, path.name)
+    nbformat.validate(nbformat.from_dict(notebook))
+    asked = predictions.questions(original)
+    lines = [cell["id"] for cell in notebook["cells"] if cell["id"].endswith("-prediction")]
+    assert lines == [f"{id}-prediction" for id in asked] and asked
+    texts = {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"]}
+    folds = [id for _, id in asked.values() if '<details class="seen">' in texts.get(id, "")]
+    assert len(folds) >= 0.8 * len(asked), {id for _, id in asked.values()} - set(folds)
+    for cell in original["cells"]:
+        text = re.sub(r'<details class="seen"><summary>What was seen</summary>|</details>', "", texts[cell["id"]])
+        assert text.split() == "".join(cell["source"]).replace("</details>", "").split()

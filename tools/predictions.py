@@ -1,0 +1,108 @@
+"""Predictions as acts, in the learner's copy of a lesson and in the book.
+
+Below each question stands a line for the learner's prediction, and the text that says what was seen is folded, until
+somebody opens it. At the end of a copy, a cell shows all predictions beside what was seen. The lessons in `notebooks/`
+have none of this. Only the standard library is imported: `course.py` uses this module before anything is installed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+Notebook = dict[str, Any]  # the JSON of a notebook
+Questions = dict[str, tuple[list[str], str]]  # see `questions`
+
+QUESTION = re.compile(
+    r"(?<!\d\. )\*\*(?:Predict(?:\.\*\*|\*\*:)|猜一猜。\*\*)"
+)  # and not "1. **Predict**: say what ..."
+NEXT = re.compile(r"^(?:#{1,4} |\*\*(?:Predict\.|猜一猜。)\*\*)", re.MULTILINE)  # what follows an explanation
+LINE = "-prediction"  # the end of the id of a cell with the learner's line
+INPUT = (
+    '<p class="prediction"><label>{label} <input type="text" data-prediction="{key}" autocomplete="off"></label></p>'
+)
+WORDS = {
+    "en": {
+        "line": "**My prediction:** *double-click here, type it, and press Shift+Enter*",
+        "label": "My prediction",
+        "seen": "What was seen",
+        "account": "## My predictions\n\nSave the lesson (Ctrl+S, on a Mac ⌘S), then run the cell: it shows each "
+        "prediction beside what was seen. If you write ✓ or ✗ behind a prediction, the table counts them.",
+    },
+    "zh": {
+        "line": "**我的猜测：** *双击这里，写下来，再按 Shift+Enter*",
+        "label": "我的猜测",
+        "seen": "看到了什么",
+        "account": "## 我的猜测\n\n先保存这一课（Ctrl+S，Mac 上是 ⌘S），再运行下面的单元格："
+        "它把你的每个猜测和实际看到的放在一起。在猜测后面写上 ✓ 或 ✗，表格就会替你数。",
+    },
+}
+
+
+def questions(notebook: Notebook) -> Questions:
+    """The cells that ask for a prediction: their id -> the code cells that answer, and the text cell after them.
+
+    The id of the text cell is "" if the lesson ends with code.
+    """
+    found: Questions = {}
+    asked, codes = "", []
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            codes.append(cell["id"])
+            continue
+        if asked and codes:
+            found[asked] = (codes, cell["id"])
+        asked, codes = cell["id"] if QUESTION.search("".join(cell["source"])) else "", []
+    if asked and codes:
+        found[asked] = (codes, "")
+    return found
+
+
+def folded(text: str, words: dict[str, str]) -> str:
+    """A text cell after a prediction: what it says about the result is folded, and what comes next stands open."""
+    following = NEXT.search(text)
+    end = following.start() if following else len(text)
+    seen, rest = text[:end].strip(), text[end:]
+    if not seen or "<details" in seen:
+        return text
+    fold = f'<details class="seen"><summary>{words["seen"]}</summary>\n\n{seen}\n\n</details>'
+    return f"{fold}\n\n{rest}" if rest else fold
+
+
+def to_fill_in(notebook: Notebook, original: Notebook, file: str, language: str = "en") -> None:
+    """Give a learner's copy its lines for predictions, its folds and its account, in place.
+
+    Args:
+        original: the English lesson, which says where the questions are.
+        file: the name of the copy, which the account reads.
+    """
+    words, asked = WORDS[language], questions(original)
+    _add(notebook, asked, words, lambda _: words["line"])
+    if asked:
+        code = f'from seqlearn.views import my_predictions\n\nmy_predictions("{file}")'
+        table = _text_cell("my-predictions-table", code) | {"cell_type": "code", "execution_count": None, "outputs": []}
+        notebook["cells"] += [_text_cell("my-predictions", words["account"]), table]
+
+
+def to_read(notebook: Notebook, asked: Questions, page: str, language: str) -> None:
+    """Give a page of the book its folds and its lines, in place: each is an input, which `book.js` keeps."""
+    words = WORDS[language]
+    _add(notebook, asked, words, lambda id: INPUT.format(label=words["label"], key=f"{page} {id}"))
+
+
+def _add(notebook: Notebook, asked: Questions, words: dict[str, str], line: Callable[[str], str]) -> None:
+    explains = {cell for _, cell in asked.values()}
+    cells = []
+    for cell in notebook["cells"]:
+        if cell["id"] in explains:
+            cell = cell | {"source": folded("".join(cell["source"]), words)}
+        cells.append(cell)
+        if cell["id"] in asked:
+            cells.append(_text_cell(cell["id"] + LINE, line(cell["id"])))
+    notebook["cells"] = cells
+
+
+def _text_cell(id: str, source: str) -> Notebook:
+    """A Markdown cell."""
+    return {"cell_type": "markdown", "id": id, "metadata": {}, "source": source}
