@@ -86,15 +86,17 @@ def check_moved(moved: Callable[..., float]) -> None:
 # ---- 14.3: an experiment ----
 
 Vectors = dict[int, float]  # head -> what it adds to the lean
+_SIZES = {"carrier": 6.0, "half": 3.0, "whisper": 0.2}
 _FEMININE, _MASCULINE = [f"la {number}" for number in range(5)], [f"le {number}" for number in range(5)]
 
 
 class _Planted:
     """A model of some heads, each of which adds a number to the lean. `heads`: what each of them does.
 
-    carrier: adds 6 for la, -6 for le. whisper: adds 0.2 or -0.2. fragile: breaks the whole model with a vector
-    of any other sentence. one way: with a vector from a le, the lean is negative, and nothing happens the other way
-    round. lucky: flips the first pair in both directions, and no other. idle: nothing.
+    carrier: adds 6 for la, -6 for le. whisper: adds 0.2 or -0.2. half: adds 3 or -3; two of them share the work, and
+    one alone flips nothing. fragile: breaks the whole model with a vector of any other sentence. one way: with a
+    vector from a le, the lean is negative, and nothing happens the other way round. lucky: flips the first pair in
+    both directions, and no other. idle: nothing.
     """
 
     def __init__(self, *heads: str):
@@ -113,8 +115,8 @@ class _Planted:
 
     def _adds(self, kind: str, own: str, source: str) -> float:
         sign, mine = (1 if text.startswith("la") else -1 for text in (source, own))
-        if kind in ("carrier", "whisper"):
-            return sign * (6.0 if kind == "carrier" else 0.2)
+        if kind in _SIZES:
+            return sign * _SIZES[kind]
         if kind == "fragile" and source != own:
             return -20.0 * mine
         if kind == "one way" and sign < mine:
@@ -129,11 +131,12 @@ _MODELS = [
     _Planted("carrier", "fragile", "idle", "whisper"),
     _Planted("idle", "one way", "whisper", "carrier"),
     _Planted("lucky", "idle", "carrier", "whisper"),
-    _Planted("whisper", "fragile", "one way", "lucky"),
+    _Planted("whisper", "half", "fragile", "one way", "half", "lucky"),
 ]
 _SAID = {
     "idle": "which does nothing: compare the *sign* of the patched lean with that of the lean without a patch",
     "whisper": "which moves the lean and flips no pronoun",
+    "half": "which shares its work with another head: it moves the lean far, and alone it flips no pronoun",
     "fragile": "which breaks with a vector of *any* sentence, also with the same pronoun: the control is missing",
     "one way": "which turns la into le, and never le into la: patch in both directions",
     "lucky": "which flips a single pair: try all pairs, and ask for nine of ten",

@@ -43,7 +43,7 @@ def my_predictions(path: str | Path) -> Table:
     marks = {mark: sum(mark in row[1] for row in rows) for mark in "✓✗"}
     counted = ", ".join(f"{count} {mark}" for mark, count in marks.items() if count)
     title = f"You predicted {len(rows)} of {asked}" + f": {counted}" * bool(counted)
-    return text_table(rows or [["", "", ""]], ["section", "my prediction", "what was seen"], title=title)
+    return text_table(rows, ["section", "my prediction", "what was seen"], title=title)
 
 
 def beginning(text: str) -> str:

@@ -142,11 +142,10 @@ def test_words_around_a_chinese_page(book):
 def test_predictions_are_folded_and_nothing_else(book):
     cells = BeautifulSoup(lesson(book, "02").read_text("utf-8"), "lxml").select("div.cell:has(.cell_output)")
     folded = [cell for cell in cells if cell.select_one("details.hide .cell_output")]
-    asked = [
-        cell
-        for cell in cells
-        if "Predict" in str(cell.find_previous_sibling(lambda node: node.name != "div" or "cell" not in node["class"]))
+    before = [
+        cell.find_previous_sibling(lambda node: node.name != "div" or "cell" not in node["class"]) for cell in cells
     ]
+    asked = [cell for cell, text in zip(cells, before, strict=True) if "data-prediction" in str(text)]
     assert folded == asked and 10 < len(folded) < len(cells)
 
 
@@ -294,6 +293,21 @@ def soon_in_sight(shown):
             return True
         shown.page.wait_for_timeout(50)
     return False
+
+
+def test_a_prediction_is_kept_and_what_was_seen_is_folded(book, page):
+    page.goto(lesson(book, "02").as_uri())
+    line = page.get_by_label("My prediction").first
+    line.fill("<b>twice</b> as large")
+    line.press("Tab")
+    seen = page.locator("details.seen").first
+    assert not seen.get_by_text("The ratio is 2.718").is_visible()
+    page.goto(lesson(book, "04").as_uri())
+    assert page.get_by_label("My prediction").first.input_value() == ""
+    page.goto(lesson(book, "02").as_uri())
+    assert page.get_by_label("My prediction").first.input_value() == "<b>twice</b> as large"
+    page.locator("details.seen summary").first.click()
+    assert page.get_by_text("The ratio is 2.718").is_visible()
 
 
 def test_a_fold_opens_by_keyboard(book, page):

@@ -1,6 +1,7 @@
 """The checks of lesson 09: right answers in other forms, and typical wrong ones, each with its own diagnosis."""
 
 import contextlib
+import functools
 import io
 import itertools
 import json
@@ -87,6 +88,7 @@ WRONG_ATTENTIONS = [
     (attending(lambda d, heads: (d / heads) ** 0.5), "*multiplied* by the root of the size"),
     (attending(may=lambda mask: mask if mask.all() else ~mask), "upside down: `True` means *may be attended*"),
     (attending(may=torch.ones_like), "the mask is not used"),
+    (attending(may=lambda mask: mask[..., :1, :]), "sentence 0, query 1 should be"),  # one row for all queries
     (masked_late, "the mask comes after the softmax"),
     (masked_by_0, "fill in minus infinity"),
     (attending(axis=-2), "over the *queries*"),
@@ -181,6 +183,35 @@ def test_wrong_encoder_blocks(answer, diagnosis, capsys):
     assert said.startswith("Exercise 9.2: not yet.") and diagnosis[1:] in said
 
 
+def norm_after(block, x, mask):
+    x = block.ln1(x + block.attention(x, x, mask))
+    return block.ln3(x + block.ffn(x))
+
+
+def no_residual(block, x, mask):
+    y = block.ln1(x)
+    x = block.attention(y, y, mask)
+    return block.ffn(block.ln3(x))
+
+
+def one_norm_for_both(block, x, mask):
+    y = block.ln1(x)
+    x = x + block.attention(y, y, mask)
+    return x + block.ffn(block.ln1(x))
+
+
+def residual_after_the_norm(block, x, mask):
+    x = block.ln1(x)
+    x = x + block.attention(x, x, mask)
+    x = block.ln3(x)
+    return x + block.ffn(x)
+
+
+def looks_from_y_to_x(block, x, mask):
+    x = x + block.attention(block.ln1(x), x, mask)
+    return x + block.ffn(block.ln3(x))
+
+
 def adds_in_place(block, x, mask):
     y = block.ln1(x)
     x += block.attention(y, y, mask)
@@ -195,6 +226,11 @@ def encoding(mask):
 @pytest.mark.parametrize(
     ("answer", "diagnosis"),
     [
+        (norm_after, "this is post-norm"),
+        (no_residual, "the residual connections are missing"),
+        (one_norm_for_both, "you used ln1 for both"),
+        (residual_after_the_norm, "the stream itself goes through the norms"),
+        (looks_from_y_to_x, "only the queries are normalised"),
         (encoding(lambda real: ~real), "the mask is upside down"),
         (encoding(torch.ones_like), "the attention got another mask"),
         (encoding(lambda real: torch.ones(3, 3).tril().bool()), "the attention got another mask"),
@@ -257,12 +293,20 @@ def causal(steps):
     return torch.ones(steps, steps, dtype=torch.bool).tril()
 
 
-def decoding(past=causal, *, keys=lambda x, memory: memory, queries=lambda x, memory: x, mask=lambda real, x: real):
+def decoding(
+    past=causal,
+    *,
+    keys=lambda x, memory: memory,
+    queries=lambda x, memory: x,
+    mask=lambda real, x: real,
+    norm="ln2",
+    residual=1,
+):
     def decoder_block(block, x, memory, real):
         y = block.ln1(x)
         x = x + block.attention(y, y, past(x.shape[1]))
-        z = block.ln2(x)
-        x = x + block.cross(queries(z, memory), keys(z, memory), mask(real, x))
+        z = getattr(block, norm)(x)
+        x = residual * x + block.cross(queries(z, memory), keys(z, memory), mask(real, x))
         return x + block.ffn(block.ln3(x))
 
     return decoder_block
@@ -271,6 +315,9 @@ def decoding(past=causal, *, keys=lambda x, memory: memory, queries=lambda x, me
 @pytest.mark.parametrize(
     ("answer", "diagnosis"),
     [
+        (decoding(keys=lambda x, memory: F.layer_norm(memory, (6,)) * 0.8 + 0.6), "the memory is normed again"),
+        (decoding(norm="ln1"), "you used ln1 for the cross-attention, too"),
+        (decoding(residual=0), "the residual connection around the cross-attention is missing"),
         (decoding(lambda n: torch.ones(n, n).bool()), "a word sees its *future*: hide"),
         (decoding(lambda n: ~causal(n)), "upside down: a word sees its future"),
         (decoding(lambda n: causal(n).T), "(`triu`); it should see its past (`tril`)"),
@@ -599,6 +646,15 @@ def test_nothing_but_the_answers_changes_while_nbgrader_grades(monkeypatch, caps
     assert capsys.readouterr().out.count("ours") == 5
 
 
+def test_what_a_learners_function_prints_is_not_printed_again(capsys):
+    def noisy(*args):
+        print("the shape of q is", args[0].shape)
+        return fused(*args)
+
+    assert lesson09.yours_or_ours(noisy, *stubs()[1:]).attend is noisy
+    assert capsys.readouterr().out.startswith("attend: yours, encoder_block: ours")
+
+
 def test_a_learners_function_is_taken():
     assert lesson09.yours_or_ours(fused, *ours()[1:]).attend is fused
 
@@ -632,7 +688,7 @@ def test_the_stubs_have_the_parameters_of_the_solutions():
         assert stub.splitlines()[0] == solution.splitlines()[0] and "return None  # your code here" in stub
 
 
-@pytest.fixture(scope="module")
+@functools.cache
 def solved_lesson():
     """What the cells of sections 7 and 8 leave, with the folded solutions in the stubs; and what they print."""
     code, solved = section_8()
@@ -648,9 +704,9 @@ def solved_lesson():
 
 
 @pytest.mark.slow
-def test_a_learners_own_transformer_is_the_packages(solved_lesson):
+def test_a_learners_own_transformer_is_the_packages():
     """The stored weights in the learner's classes: same logits to 1e-5, with padding or without; same translations."""
-    names, said = solved_lesson
+    names, said = solved_lesson()
     assert ", ".join(f"{step}: yours" for step in own_transformer.STEPS) in said and said.count("right!") == 5
     assert max(names["compared"].values()) < 1e-5
     yours, theirs, pairs = names["yours"], Translator.pretrained("transformer", "cpu"), names["parts"].test[:50]
@@ -666,8 +722,8 @@ def test_a_learners_own_transformer_is_the_packages(solved_lesson):
 
 
 @pytest.mark.slow
-def test_the_learners_loss_is_that_of_the_trained_translator(solved_lesson):
-    names, _ = solved_lesson
+def test_the_learners_loss_is_that_of_the_trained_translator():
+    names, _ = solved_lesson()
     yours, pairs = names["yours"], names["parts"].valid[:64]
     source, _ = pad([names["english"].encode(pair.source) for pair in pairs], 0)
     target, _ = pad([[1, *names["french"].encode(pair.target)] for pair in pairs], 0)

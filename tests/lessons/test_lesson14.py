@@ -142,6 +142,7 @@ EXPERIMENTS = [
     (experiment(unlike=lambda both: both[0]), "patch in both directions"),
     (experiment(pairs=1), "flips a single pair"),
     (experiment(flipped=lambda now, plain: abs(now - plain) > 0.1), "moves the lean and flips no pronoun"),
+    (experiment(flipped=lambda now, plain: abs(now - plain) > 3), "shares its work with another head"),
     (experiment(flipped=lambda now, plain: True, control=False), "which does nothing"),
     (lambda score, feminine, masculine, heads: [], "`score` was never called"),
     (lambda score, feminine, masculine, heads: [1 for _ in [score(feminine[0], masculine[0], 0)]][:0], "misses a head"),
@@ -164,3 +165,16 @@ def test_every_decoy_is_caught_by_one_point_of_the_experiment():
     for model in lesson14._MODELS:
         found = experiment()(model, lesson14._FEMININE, lesson14._MASCULINE, range(len(model.heads)))
         assert found == [head for head, kind in enumerate(model.heads) if kind == "carrier"]
+
+
+def test_two_heads_that_share_the_work_flip_the_pronoun_together_and_not_alone():
+    """As the solution of 14.3 says: an experiment that patches one head at a time cannot find them."""
+    (model,) = (model for model in lesson14._MODELS if "half" in model.heads)
+    one, two = (head for head, kind in enumerate(model.heads) if kind == "half")
+    for own, other in (
+        (lesson14._FEMININE[0], lesson14._MASCULINE[1]),
+        (lesson14._MASCULINE[0], lesson14._FEMININE[1]),
+    ):
+        plain = model(own, own, one)
+        moved = [model(own, other, head) - plain for head in (one, two)]
+        assert all((plain + each) * plain > 0 for each in moved) and (plain + sum(moved)) * plain < 0

@@ -125,7 +125,7 @@ def test_the_account_shows_what_somebody_wrote_beside_what_was_seen(tmp_path):
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name[:2])
 def test_every_lesson_keeps_its_words_in_a_copy(path):
-    """Each question has one line, and nearly all answers are folded. Without lines and folds, the lesson is as before."""
+    """Each question has a line, and nearly all answers are folded; apart from that, no word has changed."""
     original = json.loads(path.read_text("utf-8"))
     notebook = copy.deepcopy(original)
     predictions.to_fill_in(notebook, original, path.name)
