@@ -4,7 +4,6 @@ What is stored of a training is found again at its start, and no run is repeated
 """
 
 import json
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -232,7 +231,7 @@ def test_nan_ends_a_run_and_is_said(without):
 
 @pytest.mark.slow
 def test_the_first_updates_of_a_stored_run_are_found_again(without):
-    stored = json.loads((STORED / "no-causal-mask-1.json").read_text("utf-8"))
+    stored = json.loads((STORED / "no-causal-mask-0.json").read_text("utf-8"))
     split, losses = builtin().split(), []
 
     def write(logged):
@@ -240,7 +239,7 @@ def test_the_first_updates_of_a_stored_run_are_found_again(without):
         if len(losses) == without.FIRST:
             raise KeyboardInterrupt  # which ends training
 
-    without.train(without.untrained("no causal mask", split, 1), split, 1, Log(1, write))
+    without.train(without.untrained("no causal mask", split, 0), split, 0, Log(1, write))
     assert losses == pytest.approx(stored["first losses"], abs=2e-3)
     assert set(without.EXAMPLES) <= {pair.source for pair in split.test}
 
@@ -256,6 +255,9 @@ def test_what_is_stored_fits_together(path):
         assert stored["valid loss word by word"] == pytest.approx(min(stored["valid losses"]), abs=2e-4)
 
 
-def test_all_ways_have_the_same_seeds():
-    counts = Counter(json.loads(path.read_text("utf-8"))["label"] for path in STORED.glob("*.json"))
-    assert set(counts) == set(LABELS) and len(set(counts.values())) == 1
+def test_all_ways_have_the_first_seeds():
+    seeds = {label: [] for label in LABELS}
+    for path in sorted(STORED.glob("*.json")):
+        stored = json.loads(path.read_text("utf-8"))
+        seeds[stored["label"]].append(stored["seed"])
+    assert all(numbers and numbers == list(range(len(numbers))) for numbers in seeds.values())

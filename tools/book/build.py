@@ -24,6 +24,7 @@ from sphinx.cmd.build import build_main
 
 from seqlearn.translator.translator import Translator
 from seqlearn.views import TranslatorView
+from seqlearn.views.gallery import all_views, gallery
 from seqlearn.views.stored import Framed, document, shared_files
 from tools import blocks
 from tools.book import api
@@ -46,6 +47,7 @@ FORMULAS = ["tex-mml-chtml.js", "output/chtml/fonts/woff-v2"]  # of MathJax 3.2.
 FILES = ".files.json"  # the files of a book, with their checksums: a newer book replaces nothing else
 SENTENCE, STEP = "The girl washes the red apple and eats it.", 7  # of the first page: "la", for "it"
 REAL = "real-sentences.html"  # a page with the translator of real sentences, to which the first page leads
+GALLERY = "all-views.html"  # a page with one view of each kind, the first link of the first page
 CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
 LINK = re.compile(r"(?P<image>!?)\[(?P<words>[^]]*)\]\((?P<target>[^)#:\s]+)(?:#[^)\s]*)?\)")
 
@@ -140,6 +142,7 @@ def write_views(folder: Path, course: Sequence[Lesson]) -> None:
     for name, content in [*shared_files().items(), *((frame.name, frame.html) for frame in frames)]:
         write(folder / name, content)
     TranslatorView(Translator.pretrained("tatoeba")).to_html(folder / REAL)
+    gallery(all_views(), folder / GALLERY)
 
 
 def front_page(course: Sequence[Lesson]) -> str:
@@ -158,6 +161,7 @@ def front_page(course: Sequence[Lesson]) -> str:
     return Template((HERE / "index.md").read_text("utf-8")).substitute(
         view=framed(first_view(), ""),
         real=REAL,
+        gallery=GALLERY,
         others=" · ".join(["", *others]),
         lessons="\n".join(["| lesson | about | minutes | exercises |", "|---|---|--:|--:|", *rows]),
         toctrees="\n".join(starmap(toctree, ({"Lessons": contents(course, "en")} | lists).items())),
