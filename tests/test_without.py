@@ -209,6 +209,7 @@ def test_word_by_word_no_answer_leaks(without):
     assert word_by_word == pytest.approx(2 * [at_once[0]], abs=1e-5) and abs(at_once[1] - at_once[0]) > 1e-3
 
 
+@pytest.mark.slow
 def test_a_short_run_is_stored_once(without, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(without, "FOLDER", tmp_path)
     monkeypatch.setitem(without.RECIPES, "transformer", without.RECIPES["transformer"] | {"epochs": 1})
