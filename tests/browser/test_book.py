@@ -153,7 +153,7 @@ def test_figures_have_words(book):
     """Those of the lesson where it has a figure, those of the view where it has a view."""
     soup = BeautifulSoup(lesson(book, "13").read_text("utf-8"), "lxml")
     words = [picture["alt"] for picture in soup.select("img.picture")]
-    assert "One causal mask holds three kinds of attention. Axes: is looked at (key); looks (query)." in words
+    assert "The causal mask of prompt and answer. Axes: is looked at (key); looks (query)." in words
     assert any(text.startswith("SamplingView(") for text in words)
     pictures = [
         picture
