@@ -49,11 +49,11 @@ def questions(notebook: Notebook) -> Questions:
     asked, codes = "", []
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
-            codes.append(cell["id"])
+            codes.append(cell.get("id", ""))
             continue
         if asked and codes:
-            found[asked] = (codes, cell["id"])
-        asked, codes = cell["id"] if QUESTION.search("".join(cell["source"])) else "", []
+            found[asked] = (codes, cell.get("id", ""))
+        asked, codes = cell.get("id", "") if QUESTION.search("".join(cell["source"])) else "", []
     if asked and codes:
         found[asked] = (codes, "")
     return found
@@ -95,10 +95,10 @@ def _add(notebook: Notebook, asked: Questions, words: dict[str, str], line: Call
     explains = {cell for _, cell in asked.values()}
     cells = []
     for cell in notebook["cells"]:
-        if cell["id"] in explains:
+        if cell.get("id") in explains:
             cell = cell | {"source": folded("".join(cell["source"]), words)}
         cells.append(cell)
-        if cell["id"] in asked:
+        if cell.get("id") in asked:
             cells.append(_text_cell(cell["id"] + LINE, line(cell["id"])))
     notebook["cells"] = cells
 

@@ -24,9 +24,11 @@ def my_predictions(path: str | Path) -> Table:
         A row for each prediction that was written down: the section, the prediction, and how the explanation begins.
         The title counts them, and those with ✓ and ✗.
     """
-    rows, section, asked, written, seen = [], "", 0, "", ""
-    cells = json.loads(Path(path).read_text(encoding="utf-8"))["cells"]
-    for cell in cells:
+    columns = ["section", "my prediction", "what was seen"]
+    if not Path(path).exists():  # no error: Run All shall come to its end
+        return text_table([], columns, title=f"There is no {path} here. Write the name of your file into the cell.")
+    rows, section, asked, written = [], "", 0, ""
+    for cell in json.loads(Path(path).read_text(encoding="utf-8"))["cells"]:
         text = "".join(cell["source"])
         if cell["cell_type"] != "markdown":
             continue
@@ -34,16 +36,15 @@ def my_predictions(path: str | Path) -> Table:
             asked, written = asked + 1, LINE.sub("", text, count=1).strip()
             continue
         if written and (found := SEEN.search(text)):
-            seen = beginning(found[1])
             if not re.fullmatch(r"\*[^*]*\*", written):  # the line as it was: nobody wrote into it
-                rows.append([section, written, seen])
+                rows.append([section, written, beginning(found[1])])
             written = ""
         if heads := re.findall(r"^#+ (.*)$", text, re.MULTILINE):
             section = heads[-1]
     marks = {mark: sum(mark in row[1] for row in rows) for mark in "✓✗"}
     counted = ", ".join(f"{count} {mark}" for mark, count in marks.items() if count)
     title = f"You predicted {len(rows)} of {asked}" + f": {counted}" * bool(counted)
-    return text_table(rows, ["section", "my prediction", "what was seen"], title=title)
+    return text_table(rows, columns, title=title)
 
 
 def beginning(text: str) -> str:

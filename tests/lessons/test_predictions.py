@@ -110,6 +110,7 @@ def test_what_has_folds_and_what_explains_nothing_stay():
 
 def test_the_account_shows_what_somebody_wrote_beside_what_was_seen(tmp_path):
     cells, path = a_copy(), tmp_path / "lesson.ipynb"
+    assert my_predictions(path).title.startswith(f"There is no {path} here.")
     path.write_text(json.dumps({"cells": list(cells.values())}), "utf-8")
     assert my_predictions(path).title == "You predicted 0 of 2"
     cells["a-prediction"]["source"] = ["**My prediction:** <b>3</b>, or\n", "more ✗"]

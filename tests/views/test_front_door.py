@@ -25,4 +25,7 @@ def test_all_names_are_there():
         assert getattr(seqlearn.views, name).__name__ == name and name in dir(seqlearn.views)
     assert set(SAMPLES) | {"View"} == {name for name in seqlearn.views.__all__ if name.endswith(("View", "Steps"))}
     figures = {name for name in plots.__all__ if not name.isupper()}
-    assert figures | {"measured", "text_table"} == set(seqlearn.views.__all__) - set(SAMPLES) - {"View"} - colours
+    assert (
+        figures | {"measured", "my_predictions", "text_table"}
+        == set(seqlearn.views.__all__) - set(SAMPLES) - {"View"} - colours
+    )
