@@ -331,10 +331,10 @@ def translations(language):
         return {}
     from tools import blocks  # here: course.py alone must be able to say that a Python is too old
 
-    there = blocks.languages(ROOT / "translations")
-    if language not in there:
-        raise Stop(f"There is no translation into {language!r}. The languages are: {', '.join(there) or 'none'}.")
     try:
+        there = blocks.languages(ROOT / "translations")
+        if language not in there:
+            raise Stop(f"There is no translation into {language!r}. The languages are: {', '.join(there) or 'none'}.")
         texts = {number: blocks.read(path) for number, path in there[language].items()}
     except blocks.BadTranslation as error:
         raise Stop(str(error)) from error
@@ -456,7 +456,7 @@ def carry_out(arguments):
     parser.add_argument("--reset", metavar="NN", help="lab: start this lesson again from the original")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--originals", action="store_true", help="lab: open notebooks/ itself, for authors")
-    which.add_argument("--language", metavar="LL", help="lab: the lessons in another language, such as zh")
+    which.add_argument("--language", metavar="LL", help="lab, handout: the lessons in another language, such as zh")
     part = parser.add_mutually_exclusive_group()
     part.add_argument("--quick", action="store_true", help="test: only what is quick, in a few minutes")
     part.add_argument("--second-cpu", action="store_true", help="test: only the lessons, with other CPU instructions")
@@ -479,7 +479,8 @@ def carry_out(arguments):
     if options.command == "lab":
         return lab(python, options, extra)
     if options.command in SCRIPTS:
-        return run(python, *SCRIPTS[options.command], *["--quick"] * options.quick, *extra)
+        spoken = ["--language", options.language] if options.language else []
+        return run(python, *SCRIPTS[options.command], *["--quick"] * options.quick, *spoken, *extra)
     if options.command == "refresh":
         return run(python, "-m", "tools.refresh", *lessons(*extra))
     second_cpu = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}

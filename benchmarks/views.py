@@ -29,6 +29,7 @@ from seqlearn.views import (
     AttentionSteps,
     AttentionView,
     BeamView,
+    GruView,
     KernelView,
     PatchView,
     PositionView,
@@ -97,6 +98,7 @@ def examples(translator: Translator) -> list[View]:
         many_heads(64),
         AttentionSteps(*torch.randn(3, 256, 64), torch.arange(256)),
         KernelView(x, x.sin(), x, ("gaussian", "triangular")),
+        GruView(None, torch.nn.GRU(64, 256, batch_first=True), torch.randn(100, 64)),
         PositionView(sinusoids(128, 64)),
         SamplingView(5 * torch.randn(50_000), range(50_000)),
         SoftmaxView(torch.randn(16)),
@@ -121,6 +123,7 @@ EVENTS_OF = {
         "hover over 256 x 256": pointing("[role=application]", "9 + 4 * i", "9"),
     },
     "KernelView": {"another width": "model.set('width', model.get('data').widths[(i + 1) % 30])"},
+    "GruView": {"another unit, 100 words": "model.set('unit', i + 1)"},
     "PositionView": {
         "another position of 128": "model.set('position', i + 1)",
         "another offset": "model.set('offset', i + 3)",

@@ -66,9 +66,12 @@ from .translator.models import MODELS as MODELS, ModelSpec as ModelSpec, registe
 from .translator.translator import Translator as Translator
 from .translator.whatif import Ablate as Ablate, Patch as Patch, SetWeight as SetWeight, what_if as what_if
 from .views.attention.attention_view import AttentionView as AttentionView
+from .views.batch.batch_view import BatchView as BatchView
 from .views.beam.beam_view import BeamView as BeamView
+from .views.gru.gru_view import GruView as GruView
 from .views.kernel.kernel_view import KernelView as KernelView
 from .views.patch.patch_view import PatchView as PatchView
+from .views.pieces.pieces_view import PiecesView as PiecesView
 from .views.plots import (
     LivePlot as LivePlot,
     all_heads as all_heads,
@@ -81,6 +84,7 @@ from .views.plots import (
     quality_by_length as quality_by_length,
 )
 from .views.position.position_view import PositionView as PositionView
+from .views.riddle.riddle_view import RiddleView as RiddleView
 from .views.sampling.sampling_view import SamplingView as SamplingView
 from .views.softmax.softmax_view import SoftmaxView as SoftmaxView
 from .views.steps.steps_view import AttentionSteps as AttentionSteps

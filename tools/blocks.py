@@ -23,13 +23,13 @@ import re
 import sys
 from pathlib import Path
 
+from tools.languages import LANGUAGES
+
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "translations"
 HEADING = re.compile(r"<!-- (\S+) sha256:([0-9a-f]{12}) -->")
 EXAMPLE = "<!-- l04-01 sha256:1a2b3c4d5e6f -->"
 TO_DO = "<!-- English, to be translated:"  # the first line of a block that the command added
-STALE, MISSING = "(The English has changed; the translation has not followed yet.)", "(Not translated yet.)"
-MARKS = {"zh": ("（英文有更新，中文尚未跟上）", "（尚未翻译）")}  # the same in the language of the reader
 
 
 class BadTranslation(ValueError):
@@ -42,9 +42,14 @@ def digest(english: str) -> str:
 
 
 def languages(folder: Path = FOLDER) -> dict[str, dict[str, Path]]:
-    """The translated lessons of each language: {"zh": {"00": the path of translations/zh/00.md, ...}}."""
+    """The translated lessons of each language: {"zh": {"00": the path of translations/zh/00.md, ...}}.
+
+    Raises `BadTranslation` for a language whose words nobody has given to `tools/languages.py`.
+    """
     found: dict[str, dict[str, Path]] = {}
     for path in sorted(folder.glob("*/[0-9][0-9].md")):
+        if path.parent.name not in LANGUAGES:
+            raise BadTranslation(f"{path.parent} is a language without words: give it an entry in tools/languages.py.")
         found.setdefault(path.parent.name, {})[path.stem] = path
     return found
 
@@ -107,16 +112,16 @@ def translated(notebook: dict, blocks: dict[str, tuple[str, str]], language: str
     A cell whose block is missing or stale shows the English, with a line in the language of the reader that says so.
     """
     missing, stale, _ = report(notebook, blocks)
-    changed, untranslated = MARKS.get(language, (STALE, MISSING))
+    words = LANGUAGES[language]
     result = copy.deepcopy(notebook)
     for cell in result["cells"]:
         if cell["cell_type"] != "markdown":
             continue
         text = "".join(cell["source"])
         if cell["id"] in missing:
-            text = marked(text, untranslated)
+            text = marked(text, words.missing)
         elif cell["id"] in stale:
-            text = marked(text, changed)
+            text = marked(text, words.stale)
         else:
             text = blocks[cell["id"]][1]
         cell["source"] = text.splitlines(keepends=True) if isinstance(cell["source"], list) else text

@@ -1,7 +1,8 @@
 """Write the lessons for a class, without solutions and outputs: `python3 course.py handout DIR 02 04`.
 
 With `--nbgrader`, DIR becomes the folder of an nbgrader course: every exercise is a cell for the answer and a locked
-cell with points, which calls the check of the lesson. docs/TEACHERS.md says how to use both.
+cell with points, which calls the check of the lesson. With `--language zh`, lessons are Chinese where translations/ has
+them. docs/TEACHERS.md says how to use all three.
 """
 
 import argparse
@@ -10,22 +11,23 @@ import re
 import shutil
 import sys
 import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
-from tools import predictions
+from tools import blocks, predictions
+from tools.languages import LANGUAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = ROOT / "notebooks"
 
 SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
-ANSWERS = re.compile(r"\n*<details><summary>(?:Solution|The fix)</summary>.*?</details>", re.DOTALL)
-ASSET = re.compile(r"\.\./(assets(?:/[\w.-]*\w)+)")
+TITLES = "|".join(title for words in LANGUAGES.values() for title in words.solutions)
+ANSWERS = re.compile(rf"\n*<details><summary>(?:{TITLES})</summary>.*?</details>", re.DOTALL)
+ASSET = re.compile(r"\.\./((?:assets|translations)(?:/[\w.-]*\w)+)")
 
-STUDENTS = "*Student version: the solutions and the outputs are left out.*"
-GRADED = " *Hand in this file. Write your answers into the cells of the exercises; add cells, but delete none.*"
 
 OPEN_ME = """# Lessons for students
 
@@ -64,21 +66,54 @@ c.Execute.timeout = 1800  # seconds for one cell: some cells train a model for m
 """
 
 
-def student_version(lesson: Path, note: str = STUDENTS) -> NotebookNode:
-    """A lesson without outputs, solutions and fixes; `note` stands below its title cell. Hints and quizzes stay."""
-    notebook = nbformat.read(lesson, as_version=4)
+@dataclass
+class Language:
+    """A language of the handouts, and its translations of lessons: {"04": blocks of lesson 04}."""
+
+    name: str = "en"
+    lessons: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
+
+    def of(self, lesson: Path) -> str:
+        """The language that a lesson gets: English where there is no translation."""
+        return self.name if lesson.name[:2] in self.lessons else "en"
+
+    def read(self, lesson: Path) -> NotebookNode:
+        """A lesson in this language."""
+        notebook = nbformat.read(lesson, as_version=4)
+        texts = self.lessons.get(lesson.name[:2])
+        return NotebookNode(blocks.translated(notebook, texts, self.name)) if texts else notebook
+
+
+ENGLISH = Language()
+
+
+def language(name: str) -> Language:
+    """The language of this name; stops, in one sentence, where translations/ has none."""
+    try:
+        there = blocks.languages(ROOT / "translations")
+        if name not in there:
+            sys.exit(f"There is no translation into {name!r}. The languages are: {', '.join(there) or 'none'}.")
+        return Language(name, {number: blocks.read(path) for number, path in there[name].items()})
+    except blocks.BadTranslation as error:
+        sys.exit(str(error))
+
+
+def student_version(lesson: Path, spoken: Language = ENGLISH, graded: bool = False) -> NotebookNode:
+    """A lesson without outputs, solutions and fixes; its title cell says so. Hints and quizzes stay."""
+    notebook = spoken.read(lesson)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.update(execution_count=None, outputs=[])
         else:
             cell.source = ANSWERS.sub("", cell.source)
-    notebook.cells[0].source += f"\n\n{note}"
+    words = LANGUAGES[spoken.of(lesson)]
+    notebook.cells[0].source += f"\n\n{words.students}{words.graded * graded}"
     return notebook
 
 
-def assignment(lesson: Path) -> NotebookNode:
+def assignment(lesson: Path, spoken: Language = ENGLISH) -> NotebookNode:
     """The source of an nbgrader assignment: the student version, with solutions that nbgrader removes, and points."""
-    original, notebook = nbformat.read(lesson, as_version=4), student_version(lesson, STUDENTS + GRADED)
+    original, notebook = nbformat.read(lesson, as_version=4), student_version(lesson, spoken, graded=True)
     for place, cell in enumerate(original.cells):
         if solution := SOLUTION.search(cell.source):
             stub, check = notebook.cells[place - 2 : place]
@@ -102,7 +137,7 @@ def marked(grade_id: str, **settings: object) -> NotebookNode:
 
 
 def copy_assets(notebook: NotebookNode, folder: Path) -> None:
-    """Copy to the folder's assets/ what the cells show or read from ../assets/."""
+    """Copy to the folder what the cells show or read from ../assets/ and ../translations/."""
     for name in {name for cell in notebook.cells for name in ASSET.findall(cell.source)}:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / name).is_dir():
@@ -111,26 +146,26 @@ def copy_assets(notebook: NotebookNode, folder: Path) -> None:
             shutil.copy(ROOT / name, folder / name)
 
 
-def write_lessons(folder: Path, lessons: list[Path]) -> None:
+def write_lessons(folder: Path, lessons: list[Path], spoken: Language) -> None:
     """Fill `folder` with student versions, in lessons/, and with what they read, in assets/."""
     (folder / "lessons").mkdir()
     for lesson in lessons:
-        notebook = student_version(lesson)
-        predictions.to_fill_in(notebook, notebook, lesson.name)
+        notebook = student_version(lesson, spoken)
+        predictions.to_fill_in(notebook, nbformat.read(lesson, as_version=4), lesson.name, spoken.of(lesson))
         notebook = nbformat.from_dict(notebook)
         copy_assets(notebook, folder)
         nbformat.write(notebook, folder / "lessons" / lesson.name)
     (folder / "README.md").write_text(OPEN_ME, "utf-8")
 
 
-def write_assignments(folder: Path, lessons: list[Path]) -> None:
+def write_assignments(folder: Path, lessons: list[Path], spoken: Language) -> None:
     """Fill `folder` with an nbgrader course; each assignment has its own assets/, as nbgrader hands out one folder."""
     for lesson in lessons:
         home = folder / "source" / f"lesson{lesson.name[:2]}"
-        notebook = assignment(lesson)
+        notebook = assignment(lesson, spoken)
         copy_assets(notebook, home)
         for cell in notebook.cells:
-            cell.source = cell.source.replace("../assets/", "assets/")
+            cell.source = ASSET.sub(r"\1", cell.source)
         nbformat.write(notebook, home / lesson.name)
     (folder / "nbgrader_config.py").write_text(CONFIG, "utf-8")
     activate = ("" if os.name == "nt" else "source ") + f'"{Path(sys.executable).parent / "activate"}"'
@@ -145,7 +180,9 @@ def main(arguments: list[str]) -> None:
         "lessons", metavar="NN", nargs="*", default=[], help="numbers of lessons, such as 02; default: all"
     )
     parser.add_argument("--nbgrader", action="store_true", help="assignments for nbgrader, which grade themselves")
+    parser.add_argument("--language", metavar="LL", help="such as zh; a lesson without translation stays English")
     options = parser.parse_intermixed_args(arguments)
+    spoken = language(options.language) if options.language else ENGLISH
     originals = {path.name[:2]: path for path in sorted(NOTEBOOKS.glob("[0-9][0-9]-*.ipynb"))}
     chosen = [number.zfill(2) for number in options.lessons] or list(originals)
     if missing := [number for number in chosen if number not in originals]:
@@ -157,7 +194,8 @@ def main(arguments: list[str]) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as part:
         made = Path(part) / "made"
         made.mkdir()
-        (write_assignments if options.nbgrader else write_lessons)(made, [originals[number] for number in chosen])
+        write = write_assignments if options.nbgrader else write_lessons
+        write(made, [originals[number] for number in chosen], spoken)
         if folder.exists():
             folder.rmdir()
         os.replace(made, folder)

@@ -11,33 +11,18 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from tools.languages import LANGUAGES, Words
+
 Notebook = dict[str, Any]  # the JSON of a notebook
 Questions = dict[str, tuple[list[str], str]]  # see `questions`
 
-QUESTION = re.compile(
-    r"(?<!\d\. )\*\*(?:Predict(?:\.\*\*|\*\*:)|猜一猜。\*\*)"
-)  # and not "1. **Predict**: say what ..."
-NEXT = re.compile(r"^(?:#{1,4} |\*\*(?:Predict\.|猜一猜。)\*\*)", re.MULTILINE)  # what follows an explanation
+ASKED = "|".join(re.escape(words.predict) for words in LANGUAGES.values())
+QUESTION = re.compile(rf"(?<!\d\. )\*\*(?:Predict\*\*:|(?:{ASKED})\*\*)")  # and not "1. **Predict**: say what ..."
+NEXT = re.compile(rf"^(?:#{{1,4}} |\*\*(?:{ASKED})\*\*)", re.MULTILINE)  # what follows an explanation
 LINE = "-prediction"  # the end of the id of a cell with the learner's line
 INPUT = (
     '<p class="prediction"><label>{label} <input type="text" data-prediction="{key}" autocomplete="off"></label></p>'
 )
-WORDS = {
-    "en": {
-        "line": "**My prediction:** *double-click here, type it, and press Shift+Enter*",
-        "label": "My prediction",
-        "seen": "What was seen",
-        "account": "## My predictions\n\nSave the lesson (Ctrl+S, on a Mac ⌘S), then run the cell: it shows each "
-        "prediction beside what was seen. If you write ✓ or ✗ behind a prediction, the table counts them.",
-    },
-    "zh": {
-        "line": "**我的猜测：** *双击这里，写下来，再按 Shift+Enter*",
-        "label": "我的猜测",
-        "seen": "看到了什么",
-        "account": "## 我的猜测\n\n先保存这一课（Ctrl+S，Mac 上是 ⌘S），再运行下面的单元格："
-        "它把你的每个猜测和实际看到的放在一起。在猜测后面写上 ✓ 或 ✗，表格就会替你数。",
-    },
-}
 
 
 def questions(notebook: Notebook) -> Questions:
@@ -59,14 +44,14 @@ def questions(notebook: Notebook) -> Questions:
     return found
 
 
-def folded(text: str, words: dict[str, str]) -> str:
+def folded(text: str, words: Words) -> str:
     """A text cell after a prediction: what it says about the result is folded, and what comes next stands open."""
     following = NEXT.search(text)
     end = following.start() if following else len(text)
     seen, rest = text[:end].strip(), text[end:]
     if not seen or "<details" in seen:
         return text
-    fold = f'<details class="seen"><summary>{words["seen"]}</summary>\n\n{seen}\n\n</details>'
+    fold = f'<details class="seen"><summary>{words.seen}</summary>\n\n{seen}\n\n</details>'
     return f"{fold}\n\n{rest}" if rest else fold
 
 
@@ -77,21 +62,21 @@ def to_fill_in(notebook: Notebook, original: Notebook, file: str, language: str 
         original: the English lesson, which says where the questions are.
         file: the name of the copy, which the account reads.
     """
-    words, asked = WORDS[language], questions(original)
-    _add(notebook, asked, words, lambda _: words["line"])
+    words, asked = LANGUAGES[language], questions(original)
+    _add(notebook, asked, words, lambda _: f"**{words.prediction}:** *{words.type_here}*")
     if asked:
         code = f'from seqlearn.views import my_predictions\n\nmy_predictions("{file}")'
         table = _text_cell("my-predictions-table", code) | {"cell_type": "code", "execution_count": None, "outputs": []}
-        notebook["cells"] += [_text_cell("my-predictions", words["account"]), table]
+        notebook["cells"] += [_text_cell("my-predictions", words.account), table]
 
 
 def to_read(notebook: Notebook, asked: Questions, page: str, language: str) -> None:
     """Give a page of the book its folds and its lines, in place: each is an input, which `book.js` keeps."""
-    words = WORDS[language]
-    _add(notebook, asked, words, lambda id: INPUT.format(label=words["label"], key=f"{page} {id}"))
+    words = LANGUAGES[language]
+    _add(notebook, asked, words, lambda id: INPUT.format(label=words.prediction, key=f"{page} {id}"))
 
 
-def _add(notebook: Notebook, asked: Questions, words: dict[str, str], line: Callable[[str], str]) -> None:
+def _add(notebook: Notebook, asked: Questions, words: Words, line: Callable[[str], str]) -> None:
     explains = {cell for _, cell in asked.values()}
     cells = []
     for cell in notebook["cells"]:

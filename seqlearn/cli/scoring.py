@@ -102,7 +102,7 @@ def _description(config: dict, folder: Path) -> Description:
     return describe(DataOptions())
 
 
-def check_lengths(translator: Translator, chosen: ToScore, max_source: int) -> None:
+def refuse_long_lines(translator: Translator, chosen: ToScore, max_source: int) -> None:
     """Refuse pairs with a source of more than `max_source` tokens.
 
     Raises:

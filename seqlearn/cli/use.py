@@ -200,7 +200,7 @@ def evaluate(
     check = partial(check_output, inputs=[source, target, tsv, *chosen.files], overwrite=overwrite)
     if hypotheses:
         check(hypotheses)
-    scoring.check_lengths(translator, chosen, max_source)
+    scoring.refuse_long_lines(translator, chosen, max_source)
     said = f"{printable(chosen.name)}: {len(chosen.pairs):,} {chosen.what}" + (f"; beam {beam}" if beam > 1 else "")
     typer.echo(f"{said}; on {where_it_runs(translator.model)}", err=json)
     translations = translator.translate_all([pair.source for pair in chosen.pairs], batch_size=batch_size, **options)

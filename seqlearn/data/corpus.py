@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .download import fra_eng_file, local_fra_eng_file
-from .grammar import write_pairs
+from .grammar import PAIRS, write_pairs
 from .large.files import ChosenPairs, Lines, ParallelPairs, ReversedPairs, TSVPairs, checked
 from .pairs import Pair
 from .text import WordTokenizer
@@ -115,7 +115,7 @@ def _draw(salt: str, text: str) -> float:
     return int.from_bytes(digest, "big") / 2**64
 
 
-def builtin(count: int = 30_000, seed: int = 0, ambiguous: bool = False) -> Corpus:
+def builtin(count: int = PAIRS, seed: int = 0, ambiguous: bool = False) -> Corpus:
     """The corpus that `seqlearn.data.grammar` writes, with gold alignments. It needs no network.
 
     Args:

@@ -1,4 +1,10 @@
-"""What a Transformer decoder remembers between calls: keys and values, of the source and of the tokens so far."""
+"""What a Transformer decoder remembers between calls: keys and values, of the source and of the tokens so far.
+
+After each step a search calls `state.select(rows)` (`search/beam.py`): row i of the new state is row `rows[i]` of the
+old one, the parent of beam i. `Past.select` then moves keys and values within their storage. The fast step of one
+Transformer (`search/fast_step.py`) uses these same classes; `AttentionState` in `seq2seq.py` and `PromptedState` in
+`decoder_only.py` are the same for the other models.
+"""
 
 from __future__ import annotations
 

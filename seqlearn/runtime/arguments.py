@@ -82,8 +82,11 @@ def check_lengths(name: str, lengths: Tensor, most: int) -> None:
     """Refuse valid lengths below 0 or above `most`. Lengths on a GPU pass: looking at them would wait for the GPU.
 
     Raises:
+        TypeError: they are no whole numbers.
         ValueError: there is such a length.
     """
+    if lengths.dtype == torch.bool or lengths.is_floating_point() or lengths.is_complex():
+        raise TypeError(f"{name} are whole numbers, not {lengths.dtype}")
     if lengths.device.type != "cpu" or not lengths.numel():
         return
     shortest, longest = (int(length) for length in lengths.aminmax())

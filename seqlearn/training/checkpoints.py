@@ -75,8 +75,10 @@ class Checkpoints:
     """A folder of checkpoints, and how often `fit` writes one: before the first update, after each epoch, and between.
 
     A checkpoint is one file, written in one step: weights, best weights, weights to average, the moments of Adam, the
-    states of the random generators, epoch and update, the history, and the options of `fit`. To go on, call `fit` with
-    the same arguments.
+    states of the random generators, epoch and update, the history, and the options of `fit`. It is a safetensors file:
+    the tensors by kind and name, texts (`state` is JSON), and a checksum (`storage.py`). `replacing` writes it
+    (`runtime/ownership.py`): beside its place, to the disk, and then it gets its name. To go on, call `fit` with the
+    same arguments.
 
     Args:
         folder: of the checkpoints. Files of other kinds or names stay as they are.

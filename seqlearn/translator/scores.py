@@ -24,8 +24,10 @@ MOST_WEIGHTS = 1 << 22  # of one head in a batch: 16 MB
 class Scores:
     """Quality on held-out pairs.
 
-    `pairs` counts the translations that were compared. `exact` is the share of them that equal a reference. `aer`, the
-    alignment error rate, is None if there is no gold alignment.
+    `seqlearn evaluate` prints `str(scores)`. `pairs` counts the translations that were compared. `bleu` and `chrf` are
+    those of sacreBLEU, and `perplexity` is that of the mean loss (`analysis/metrics.py`). `Translator.evaluate` counts
+    `exact`, the share of translations that equal a reference. `aer`, the alignment error rate (`analysis/metrics.py`),
+    is None if there is no gold alignment.
     """
 
     pairs: int

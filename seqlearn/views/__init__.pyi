@@ -1,7 +1,10 @@
 from .attention.attention_view import AttentionView as AttentionView
+from .batch.batch_view import BatchView as BatchView
 from .beam.beam_view import BeamView as BeamView
+from .gru.gru_view import GruView as GruView
 from .kernel.kernel_view import KernelView as KernelView
 from .patch.patch_view import PatchView as PatchView
+from .pieces.pieces_view import PiecesView as PiecesView
 from .plots import (
     MASKED as MASKED,
     OPEN as OPEN,
@@ -17,6 +20,7 @@ from .plots import (
 )
 from .position.position_view import PositionView as PositionView
 from .predictions import my_predictions as my_predictions
+from .riddle.riddle_view import RiddleView as RiddleView
 from .sampling.sampling_view import SamplingView as SamplingView
 from .shared.view import View as View
 from .softmax.softmax_view import SoftmaxView as SoftmaxView

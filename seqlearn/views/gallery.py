@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..analysis.roles import read_roles
+from ..data.corpus import builtin
 from ..nn.positions import sinusoids
 from ..runtime.ownership import write
 from ..search.beam import beam_search
@@ -20,10 +21,14 @@ from ..search.lengths import gnmt
 from ..translator.translator import Translator
 from ..translator.whatif import Ablate
 from .attention.attention_view import AttentionView
+from .batch.batch_view import BatchView
 from .beam.beam_view import BeamView
+from .gru.gru_view import GruView
 from .kernel.kernel_view import KernelView
 from .patch.patch_view import PatchView
+from .pieces.pieces_view import PiecesView
 from .position.position_view import PositionView
+from .riddle.riddle_view import RiddleView
 from .sampling.sampling_view import SamplingView
 from .shared.page import page_of
 from .shared.types import Style
@@ -36,7 +41,9 @@ SENTENCE, FRENCH = "The girl washes the red apple and eats it.", "La fille lave 
 LEMON = "The girl washes the red lemon and eats it."  # the lemon is masculine: le citron
 ORANGE = "The old bird ate the orange because it was sweet."  # with one head ablated, the bird was sweet
 BOXES = "What big boxes!"  # greedy search begins with the wrong word
-TITLE = "How does attention work? Nine views to touch"
+WASH = "wash washes washing washed eat eats eating"
+WASH_MERGES = "▁ w,▁w a,▁wa s,▁was h,▁ e,▁e a,▁ea t,▁wash e,i n,in g".split(",")
+TITLE = "How does attention work? Views to touch"
 INTRO = (
     "Each part below asks one question, and its view answers when you point at it: with the mouse, with a finger, or "
     "with the keys Tab, the arrows and Enter. The underlined words show what to look at. A small Transformer, which "
@@ -116,6 +123,10 @@ def all_views() -> list[tuple[str, View]]:
 
     return [
         (
+            "Which head decides?\nA translator chooses between il and elle. Press a number to find out what it needs.",
+            RiddleView(translator),
+        ),
+        (
             "Where does a translation come from?\nThe model writes its translation word by word. A thick line: for "
             "this French word, the model looked at this English word.",
             TranslatorView(translator, SENTENCE, beam=4, step=7).tell(
@@ -130,6 +141,16 @@ def all_views() -> list[tuple[str, View]]:
                     "ablate one head": asked(ORANGE, edits=[Ablate("encoder", 1, 3)], step=9),
                 },
             ),
+        ),
+        (
+            "How do letters become words?\nByte pair encoding joins the most frequent neighbours, again and again. "
+            "Press Next, and type a word of your own. Lesson 01.",
+            PiecesView(WASH.split(), WASH_MERGES, joins=4, word="seating"),
+        ),
+        (
+            "Which sentences should share a batch?\nA batch is as wide as its longest sentence. All the rest is "
+            "padding: work for nothing. Choose another order. Lesson 01.",
+            BatchView([len(translator.target.encode(pair.target)) for pair in builtin(64).pairs]),
         ),
         (
             "How do scores become weights?\nEvery key gets a score. Softmax turns the scores into weights: positive "
@@ -147,6 +168,22 @@ def all_views() -> list[tuple[str, View]]:
             steps.tell(
                 "Begin with [the products], see what [the mask] takes away, and end at [the weighted sum].",
                 {"the products": {"step": 0}, "the mask": {"step": 2}, "the weighted sum": {"step": 4}},
+            ),
+        ),
+        (
+            "How does a network remember, without attention?\nA GRU reads word by word. Each number of its state has a "
+            "gate that says how much of the old number stays. Here such a network, trained to translate, reads a "
+            "sentence; one of its 128 numbers is shown. Lesson 05.",
+            GruView.of(Translator.pretrained("bahdanau", "cpu"), SENTENCE, unit=76).tell(
+                "Up to apple, this number hardly changes. At [the word and] its update gate falls to 0.03, and a new "
+                "value comes in. Then it is kept, [to the end]. What if the gate had [stayed at 1]? [Another number] "
+                "changes at nearly every word.",
+                {
+                    "the word and": {"unit": 76, "word": 6, "z": None, "r": None},
+                    "to the end": {"unit": 76, "word": 9, "z": None, "r": None},
+                    "stayed at 1": {"unit": 76, "word": 6, "z": 1.0, "r": None},
+                    "Another number": {"unit": 110, "word": 6, "z": None, "r": None},
+                },
             ),
         ),
         (

@@ -288,9 +288,9 @@ def test_the_front_page_leads_to_real_sentences(book, page):
 def test_the_first_link_of_the_front_page_leads_to_all_views(book, page):
     page.goto((book / "index.html").as_uri())
     first = page.locator("article p a").first
-    assert first.inner_text() == "Nine views to touch"
+    assert first.inner_text() == "All views, to touch"
     first.click()
-    page.get_by_role("heading", name="How does attention work? Nine views to touch").wait_for()
+    page.get_by_role("heading", name="How does attention work? Views to touch").wait_for()
     page.get_by_label("sentence to translate").first.wait_for()
 
 

@@ -85,6 +85,12 @@ patched = PatchView(Translator.pretrained('transformer', 'cpu'), eats.format('ap
 patched""",
     """print(patched.patches, patched.decision, patched.translation)
 if len(patched.patches) == 1: patched.patches = [*patched.patches, ['encoder 1.3', 6]]""",
+    """from seqlearn.views import GruView
+from seqlearn.translator.translator import Translator
+gru = GruView.of(Translator.pretrained('bahdanau', 'cpu'), 'The cat sleeps and eats.', unit=76)
+gru""",
+    """print(gru.unit, gru.word, gru.z, gru.r, round(gru.step().state, 2) == round(gru.step().old, 2))
+if gru.z: gru.word, gru.z = 1, None""",
 ]
 OPTIONS = """--no-browser --allow-root --ip=127.0.0.1 --ServerApp.port_retries=0 --IdentityProvider.token=
 --ServerApp.password= --LabApp.expose_app_in_browser=True --LabApp.news_url=None --ServerApp.terminals_enabled=False
@@ -390,6 +396,19 @@ def test_a_vector_comes_from_another_sentence(lab, page):
     page.wait_for_function("document.querySelector('.patched .faint').textContent === 'A with 2 vectors of B'")
     view.get_by_role("button", name="decision: pomme").click()
     python_knows(notebook, f"[['encoder 1.3', 7], ['encoder 1.3', 6]] 4 {flipped}", cell=23)
+
+
+def test_the_gate_of_a_gru_is_moved(lab, page):
+    address, _ = lab
+    notebook = Notebook(page, address)
+    cell = next(i for i, code in enumerate(CELLS) if "GruView" in code)
+    (output,) = notebook.run(cell)
+    assert output["data"]["text/plain"] == "GruView(7 tokens, unit 76 of 128)"
+    view = page.get_by_role("region", name="a unit of a GRU")
+    view.get_by_role("option", name="and: ").click()
+    view.get_by_label("update gate z").press("End")
+    python_knows(notebook, "76 3 1.0 None True", cell=cell + 1)
+    view.get_by_text("The step at the word “cat”").wait_for()
 
 
 def test_a_sentence_is_typed(lab, page):

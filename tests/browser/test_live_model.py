@@ -38,6 +38,7 @@ from seqlearn.views.shared.attention import map_data
 from seqlearn.views.shared.bundle import bundle
 from seqlearn.views.shared.packing import unpack
 from seqlearn.views.steps.steps_data import steps_data
+from seqlearn.views.translator.ablation_map import ablation_map
 from seqlearn.views.translator.translator_data import next_tokens, translated
 from tools import tatoeba
 
@@ -368,6 +369,24 @@ def test_edits_are_those_of_python(inside, edits):
     same_data(inside("ask", ["translated", question]), translated(translator, **question))
     # The edits of a question hold for this question alone.
     same_data(inside("ask", ["maps", {"source": TEXT, "target": TARGET}])["cross"], right_maps(translator)["cross"])
+
+
+@pytest.mark.parametrize("edits", [[], EDITS[0], EDITS[3]], ids=lambda edits: f"{len(edits)} edits")
+def test_the_ablation_map_is_that_of_python(inside, edits):
+    """Each head alone, beside the edits that are there."""
+    translator = small()
+    inside("load", live_model(translator))
+    right = ablation_map(translator, TEXT, [], edits)
+    asked = {"sentence": TEXT, "prefix": [], "edits": edits}
+    same_data(inside("ask", ["ablated", asked | {"head": None, "written": None}]), right["base"])
+    for *place, one in right["heads"]:
+        same_data(inside("ask", ["ablated", asked | {"head": place, "written": right["base"]["tokens"]}]), one)
+
+
+def test_a_sentence_that_nobody_can_translate_has_no_ablation_map(inside):
+    inside("load", live_model(small()))
+    asked = {"sentence": " ", "prefix": [], "edits": [], "head": None, "written": None}
+    assert inside("ask", ["ablated", asked])["problem"] == "There is nothing to translate: type a sentence."
 
 
 def test_a_weight_in_a_head_that_was_ablated(inside):

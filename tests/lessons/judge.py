@@ -7,6 +7,10 @@ shown. The claims stand here, and not in the lesson: there they would answer its
     ["l09-77"]
     bounds = { "post-norm" = [2.9, 3.2], "seconds" = [] }    # of rows and columns, or "*"; []: anything
     holds = ["without[-1] > 3"]                              # Python, in the lesson's kernel after the cell
+
+How a run is compared with what is stored: nbval runs the notebook, `tests/nbval.cfg` takes out what differs by nature
+(times, addresses), `compared` and `judged` below compare tables and numbers, and all other texts have to be equal.
+`notebooks/conftest.py` puts these functions into nbval, and asks `holds` after each cell.
 """
 
 from __future__ import annotations

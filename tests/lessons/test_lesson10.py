@@ -19,7 +19,7 @@ LESSON = Path(__file__).parents[2] / "notebooks" / "10-beam-search.ipynb"
 
 
 def step(totals, log_probs, finished, eos, width, *, end=True, add=True, gain=lambda x: x, base=None, best=True):
-    """The solution of 10.1, with a switch for each typical mistake."""
+    """The solution of 10.2, with a switch for each typical mistake."""
     log_probs = log_probs.clone()
     if end:
         log_probs[finished] = -INF
@@ -159,7 +159,7 @@ WRONG_STEPS = [
 @pytest.mark.parametrize(("answer", "diagnosis"), WRONG_STEPS)
 def test_wrong_beam_steps(answer, diagnosis, capsys):
     said = said_by(lesson10.check_beam_step, answer, capsys)
-    assert said.startswith("Exercise 10.1: not yet.") and diagnosis.lower() in said.lower()
+    assert said.startswith("Exercise 10.2: not yet.") and diagnosis.lower() in said.lower()
 
 
 def looped(totals, log_probs, finished, eos, width):
@@ -182,11 +182,11 @@ def huge_instead_of_infinity(totals, log_probs, finished, eos, width):
     "answer", [step, looped, huge_instead_of_infinity, lambda *args: [part.numpy() for part in step(*args)]]
 )
 def test_right_beam_steps(answer, capsys):
-    assert said_by(lesson10.check_beam_step, answer, capsys) == "Exercise 10.1: right!\n"
+    assert said_by(lesson10.check_beam_step, answer, capsys) == "Exercise 10.2: right!\n"
 
 
 def score(log_probs, lengths, alpha, *, stop=0, count=0, wide=(False, False), penalty=None):
-    """The solution of 10.2, with a switch for each typical mistake."""
+    """The solution of 10.3, with a switch for each typical mistake."""
     real = torch.arange(log_probs.shape[1]) < lengths[:, None] + stop
     total = log_probs.sum(1) if wide[0] else log_probs.masked_fill(~real, 0.0).sum(1)
     length = torch.full_like(lengths, log_probs.shape[1]) if wide[1] else lengths + count
@@ -268,7 +268,7 @@ WRONG_SCORES = [
 @pytest.mark.parametrize(("answer", "diagnosis"), WRONG_SCORES)
 def test_wrong_scores(answer, diagnosis, capsys):
     said = said_by(lesson10.check_scores, answer, capsys)
-    assert said.startswith("Exercise 10.2: not yet.") and diagnosis.lower() in said.lower()
+    assert said.startswith("Exercise 10.3: not yet.") and diagnosis.lower() in said.lower()
 
 
 def by_rows(log_probs, lengths, alpha):
@@ -282,7 +282,7 @@ def by_rows(log_probs, lengths, alpha):
      lambda *args: score(*args).numpy()],
 )  # fmt: skip
 def test_right_scores(answer, capsys):
-    assert said_by(lesson10.check_scores, answer, capsys) == "Exercise 10.2: right!\n"
+    assert said_by(lesson10.check_scores, answer, capsys) == "Exercise 10.3: right!\n"
 
 
 @pytest.mark.parametrize(
@@ -316,12 +316,12 @@ def test_right_scores(answer, capsys):
 )
 def test_wrong_readings_of_the_tree(answer, diagnosis, capsys):
     said = said_by(lesson10.check_misled, answer, capsys)
-    assert said.startswith("Exercise 10.3: not yet.") and diagnosis.lower() in said.lower()
+    assert said.startswith("Exercise 10.4: not yet.") and diagnosis.lower() in said.lower()
 
 
 @pytest.mark.parametrize("answer", [(3, -2.24), [3.0, -2.244], (torch.tensor(3), np.float32(-2.24))])
 def test_right_readings_of_the_tree(answer, capsys):
-    assert said_by(lesson10.check_misled, answer, capsys) == "Exercise 10.3: right!\n"
+    assert said_by(lesson10.check_misled, answer, capsys) == "Exercise 10.4: right!\n"
 
 
 @pytest.mark.parametrize(
@@ -342,14 +342,14 @@ def test_right_readings_of_the_tree(answer, capsys):
 )
 def test_wrong_traps(answer, diagnosis, capsys):
     said = said_by(lesson10.check_trap, answer, capsys)
-    assert said.startswith("Exercise 10.4: not yet.") and diagnosis.lower() in said.lower()
+    assert said.startswith("Exercise 10.5: not yet.") and diagnosis.lower() in said.lower()
 
 
 @pytest.mark.parametrize(
     "answer", [("south", "un chien dort"), ["South", "<bos> Un chien dort. <eos>"], ("south", ("un", "chien", "dort"))]
 )
 def test_right_traps(answer, capsys):
-    assert said_by(lesson10.check_trap, answer, capsys) == "Exercise 10.4: right!\n"
+    assert said_by(lesson10.check_trap, answer, capsys) == "Exercise 10.5: right!\n"
 
 
 def test_exactly_one_table_misleads_greedy_search():

@@ -11,6 +11,7 @@ import pytest
 
 from seqlearn.views import my_predictions
 from tools import predictions
+from tools.languages import LANGUAGES
 
 LESSONS = sorted(Path(__file__).parents[2].joinpath("notebooks").glob("[0-9]*.ipynb"))
 FINDINGS = (  # words of titles that say what was found; "the loss by length" says what is drawn
@@ -105,7 +106,7 @@ def test_what_has_folds_and_what_explains_nothing_stay():
         "## 2. Words\n\nMore.",
         "**Predict.** And 3 + 3?",
     ):
-        assert predictions.folded(text, predictions.WORDS["en"]) == text
+        assert predictions.folded(text, LANGUAGES["en"]) == text
 
 
 def test_the_account_shows_what_somebody_wrote_beside_what_was_seen(tmp_path):

@@ -14,14 +14,20 @@ from seqlearn.translator.translator import Translator
 from seqlearn.views import (
     AttentionSteps,
     AttentionView,
+    BatchView,
     BeamView,
+    GruView,
     KernelView,
     PatchView,
+    PiecesView,
     PositionView,
+    RiddleView,
     SamplingView,
     SoftmaxView,
     TranslatorView,
 )
+from seqlearn.views.riddle.riddle_data import Riddle
+from seqlearn.views.translator.ablation_map import ablation_map
 
 PLAIN = ["the", "black", "cat", "sleeps", "."]
 FATES = ["kept", "complete", "beaten", "pruned"]
@@ -48,8 +54,29 @@ def kernel_view(tokens):
     return KernelView(points, points.sin(), points, ("gaussian", "boxcar"), 0.5, points.cos(), [0.1, 0.5, 2.0], **shown)
 
 
+def gru_view(tokens):
+    """Both gates of the second word are moved."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        view = GruView(tokens, torch.nn.GRU(3, 4, batch_first=True), torch.randn(len(tokens), 3), unit=2)
+    view.word, view.z, view.r = min(1, len(tokens) - 1), 0.25, 0.5
+    return view
+
+
 def position_view(tokens):
     return PositionView(sinusoids(9, 6))
+
+
+def pieces_view(tokens):
+    """Every word is one piece in the end: as many boxes as words, whatever the words are."""
+    words = [str(token) for token in tokens]
+    parts = {word: ["▁", *word.encode("utf-16", "surrogatepass").decode("utf-16", "replace")] for word in words}
+    merges = [("".join(cut[:i]), cut[i]) for cut in parts.values() for i in range(1, len(cut))]
+    return PiecesView(words, list(dict.fromkeys(merges)), joins=len(set(merges)))
+
+
+def batch_view(tokens):
+    return BatchView([3, 9, 4, 4, 12, 7, 1, 5, 8, 2, 6, 3], batch_size=4)
 
 
 def beam_view(tokens):
@@ -120,15 +147,31 @@ def patch_view(tokens):
             return view
 
 
+def riddle_view(tokens):
+    """The word in question is the first one that some head changes."""
+    sentence = " ".join(map(str, tokens))
+    for seed in itertools.count():
+        translator = untrained(tokens, seed)
+        found = ablation_map(translator, sentence)
+        before = found["base"]["tokens"]
+        others = [one["tokens"] for *_, one in found["heads"] if one["tokens"][0] != before[0]]
+        if others:
+            return RiddleView(translator, [Riddle(sentence, before[0], others[0][0], sentence, sentence)])
+
+
 SAMPLES = {
     "AttentionSteps": attention_steps,
     "AttentionView": attention_view,
+    "GruView": gru_view,
     "KernelView": kernel_view,
+    "BatchView": batch_view,
     "PatchView": patch_view,
+    "PiecesView": pieces_view,
     "PositionView": position_view,
+    "RiddleView": riddle_view,
     "BeamView": beam_view,
     "SamplingView": sampling_view,
     "SoftmaxView": softmax_view,
     "TranslatorView": translator_view,
 }
-WORDLESS = {"PositionView"}  # they show no text of the learner
+WORDLESS = {"BatchView", "PositionView"}  # they show no text of the learner

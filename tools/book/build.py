@@ -23,13 +23,14 @@ from string import Template
 from sphinx.cmd.build import build_main
 
 from seqlearn.translator.translator import Translator
-from seqlearn.views import TranslatorView
+from seqlearn.views import RiddleView, TranslatorView
 from seqlearn.views.gallery import all_views, gallery
 from seqlearn.views.stored import Framed, document, shared_files
 from tools import blocks
 from tools.book import api
-from tools.book.lessons import NAMES, Lesson, framed, lessons
+from tools.book.lessons import Lesson, framed, lessons
 from tools.book.mend import mend
+from tools.languages import LANGUAGES
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -138,7 +139,7 @@ def write_source(source: Path, course: Sequence[Lesson]) -> None:
 
 def write_views(folder: Path, course: Sequence[Lesson]) -> None:
     """Write the documents of all frames, and what they share."""
-    frames = [first_view(), *(frame for lesson in course for frame in lesson.frames.values())]
+    frames = [first_riddle(), first_view(), *(frame for lesson in course for frame in lesson.frames.values())]
     for name, content in [*shared_files().items(), *((frame.name, frame.html) for frame in frames)]:
         write(folder / name, content)
     TranslatorView(Translator.pretrained("tatoeba")).to_html(folder / REAL)
@@ -154,11 +155,12 @@ def front_page(course: Sequence[Lesson]) -> str:
             minutes, exercises = lesson.minutes()
             rows.append(f"| [{title}]({lesson.target}.ipynb) | {more} | {minutes} | {exercises or ''} |")
     firsts = {lesson.language: lesson for lesson in reversed(course)}
-    others = [f"[{NAMES[language]}]({firsts[language].target}.ipynb)" for language in blocks.languages()]
-    lists = {NAMES[language]: contents(course, language) for language in blocks.languages()}
+    others = [f"[{LANGUAGES[language].name}]({firsts[language].target}.ipynb)" for language in blocks.languages()]
+    lists = {LANGUAGES[language].name: contents(course, language) for language in blocks.languages()}
     lists["Look it up"] = [f"{PAGES[name]} <{name}>" for name in texts() if name in PAGES]
     lists["Look it up"] += ["A model of your own <contract>", "The package (API) <api/index>"]
     return Template((HERE / "index.md").read_text("utf-8")).substitute(
+        riddle=framed(first_riddle(), ""),
         view=framed(first_view(), ""),
         real=REAL,
         gallery=GALLERY,
@@ -166,6 +168,13 @@ def front_page(course: Sequence[Lesson]) -> str:
         lessons="\n".join(["| lesson | about | minutes | exercises |", "|---|---|--:|--:|", *rows]),
         toctrees="\n".join(starmap(toctree, ({"Lessons": contents(course, "en")} | lists).items())),
     )
+
+
+@cache
+def first_riddle() -> Framed:
+    """The riddle at the top of the first page."""
+    record = RiddleView(Translator.pretrained("transformer")).record()
+    return Framed("riddle.html", record["title"], document(record), height=400, live=False)
 
 
 @cache

@@ -14,21 +14,13 @@ from typing import Any
 
 from seqlearn.views.stored import Framed, pages
 from tools import blocks, predictions
+from tools.languages import LANGUAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 Notebook = dict[str, Any]  # the JSON of a notebook
 MINUTES = re.compile(r"\*\*How long\.\*\* (?:About )?(\d+) minutes(?:.*?(\d+) more for the exercises)?")
 
-NAMES = {"en": "English", "zh": "中文"}  # of languages, in themselves
-FOLDED = {"zh": {"code_prompt_show": "显示结果", "code_prompt_hide": "收起结果"}}  # in English: see conf.py
 NOTE = '<p class="note">{text} {more}</p>'
-NOTES = {
-    "en": "This is the book: all outputs are here, views react, and cells do not run. After a prediction, choose "
-    "<em>Show the output</em>. To run cells and to do the exercises, "
-    '<a href="{index}#take-the-course">take the course</a>.',
-    "zh": "这是网页版：结果都在页面里，互动图可以点，单元格不能运行。猜过之后，点“显示结果”。想运行代码、做练习，请"
-    '<a href="{index}#take-the-course">下载课程</a>（英文说明）。',
-}
 
 PICTURE = '<img class="picture" src="{file}" alt="{alt}" width="{width}" height="{height}" loading="lazy">'
 FRAME = """<figure class="view">
@@ -76,10 +68,10 @@ class Lesson:
     def note(self, folder: str) -> str:
         """What a reader of the page has to know, and links to the lesson in other languages; `folder` has the book."""
         links = [
-            f'<a href="{folder}{page}.html" lang="{language}">{NAMES[language]}</a>'
+            f'<a href="{folder}{page}.html" lang="{language}">{LANGUAGES[language].name}</a>'
             for language, page in self.others.items()
         ]
-        text = NOTES[self.language].format(index=f"{folder}index.html")
+        text = LANGUAGES[self.language].note.format(index=f"{folder}index.html")
         return NOTE.format(text=text, more=" ".join(links))
 
     def page(self) -> tuple[Notebook, dict[str, bytes]]:
@@ -96,7 +88,8 @@ class Lesson:
                 cell["source"] = "#" + "".join(cell["source"])  # a page has one title
             if cell["id"] in folded:
                 cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-output"]
-                cell["metadata"]["mystnb"] = FOLDED.get(self.language, {})
+                words = LANGUAGES[self.language]
+                cell["metadata"]["mystnb"] = {"code_prompt_show": words.show, "code_prompt_hide": words.hide}
             for index, output in enumerate(cell.get("outputs", [])):
                 if "image/png" in output.get("data", {}) and "text/html" not in output["data"]:
                     name = f"pictures/{cell['id']}-{index}.png"

@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
+from tools.languages import LANGUAGES
+
 REPAIRS = {
     r'role="heading">(?=<span class="caption-text">)': 'role="heading" aria-level="2">',
     r' aria-label="Toggle hidden content"': "",  # in place of the words that are there to be read
@@ -14,26 +16,6 @@ REPAIRS = {
     r'<aside class="sidebar-drawer"': r'\g<0> aria-label="The book"',
     r'<aside class="toc-drawer"': r'\g<0> aria-label="This page"',
     r'<div id="search-results">': r"<h1>Search</h1>\n\g<0>",
-}
-WORDS = {  # of the pages around a lesson: text or attribute in English -> in the language of the lesson
-    "zh": {
-        "Search": "搜索",
-        "Lessons": "课程（英文）",
-        "Look it up": "查阅（英文）",
-        "On this page": "本页内容",
-        "Back to top": "回到顶部",
-        "Next": "下一页",
-        "Previous": "上一页",
-        "Skip to content": "跳到正文",
-        "Link to this heading": "这一节的链接",
-        "Toggle Light / Dark / Auto color theme": "切换主题：浅色、深色、自动",
-        "Toggle site navigation sidebar": "打开或关闭目录",
-        "Toggle table of contents sidebar": "打开或关闭本页内容",
-        "Contents": "本页内容",
-        "Menu": "目录",
-        "The book": "全书",
-        "This page": "本页",
-    }
 }
 
 
@@ -45,6 +27,6 @@ def mend(site: Path, languages: Collection[str]) -> None:
             text = re.sub(fault, repair, text)
         for language in set(path.relative_to(site).parts) & set(languages):
             text = re.sub(r'(<html[^>]* lang=)"en"', rf'\1"{language}"', text)
-            for english, word in WORDS[language].items():
+            for english, word in LANGUAGES[language].pages.items():
                 text = re.sub(rf'([>"]\s*){re.escape(english)}(\s*[<"])', rf"\1{word}\2", text)
         path.write_text(text, "utf-8", newline="\n")

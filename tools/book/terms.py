@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from docutils import nodes
 from sphinx.application import Sphinx
 
-GLOSSARY = {"notebooks": "assets/glossary", "zh": "translations/zh/glossary"}  # of the lessons in a folder
+from tools.languages import LANGUAGES
+
+GLOSSARY = {  # of the lessons in a folder
+    "notebooks": "assets/glossary",
+    **{language: f"translations/{language}/glossary" for language in LANGUAGES if language != "en"},
+}
 COLUMNS = {  # of a glossary: by the head of the first column
-    "term": ["term", "symbol", "shape", "meaning", "lesson", "other"],
-    "中文": ["term", "other", "symbol", "shape", "meaning", "lesson"],
+    "term" if language == "en" else words.name: words.glossary for language, words in LANGUAGES.items()
 }
 COMMON = {"general", "width", "training", "index", "beginning", "运算"}  # half of a term, and mostly just a word
 OTHER = [  # phrases in which the word is no term
@@ -123,6 +127,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
             glossary(doctree)
         elif lesson := re.match(r"(\w+)/(\d\d)-", page):
             place = GLOSSARY[lesson[1]]
+            place = place if place in app.env.found_docs else GLOSSARY["notebooks"]
             terms = [term for term in glossary(app.env.get_doctree(place)) if term.lesson <= lesson[2]]
             link(doctree, terms, app.builder.get_relative_uri(page, place))
 

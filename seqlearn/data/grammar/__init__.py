@@ -1,7 +1,8 @@
 """The grammar that writes the built-in corpus: English sentences together with their French translations.
 
-`write_pairs` gives the pairs. Each pair knows which words translate which (`alignment`), and which noun each of its
-pronouns stands for (`antecedents`). `noun_phrases` finds the noun phrases in such a sentence by its words alone.
+`write_pairs` gives the pairs, 30,000 of them unless its `count` says otherwise; `lexicon` has their words. Each pair
+knows which words translate which (`alignment`), and which noun each of its pronouns stands for (`antecedents`).
+`noun_phrases` finds the noun phrases in such a sentence by its words alone.
 
 The modules, from words to corpus; each uses only those above it:
 
@@ -28,6 +29,6 @@ corpus is frozen: trained models, scores and stored outputs depend on every pair
 """
 
 from .noun_phrases import NounPhrase, noun_phrases
-from .writer import write_pairs
+from .writer import PAIRS, write_pairs
 
-__all__ = ["NounPhrase", "noun_phrases", "write_pairs"]
+__all__ = ["PAIRS", "NounPhrase", "noun_phrases", "write_pairs"]

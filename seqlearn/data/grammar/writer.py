@@ -10,7 +10,7 @@ from ..pairs import Pair
 from . import compound_sentences, pronoun_sentences, simple_sentences
 from .draft import Draft
 
-MOST = 100_000  # pairs that one call may ask for
+PAIRS, MOST = 30_000, 100_000  # pairs of the built-in corpus, and those that one call may ask for
 LONGEST = 24  # tokens of a sentence, on either side
 
 
@@ -47,7 +47,7 @@ def write_pair(draft: Draft) -> Pair:
     return draft.finish(construction.write(draft), construction.name)
 
 
-def write_pairs(count: int = 30_000, seed: int = 0, ambiguous: bool = False) -> list[Pair]:
+def write_pairs(count: int = PAIRS, seed: int = 0, ambiguous: bool = False) -> list[Pair]:
     """Write English-French pairs, all different, with gold links and the antecedents of their pronouns.
 
     The same arguments give the same pairs on every platform and with every Python.

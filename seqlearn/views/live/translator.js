@@ -6,10 +6,12 @@ import { KINDS, LEVELS, MOST_TOKENS, NO_MASK, PAD, SPECIALS, STEPS, THUMB } from
 import { beamSearch, gnmt, greedySearch, largestOf, logSumExp } from "./decoding.js";
 import { EncoderDecoder, Problem, softmax } from "./nn.js";
 import { Language } from "./text.js";
+import { ablated } from "./ablation.js";
 import { twins } from "./twins.js";
 
 /** @import { Kind, MatrixName } from "../shared/constants.js" */
 /** @import { Edit, Extent, TypedArray } from "../shared/types.js" */
+/** @import { OneAblation } from "./ablation.js" */
 /** @import { Hypothesis } from "./decoding.js" */
 /** @import { LayerEdit, MultiHeadAttention, Recording, Sizes, TransformerState, Weights } from "./nn.js" */
 /** @import { Side, Vocab } from "./text.js" */
@@ -111,6 +113,16 @@ export class Translator {
         throw new Problem(`there is no ${kind} attention in layer ${layer}, head ${head}`);
       const parts = headOf(recording, head, attention.headSize);
       return { asked, problem: "", ...stepsData(parts, kind === "causal", ...tokens[kind]) };
+    });
+  }
+
+  /** A translation with one head ablated, beside other edits.
+   * @param {OneAblation} question */
+  ablated(question) {
+    return orProblem([], () => {
+      const read = this.source.tokenizer.tokenize(asText(question.sentence));
+      check(read);
+      return ablated(this, read, question);
     });
   }
 
@@ -533,14 +545,14 @@ function stepsOf(queries, size, keys, masks, same) {
 // ---- Questions and answers as messages ------------------------------------------------------------------------------
 
 /** The questions that a page may ask.
- * @typedef {Pick<Translator, "translated" | "maps" | "patched" | "steps">} Answering */
+ * @typedef {Pick<Translator, "ablated" | "translated" | "maps" | "patched" | "steps">} Answering */
 /** The answers to those that are no refusals.
  * @typedef {Extract<ReturnType<Translator["translated"]>, { best: unknown }>} Translated
  * @typedef {Extract<ReturnType<Translator["maps"]>, Record<Kind, unknown>>} Maps
  * @typedef {Extract<ReturnType<Translator["patched"]>, { maps: unknown }>} Patched */
 /** First the packed model, then questions.
  * @typedef {{ data: LiveModel, kind?: undefined, question?: undefined }
- *   | { data?: undefined, kind: keyof Answering, question: Sentence & ReadingOfHead & Twins }} Message */
+ *   | { data?: undefined, kind: keyof Answering, question: Sentence & ReadingOfHead & Twins & OneAblation }} Message */
 /** @typedef {{ isReady?: boolean, answer?: unknown, error?: string }} Reply */
 
 /** Takes messages, and posts a reply to each.

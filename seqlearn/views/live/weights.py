@@ -1,4 +1,8 @@
-"""A translator as data for a page: its sizes, its two languages, and its weights in 8 bits."""
+"""A translator as data for a page: its sizes, its two languages, and its weights in 8 bits.
+
+`model_part` (`shared/page.py`) puts these data into the page as `<script id="model">`. In the browser `pageModel` in
+`engine.js` reads them and hands them to a worker, and `unpacked` in `translator.js` makes float32 of the weights.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,12 @@ import { KINDS } from "./constants.js";
 import { focusIn, make, number, oneLine, roving, tell } from "./elements.js";
 
 /** @import { AnyKind, Child, Edit, Layers, Question, Target } from "./types.js" */
+/** @import { Ablated } from "../live/ablation.js" */
+
+/** What each head does to a translation: `ablation_map` in translator/ablation_map.py.
+ * @typedef {{ asked: unknown[], base: Ablated, heads: [kind: AnyKind, layer: number, head: number, Ablated][] }}
+ *   AblationMap
+ */
 
 /** A kind, a layer and a head; null is every layer, or every head.
  * @typedef {[kind: AnyKind, layer: number | null, head: number | null]} Place
@@ -482,65 +488,6 @@ export function withWeight(edits, change) {
   return [...edits.filter((edit) => place(edit) !== place(change)), change].sort(
     (a, b) => Number(a[0] === "ablate") - Number(b[0] === "ablate"),
   );
-}
-
-/** A switch for every head and every layer: gives { node, set(edits) }. layers: { kind: [[name, heads], ...] }.
- * choose(edits => otherEdits): called with a function when a switch is used.
- * @param {Layers} layers
- * @param {(become: (edits: Edit[]) => Edit[]) => void} choose
- */
-export function headSwitches(layers, choose) {
-  /** @type {Map<string, HTMLElement>} */
-  const switches = new Map();
-  const mode = make("input", { type: "checkbox" });
-  /** @type {(place: Place) => HTMLElement} */
-  const headAt = (place) => {
-    const onclick = () => choose((edits) => (mode.checked ? keptAlone : flipped)(edits, place, layers));
-    const button = make("button", { type: "button", class: "head", onclick }, `${place[2]}`);
-    switches.set(place.join(" "), button);
-    return button;
-  };
-  const rows = KINDS.flatMap((kind) => {
-    const list = layers[kind];
-    if (!list) return [];
-    const lines = list.map(([, count], layer) => {
-      const onclick = () => choose((edits) => flipped(edits, [kind, layer, null], layers));
-      const label = { "aria-label": `${kind} ${layer}: ablate the layer`, onclick };
-      const whole = make("button", { type: "button", class: "layer", ...label }, `${kind} ${layer}`);
-      const heads = Array.from({ length: count }, (_, head) => headAt([kind, layer, head]));
-      const name = { role: "group", "aria-label": `heads of ${kind} layer ${layer}` };
-      return make("div", { class: "switches", ...name }, whole, ...heads);
-    });
-    return [make("div", { class: "kind" }, ...lines)];
-  });
-  for (const group of rows) roving(group, [...group.querySelectorAll("button")]);
-  const node = make(
-    "div",
-    { class: "board", role: "group", "aria-label": "ablate heads" },
-    make(
-      "div",
-      { class: "controls" },
-      make("span", { class: "head-line" }, "ablate a head, or a layer"),
-      make("label", { class: "control" }, mode, "or keep only the head that I click, of its kind"),
-    ),
-    make("div", { class: "kinds" }, ...rows),
-  );
-  return {
-    node,
-    set(/** @type {Edit[]} */ edits) {
-      const off = ablated(edits, layers);
-      for (const [key, button] of switches) {
-        const [kind, layer, head] = key.split(" ");
-        const pressed = off.has(key);
-        button.setAttribute("aria-pressed", String(pressed));
-        button.setAttribute(
-          "aria-label",
-          `${head}, head of ${kind} layer ${layer}: ${pressed ? "ablated" : "not ablated"}`,
-        );
-        button.title = `${kind}, layer ${layer}, head ${head}`;
-      }
-    },
-  };
 }
 
 /** A slider and a number for one weight: gives { node, show(weight, children) }. choose(weight): called at the end.

@@ -4,6 +4,11 @@ A view is a folder, here `beam/`. `beam_view.py` holds the class: Python compute
 into one trait, `data`. `beam_view.js` draws the data with the modules of `shared/`; `beam_view.css` styles the drawing.
 Choices that both Python and the browser may change (`step`, `locked`, ...) are further synced traits. Only the browser
 knows what the mouse points at.
+
+A page without a server (`to_html`) holds the traits as JSON, one script with all modules that the view needs
+(`bundle.py`), and perhaps a model; `page_of` in `page.py` writes it, with a policy that allows this script alone. In
+the browser, `openPage` in `page.js` makes of the JSON what anywidget gives in JupyterLab: an object with get, set and
+on.
 """
 
 from __future__ import annotations

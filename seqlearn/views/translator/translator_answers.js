@@ -1,15 +1,18 @@
 // The answers of the Transformer in the page to a TranslatorView, as translator_view.py gives them in Python.
 
 import { change, onQuestion } from "../shared/life.js";
-import { sameQuestion } from "../shared/changes.js";
+import { headsOf, sameQuestion } from "../shared/changes.js";
+import { KINDS } from "../shared/constants.js";
 
-/** @import { Model, Question, Target, Traits } from "../shared/types.js" */
+/** @import { AblationMap, Place } from "../shared/changes.js" */
+/** @import { Edit, Layers, Model, Question, Target, Traits } from "../shared/types.js" */
 /** @import { Live } from "../live/engine.js" */
 /** @import { Refusal, Translated } from "../live/translator.js" */
 
 /** @typedef {Translated & { gold?: unknown }} Result what is drawn; `gold`: what is known of the sentence, or null */
-/** @typedef {Traits & Question & { data: { golds: Record<string, unknown> }, links: boolean, chosen: number,
- *   step: number, locked: Target | null, result: Result }} TranslatorTraits */
+/** @typedef {Traits & Question & { data: { golds: Record<string, unknown>, layers: Layers }, links: boolean,
+ *   chosen: number, step: number, locked: Target | null, result: Result, mapped: [string, string[], Edit[]] | [],
+ *   ablations: AblationMap | object }} TranslatorTraits */
 
 /** @param {Model<TranslatorTraits>} model @param {Live} live */
 export function answers(model, live) {
@@ -31,6 +34,34 @@ export function answers(model, live) {
     if (!("best" in result)) return change(model, { result: { ...before, ...result } });
     change(model, { ...marks(model, before, result), chosen: 0, result: withGold(result) });
   });
+  onQuestion(model, ["mapped"], async () => {
+    const ablations = await ablationMap(model, live);
+    if (ablations) change(model, { ablations });
+  });
+}
+
+/** What each head does to the translation, one question after the other, so that a translation never waits for more
+ * than one of them; null if another map is wanted meanwhile, or the sentence cannot be translated.
+ * @param {Model<TranslatorTraits>} model @param {Live} live */
+async function ablationMap(model, live) {
+  const asked = model.get("mapped");
+  const { layers } = model.get("data");
+  if (!asked.length) return null;
+  const [sentence, prefix, edits] = asked;
+  /** @type {(head: Place | null, written: string[] | null) => ReturnType<typeof live.ask<"ablated">>} */
+  const ask = (head, written) => live.ask("ablated", { sentence, prefix, edits, head, written }, model);
+  const base = await ask(null, null);
+  if (!base || "problem" in base) return null;
+  /** @type {AblationMap["heads"]} */
+  const heads = [];
+  for (const key of KINDS.flatMap((kind) => headsOf([kind, null, null], layers))) {
+    const [kind, layer, head] = key.split(" ");
+    const place = /** @type {[Place[0], number, number]} */ ([kind, Number(layer), Number(head)]);
+    const found = await ask(place, base.tokens);
+    if (!found || "problem" in found || !sameQuestion(asked, model.get("mapped"))) return null;
+    heads.push([...place, found]);
+  }
+  return { asked, base, heads };
 }
 
 /** The step and the lock after another answer: the lock stays if the translation is the same, and the step as far as it

@@ -8,15 +8,19 @@ import {
   crossedOut,
   differences,
   editsInWords,
-  headSwitches,
   pythonCode,
   weightEditor,
   withWeight,
 } from "../shared/changes.js";
+import { headSwitches } from "../shared/switches.js";
+import { change } from "../shared/life.js";
+import { sameQuestion } from "../shared/changes.js";
 import { written } from "./translator_panels.js";
 
 /** @import { Target } from "../shared/types.js" */
 /** @import { Choice, Result } from "./translator_choice.js" */
+
+const REST = 150; // milliseconds without another question, before the effect of every head is asked for
 
 export class Changes {
   /**
@@ -43,6 +47,7 @@ export class Changes {
     const gold = links && live ? make("label", { class: "control" }, this.trueLinks, sign, "true links") : null;
     this.bar = changesBar(choice.history, gold);
     this.node = make("div", { class: "pairing" });
+    this.timer = 0; // of the next question about all heads
     /** @type {ReturnType<typeof chips> | null} */
     this.chips = null;
     /** @type {ReturnType<typeof written> | null} */
@@ -129,6 +134,22 @@ export class Changes {
     this.board?.set(model.get("edits"));
     this.trueLinks.checked = model.get("links");
     this.bar.set(made.length ? made.join("; ") : hint, pythonCode(this.choice.question()));
+  }
+
+  /** Paints each head by what it does to this translation; asks for it first. isReady: whether the question of the view
+   * has its answer.
+   * @param {boolean} isReady
+   */
+  paint(isReady) {
+    const { model } = this.choice;
+    const { sentence, prefix, edits } = this.choice.question();
+    const map = model.get("ablations");
+    /** @type {[string, string[], typeof edits]} */
+    const mapped = [sentence, prefix, edits];
+    const isThere = map && "base" in map && sameQuestion(map.asked, mapped);
+    this.board?.paint(isThere && isReady ? map : null);
+    clearTimeout(this.timer);
+    if (!isThere && isReady && this.board) this.timer = setTimeout(change, REST, model, { mapped });
   }
 
   /** Marks the tokens of what is pointed at or locked, and shows the weight of a locked cell. */

@@ -3,6 +3,7 @@
 import { change, unpack } from "../shared/life.js";
 import { changes, swapped } from "../shared/changes.js";
 
+/** @import { AblationMap } from "../shared/changes.js" */
 /** @import { Edit, Layers, MapData, Model, Numbers, Question, Show, Target, Traits } from "../shared/types.js" */
 
 /**
@@ -45,7 +46,8 @@ import { changes, swapped } from "../shared/changes.js";
  * @property {number | null} unlikely
  * @property {boolean} links
  *
- * @typedef {{ links: boolean, chosen: number, step: number, locked: Target | null, result: Result }} Shown
+ * @typedef {{ links: boolean, chosen: number, step: number, locked: Target | null, result: Result,
+ *   mapped: [string, string[], Edit[]] | [], ablations?: AblationMap | object }} Shown
  * @typedef {Traits & Question & Shown} TranslatorTraits
  * @typedef {[show: Show, layer: number, head: number]} Heads
  */

@@ -64,17 +64,11 @@ def translated(
     """
     _need_translator(translator)
     sentence = as_text(sentence)
-    source = translator.source.tokenizer.tokenize(sentence)
-    if not source:
-        raise ValueError("There is nothing to translate: type a sentence.")
-    if len(source) > MOST_TOKENS:
-        raise ValueError(
-            f"This sentence has {len(source):,} tokens; {MOST_TOKENS} is the most that is translated here."
-        )
+    source = tokens_of(translator, sentence)
     changes, prefix = list(map(change_of, edits)), list(prefix)
     edits = [change.as_list() for change in changes]
     translator = apart(translator)
-    best = _search(what_if(translator, prefix, changes) if prefix or edits else translator, sentence, beam, len(prefix))
+    best = search(what_if(translator, prefix, changes) if prefix or edits else translator, sentence, beam, len(prefix))
     forced = zip(best, *force(what_if(translator, (), changes) if edits else translator, sentence, best), strict=True)
     return {
         "asked": [sentence, beam, prefix, edits],
@@ -91,6 +85,22 @@ def translated(
         **({"gold": gold_of(translator, sentence)} if links else {}),
         "best": [_translation(translator.target, source, *one) for one in forced],
     }
+
+
+def tokens_of(translator: Translator, sentence: str) -> list[str]:
+    """The tokens of a sentence that can be translated here.
+
+    Raises:
+        ValueError: there is none, or there are too many.
+    """
+    source = translator.source.tokenizer.tokenize(sentence)
+    if not source:
+        raise ValueError("There is nothing to translate: type a sentence.")
+    if len(source) > MOST_TOKENS:
+        raise ValueError(
+            f"This sentence has {len(source):,} tokens; {MOST_TOKENS} is the most that is translated here."
+        )
+    return source
 
 
 STORED = Path(__file__).parents[2] / "pretrained" / "examples.json"
@@ -238,7 +248,7 @@ def _builtin_pairs(languages: tuple[str, str]) -> tuple[dict[str, Pair], list[st
     return split["train"] | split["test"] | split["valid"], list(split["valid"])
 
 
-def _search(translator: Translator, sentence: str, beam: int, least: int) -> list[Hypothesis]:
+def search(translator: Translator, sentence: str, beam: int, least: int) -> list[Hypothesis]:
     """The hypotheses of a search, the best first; greedy search gives one. `least` tokens are not too many."""
     (limit,) = default_max_length(torch.tensor([len(translator.source.encode(sentence))]))
     (found,) = translator.search([sentence], 1, max(limit, least), beam=beam, n_best=beam)
@@ -307,13 +317,13 @@ def _translation(
         "tokens": list(map(as_text, tokens)),
         "pieces": list(map(as_text, pieces(language, one.tokens))),
         "score": round(one.score, 5),
-        "probability": _rounded(math.exp(sum(one.log_probs))),
+        "probability": rounded(math.exp(sum(one.log_probs))),
         "next": [next_tokens(language.vocab, row, token) for row, token in zip(probs, written, strict=True)],
         "attention": attention,
     }
 
 
-def _rounded(number: float) -> float:
+def rounded(number: float) -> float:
     """A number with 5 digits, so that a page stays small."""
     return float(f"{number:.5g}")
 
@@ -338,10 +348,10 @@ def next_tokens(vocab: Vocab, probs: Float[Tensor, "vocab"], written: int) -> Da
         ranks[-1] = 1 + int((probs > probs[written]).sum())
     return {
         "tokens": list(map(as_text, vocab.decode(ids))),
-        "probs": list(map(_rounded, values)),
+        "probs": list(map(rounded, values)),
         "ranks": ranks,
         "written": ids.index(written),
-        "others": _rounded(max(0.0, 1 - sum(values))),
+        "others": rounded(max(0.0, 1 - sum(values))),
     }
 
 

@@ -45,6 +45,7 @@ export function build(model, root, data) {
     age(isWaiting || isWrong, isWrong);
     asking.draw(raw, isWaiting);
     changes.draw(raw);
+    changes.paint(!isWaiting && !isWrong);
     stage.explain();
     stage.pin(room < PHONE, asking.submitted && !isWaiting && !isWrong);
     asking.submitted &&= isWaiting;
@@ -71,6 +72,7 @@ export function build(model, root, data) {
       redraw();
     },
     result: redraw,
+    ablations: () => changes.paint(sameQuestion(model.get("result").asked, Object.values(choice.question()))),
     chosen: redraw,
     step: explain,
     locked: explain,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import traitlets
@@ -13,6 +14,7 @@ from ..live.weights import live_model
 from ..shared.arguments import as_text, offered
 from ..shared.types import Data, Lock, Proposal
 from ..shared.view import View
+from .ablation_map import ablation_map
 from .translator_data import about, golds, opening, translated, wrong_choice
 from .translator_picture import translation_picture
 
@@ -39,6 +41,8 @@ class TranslatorView(View, folder=Path(__file__).parent):
         step: the target token that is explained, from 0.
         locked: what stays marked: ["query", i], a target token (then `step` is i); ["key", j], a source token (the last
             one is <eos>); ["pair", i, j]; or None.
+        mapped: [sentence, prefix, edits], for which the browser wants to know what each head does; and ablations: what
+            `ablation_map` returned.
         result: what `translator_data.translated` returned. Its `problem` says what is wrong with the
             sentence, or is empty.
 
@@ -60,6 +64,8 @@ class TranslatorView(View, folder=Path(__file__).parent):
     chosen = traitlets.Int(min=0).tag(sync=True)
     step = traitlets.Int(min=0).tag(sync=True)
     locked = traitlets.List(allow_none=True, default_value=None).tag(sync=True)
+    mapped = traitlets.List().tag(sync=True)
+    ablations = traitlets.Dict().tag(sync=True)
     result = traitlets.Dict().tag(sync=True)
 
     def __init__(
@@ -92,7 +98,7 @@ class TranslatorView(View, folder=Path(__file__).parent):
             if translator is not self.translator:
                 self.data = self.data | about(translator)
             self.translator, self.sentence = translator, result["sentence"]
-            self.prefix, self.edits = [], []
+            self.prefix, self.edits, self.mapped, self.ablations = [], [], [], {}
             self._show(result)
 
     @property
@@ -109,6 +115,13 @@ class TranslatorView(View, folder=Path(__file__).parent):
             self._show(translated(self.translator, *asked, links=self.links))
         except ValueError as error:
             self.result = self.result | {"asked": asked, "problem": str(error)}
+
+    @traitlets.observe("mapped")
+    def _map(self, change: object) -> None:
+        """Ablate each head alone; nothing is said of a question that `translated` refused."""
+        if self.mapped and self.mapped != self.ablations.get("asked"):
+            with contextlib.suppress(ValueError):
+                self.ablations = ablation_map(self.translator, *self.mapped)
 
     def _show(self, result: Data) -> None:
         """Show the best translation. The marks stay if it was shown before, and the step as far as it says the same."""

@@ -1,0 +1,77 @@
+"""Sentences of different lengths in batches: the order decides how much of the batches is padding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import traitlets
+from matplotlib.figure import Figure
+
+from ..shared.types import Proposal
+from ..shared.view import View
+from .batch_data import ORDERS, batch_data, padding_of
+from .batch_picture import batch_picture
+
+
+class BatchView(View, folder=Path(__file__).parent):
+    """Sentences as bars, in batches: each batch is as wide as its longest sentence, and the rest is padding.
+
+    The learner chooses the order of the sentences and the size of a batch. "random": as shuffled. "sorted": by length,
+    the shortest first. "bucketed": the batches of "sorted", which are then shuffled.
+
+    Args:
+        lengths: the length of each sentence in tokens; at most 256 sentences.
+        order: one of `ORDERS`.
+        batch_size: sentences in a batch: a power of 2, or the number of all sentences.
+        seed: of the shuffles.
+
+    Traits, synced with the browser:
+        order: one of `ORDERS`.
+        batch_size: one of `data["sizes"]`.
+
+    Raises:
+        TypeError: a length is no whole number.
+        ValueError: a length is below 1, or there are no sentences, or too many.
+        traitlets.TraitError: order or batch size is not offered.
+    """
+
+    caption = "How much of a batch is padding"
+
+    order = traitlets.Unicode(ORDERS[0]).tag(sync=True)
+    batch_size = traitlets.Int(1).tag(sync=True)
+
+    def __init__(self, lengths: Iterable[int], order: str = ORDERS[0], batch_size: int = 8, seed: int = 0):
+        super().__init__(data=batch_data(lengths, seed), order=order, batch_size=batch_size)
+
+    def update(self, lengths: Iterable[int], seed: int = 0) -> None:
+        """Show other sentences in the same view; the batch size stays, or becomes the largest that is offered."""
+        data = batch_data(lengths, seed)
+        with self.hold_sync():
+            self.data = data
+            if self.batch_size not in data["sizes"]:
+                self.batch_size = data["sizes"][-1]
+
+    @traitlets.validate("order", "batch_size")
+    def _offered(self, proposal: Proposal) -> str | int:
+        name = proposal["trait"].name
+        values = ORDERS if name == "order" else tuple(self.data["sizes"])
+        if proposal["value"] not in values:
+            raise traitlets.TraitError(f"{name} is one of {values}, not {proposal['value']!r}")
+        return proposal["value"]
+
+    def batches(self, order: str | None = None) -> list[list[int]]:
+        """The sentences of each batch, by their numbers; default: in the order that is shown."""
+        return self.data["plans"][order or self.order][self.data["sizes"].index(self.batch_size)]
+
+    def padding(self, order: str | None = None) -> float:
+        """The share of all cells that is padding; default: in the order that is shown."""
+        return padding_of(self.data["lengths"], self.batches(order))
+
+    def summary(self) -> str:
+        """The number of sentences, the batch size and the order."""
+        return f"{len(self.data['lengths'])} sentences, batches of {self.batch_size}, {self.order}"
+
+    def figure(self) -> Figure:
+        """The batches in each of the orders, side by side."""
+        return batch_picture(self.data["lengths"], {order: self.batches(order) for order in ORDERS}, self.batch_size)

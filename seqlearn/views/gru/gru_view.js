@@ -1,0 +1,381 @@
+// GruView: the state and the gates of one unit at each word, and one step in full. The browser computes the step itself:
+// any gate may be chosen, so that Python cannot send all of them.
+
+import { BLUE_RED } from "../shared/colours.js";
+import {
+  layOut,
+  legendOf,
+  make,
+  pointHint,
+  roomIn,
+  roving,
+  shortened,
+  slider,
+  tell,
+  token,
+} from "../shared/elements.js";
+import { colour, fit, heatMap, longestOf } from "../shared/heatmap.js";
+import { change } from "../shared/life.js";
+import { pointedRow } from "../shared/rows.js";
+
+/** @import { Attributes, Child, Model, Tensor, Traits } from "../shared/types.js" */
+
+/** z, r: the gates that the learner chose; null: as the network has them.
+ * @typedef {Model<Traits & { unit: number, word: number, z: number | null, r: number | null }>} GruModel
+ */
+
+/** For each word (row) and each unit (column) the gates, and the parts of the new value; states: one row more, the
+ * first, before any word.
+ * @typedef {Record<"states" | "updates" | "resets" | "from_word" | "from_state", Tensor> & { tokens: string[] }} Data
+ */
+
+/** @import { HeatMap } from "../shared/heatmap.js" */
+/** @typedef {ReturnType<typeof gruStep>} Step */
+
+const MOST_WIDE = 1100; // pixels; gru_view.css has the same
+const FREE = { z: null, r: null };
+const [KEEPS, TAKES] = [0.8, 0.2]; // a larger gate keeps the old state, a smaller one takes the new value
+
+/**
+ * @param {GruModel} model
+ * @param {HTMLElement} root
+ * @param {Data} data
+ */
+export function build(model, root, data) {
+  const { tokens } = data;
+  const units = data.updates.shape[1];
+  const pointed = pointedRow(() => redraw());
+  const choose = {
+    word: (/** @type {number} */ word) => word !== model.get("word") && change(model, { word, ...FREE }),
+    unit: (/** @type {number} */ to) => to !== model.get("unit") && change(model, { unit: to, ...FREE }),
+  };
+  const words = tokens.map((text, i) => wordOf(text, pointed.listeners(i), () => choose.word(i)));
+  const list = listOf(words.map(({ node }) => node));
+  const unit = slider({
+    label: "unit",
+    texts: Array.from({ length: units }, (_, i) => `${i} of ${units}`),
+    choose: choose.unit,
+  });
+  const machine = machineOf(model);
+  const state = make("div", { class: "gru-state" });
+  const [name, heading] = [make("p", { class: "gru-at" }), make("p", { class: "gru-at" })];
+  const told = make("div");
+  /** @type {number | null} */
+  let hovered = null; // a unit
+  /** @type {HeatMap | null} */
+  let all = null;
+  const point = (/** @type {number | null} */ to) => {
+    hovered = to;
+    redraw();
+  };
+  const hint = pointHint(units > 1 ? "a word or a unit" : "a word", "see its numbers");
+  layOut(root, "a unit of a GRU", {
+    controls: { settings: [units > 1 && unit.node, resetOf(model)] },
+    panels: make("div", { class: "panels gru" }, state, name, list, heading, machine.node),
+    legend: legend(),
+    says: [told, hint],
+  });
+
+  const redraw = () => {
+    const at = pointed.at() ?? model.get("word");
+    const column = hovered ?? model.get("unit");
+    const own = numbersAt(data, at, column);
+    const isChosen = at === model.get("word") && column === model.get("unit");
+    const gates = isChosen ? { z: model.get("z") ?? own.z, r: model.get("r") ?? own.r } : own;
+    const step = gruStep({ ...own, ...gates });
+    if (units > 1) unit.set(column);
+    showState(all, data, at, column, step.after);
+    for (const [i, word] of words.entries()) word.show(numbersAt(data, i, column), i === at, i === model.get("word"));
+    name.textContent = units > 1 ? `Unit ${column} at each word` : "The unit at each word";
+    heading.replaceChildren("The step at the word “", token(shortened(tokens[at], 40)), "”");
+    machine.show(step);
+    tell(told, ...explanation(step, gruStep(own), tokens[at], column));
+  };
+  const layout = () => {
+    if (units > 1) {
+      all = stateOf(units, Math.min(roomIn(root), MOST_WIDE), point, choose.unit);
+      state.replaceChildren(all.node);
+    }
+    const narrow = (roomIn(root) - 40) / tokens.length < longestOf(tokens) + 12;
+    list.classList.toggle("upright", narrow);
+  };
+  const resized = () => {
+    layout();
+    redraw();
+  };
+  return { resized, unit: redraw, word: redraw, z: redraw, r: redraw };
+}
+
+/** @param {GruModel} model */
+function resetOf(model) {
+  const onclick = () => change(model, FREE);
+  return make("button", { type: "button", "aria-label": "Reset gates: those of the network", onclick }, "Reset gates");
+}
+
+function legend() {
+  const sign = (/** @type {string} */ name) => make("span", { class: name, "aria-hidden": "true" });
+  return legendOf(
+    [sign("gru-sign signed"), "state, new value: from −1 (blue) to 1 (red)"],
+    [sign("gru-sign gate"), "gate: from 0 to 1"],
+    [sign("gru-tick old"), "old state h"],
+    [sign("gru-tick new"), "new value n"],
+  );
+}
+
+// ---- The state ------------------------------------------------------------------------------------------------------
+
+/** The state after a word, a cell for each unit; a unit can be chosen.
+ * @param {number} units
+ * @param {number} room
+ * @param {(unit: number | null) => void} point
+ * @param {(unit: number) => void} choose
+ */
+function stateOf(units, room, point, choose) {
+  const columns = Array.from({ length: units }, (_, i) => String(i));
+  const width = fit(units, 24, room - 16);
+  return heatMap({
+    title: `state after the word, ${units} units`,
+    rows: [""],
+    columns,
+    ramp: BLUE_RED,
+    bar: false,
+    most: 0,
+    width,
+    height: 22,
+    every: { columns: [1, 2, 4, 8, 16, 32, 64].find((every) => every * width >= 28) },
+    enters: "Enter chooses the unit",
+    point: (cell) => point(cell?.column ?? null),
+    lock: (cell) => cell && choose(cell.column),
+  });
+}
+
+/** The state as the network computed it, but for the unit whose gates were moved.
+ * @param {HeatMap | null} map
+ * @param {Data} data
+ * @param {number} word
+ * @param {number} unit
+ * @param {number} after
+ */
+function showState(map, { tokens, states, updates }, word, unit, after) {
+  const units = updates.shape[1];
+  const row = Array.from({ length: units }, (_, i) => (i === unit ? after : states.at(word + 1, i)));
+  map?.caption.replaceChildren("The state after the word “", token(shortened(tokens[word], 24)), `”: ${units} units`);
+  map?.show(row, [-1, 1]);
+  map?.mark([{ row: 0, column: unit, strong: true }]);
+  map?.target(null, { row: 0, column: unit });
+}
+
+// ---- The sentence ---------------------------------------------------------------------------------------------------
+
+/** The words from left to right, one stop of the Tab key.
+ * @param {HTMLElement[]} words
+ */
+function listOf(words) {
+  const names = [
+    ["state ", "h′"],
+    ["update gate ", "z"],
+    ["reset gate ", "r"],
+  ].map(([long, short]) => make("span", {}, make("span", { class: "long" }, long), short));
+  const side = make("div", { class: "gru-names", "aria-hidden": "true" }, make("span"), ...names);
+  const options = { class: "gru-words", role: "listbox", "aria-orientation": "horizontal" };
+  const group = make("div", { ...options, "aria-label": "words, from left to right" }, ...words);
+  roving(group, words);
+  return make("div", { class: "gru-sentence" }, side, group);
+}
+
+/** One word: its name, and bars for state and gates. A screen reader hears the label alone, where each number has a name;
+ * so the numbers below the bars are no text of the page, but come from the style sheet.
+ * @param {string} text
+ * @param {Attributes} listeners
+ * @param {() => void} choose
+ */
+function wordOf(text, { onfocusin, ...listeners }, choose) {
+  const [state, update, reset] = [signedBar("tall"), gateBar(), gateBar()];
+  const focused = (/** @type {FocusEvent} */ event) => {
+    /** @type {(event: FocusEvent) => void} */ (onfocusin)(event);
+    choose();
+  };
+  const node = make(
+    "div",
+    { class: "gru-word", role: "option", ...listeners, onfocusin: focused, onclick: choose },
+    make("bdi", { class: "name token", title: text }, shortened(text, 24)),
+    state.node,
+    update.node,
+    reset.node,
+  );
+  /** @type {(numbers: ReturnType<typeof numbersAt>, isShown: boolean, isChosen: boolean) => void} */
+  const show = ({ after, z, r }, isShown, isChosen) => {
+    state.show(after);
+    update.show(z);
+    reset.show(r);
+    node.classList.toggle("on", isShown);
+    node.setAttribute("aria-selected", String(isChosen));
+    node.tabIndex = isChosen ? 0 : -1;
+    node.setAttribute("aria-label", `${text}: state ${fixed(after)}, update gate ${fixed(z)}, reset gate ${fixed(r)}`);
+  };
+  return { node, show };
+}
+
+/** A bar that stands on 0, or hangs from 0, with its number below. */
+function signedBar(/** @type {string} */ name) {
+  const fill = make("span", { class: "fill" });
+  const written = make("span", { class: "written" });
+  const node = make(
+    "span",
+    { class: `up ${name}`, "aria-hidden": "true" },
+    make("span", { class: "well" }, fill),
+    written,
+  );
+  const show = (/** @type {number} */ x) => {
+    fill.style.top = `${50 - 50 * Math.max(x, 0)}%`;
+    fill.style.bottom = `${50 + 50 * Math.min(x, 0)}%`;
+    fill.style.background = colourOf(x);
+    written.dataset.number = fixed(x);
+  };
+  return { node, show };
+}
+
+/** A bar from 0 to 1, with its number below. */
+function gateBar() {
+  const fill = make("span", { class: "fill" });
+  const written = make("span", { class: "written" });
+  const node = make("span", { class: "up", "aria-hidden": "true" }, make("span", { class: "well" }, fill), written);
+  const show = (/** @type {number} */ x) => {
+    fill.style.top = `${100 - 100 * x}%`;
+    written.dataset.number = fixed(x);
+  };
+  return { node, show };
+}
+
+// ---- One step in full -----------------------------------------------------------------------------------------------
+
+/** The five numbers of a step, in the order in which they are computed.
+ * @param {GruModel} model
+ */
+function machineOf(model) {
+  const old = numberRow("old state h");
+  const reset = gateRow("reset gate r", (r) => change(model, { r }));
+  const fresh = numberRow("new value n");
+  const update = gateRow("update gate z", (z) => change(model, { z }));
+  const state = numberRow("new state h′", true);
+  const parts = [old, reset, fresh, update, state].map(({ node }) => node);
+  return {
+    node: make("div", { class: "gru-machine", role: "group", "aria-label": "one step in full" }, ...parts),
+    show(/** @type {Step} */ { before, r, n, z, after }) {
+      old.show(before);
+      reset.show(r);
+      fresh.show(n);
+      update.show(z);
+      state.show(after, [before, n]);
+    },
+  };
+}
+
+/** A number from -1 to 1. ends: whether its bar has marks for the two numbers between which it lies.
+ * @param {string} name
+ */
+function numberRow(name, ends = false) {
+  const fill = make("span", { class: "gru-bar" });
+  const [between, ...ticks] = ["between", "gru-tick old", "gru-tick new"].map((part) => make("span", { class: part }));
+  const marks = ends ? [between, fill, ...ticks] : [fill];
+  const written = make("output", {});
+  const node = make("div", { class: "row" }, name, make("span", { class: "track" }, ...marks), written);
+  const place = (/** @type {number} */ x) => `${50 + 50 * x}%`;
+  const show = (/** @type {number} */ x, /** @type {number[]} */ [low, high] = [0, 0]) => {
+    fill.style.left = place(Math.min(x, 0));
+    fill.style.right = `${50 - 50 * Math.max(x, 0)}%`;
+    fill.style.background = colourOf(x);
+    between.style.left = place(Math.min(low, high));
+    between.style.right = `${50 - 50 * Math.max(low, high)}%`;
+    ticks.forEach((tick, i) => {
+      tick.style.left = place([low, high][i]);
+    });
+    written.textContent = fixed(x);
+  };
+  return { node, show };
+}
+
+/** A gate, as a slider.
+ * @param {string} name
+ * @param {(value: number) => void} choose
+ */
+function gateRow(name, choose) {
+  const input = make("input", { type: "range", min: 0, max: 1, step: 0.01, "aria-label": name });
+  input.addEventListener("input", () => choose(Number(input.value)));
+  const written = make("output", {});
+  const node = make("label", { class: "row gate" }, name, input, written);
+  const show = (/** @type {number} */ x) => {
+    input.value = String(x);
+    input.setAttribute("aria-valuetext", fixed(x));
+    written.textContent = fixed(x);
+  };
+  return { node, show };
+}
+
+// ---- Numbers and texts ----------------------------------------------------------------------------------------------
+
+/** What the network computed at a word for one unit. before, after: its state.
+ * @param {Data} data
+ * @param {number} word
+ * @param {number} unit
+ */
+const numbersAt = (data, word, unit) => ({
+  before: data.states.at(word, unit),
+  after: data.states.at(word + 1, unit),
+  z: data.updates.at(word, unit),
+  r: data.resets.at(word, unit),
+  fromWord: data.from_word.at(word, unit),
+  fromState: data.from_state.at(word, unit),
+});
+
+/** One step of a unit: n = tanh(W x + r · U h), h′ = (1 − z) n + z h, as `gru_steps` in gru_data.py.
+ * @param {Omit<ReturnType<typeof numbersAt>, "after">} numbers
+ */
+export function gruStep({ before, z, r, fromWord, fromState }) {
+  const n = Math.tanh(fromWord + r * fromState);
+  return { before, z, r, fromWord, fromState, n, after: (1 - z) * n + z * before };
+}
+
+/** The step with its numbers, and what the network itself computed if the learner moved a gate.
+ * @param {Step} step
+ * @param {Step} own
+ * @param {string} text
+ * @param {number} unit
+ * @returns {Child[]}
+ */
+function explanation(step, own, text, unit) {
+  const { before, z, r, fromWord, fromState, n, after } = step;
+  const products = `(1 − ${fixed(z)}) · ${inProduct(n)} + ${fixed(z)} · ${inProduct(before)}`;
+  const isMoved = z !== own.z || r !== own.r;
+  const moved = `The network itself has z = ${fixed(own.z)}, r = ${fixed(own.r)}, and h′ = ${fixed(own.after)}; the later words stay as it read them.`;
+  return [
+    make("div", {}, `unit ${unit} at `, token(text), `: ${deed(z)}.`),
+    make("div", {}, `h′ = (1 − z) · n + z · h = ${products} ≈ ${fixed(after)}`),
+    make(
+      "div",
+      {},
+      `n = tanh(Wx + r · Uh) = tanh(${fixed(fromWord)} + ${fixed(r)} · ${inProduct(fromState)}) ≈ ${fixed(n)}`,
+    ),
+    make("div", { class: "gru-moved" }, isMoved ? moved : "\u00a0"),
+  ];
+}
+
+/** What a unit does with this update gate.
+ * @param {number} z
+ */
+const deed = (z) => (z >= KEEPS ? "it keeps its old state" : z <= TAKES ? "it takes the new value" : "it mixes both");
+
+/** @param {number} x */
+const colourOf = (x) => `rgb(${colour((x + 1) / 2, BLUE_RED).join(" ")})`;
+
+/** A number with 2 decimals, as the picture of Python writes it.
+ * @param {number} x
+ */
+const fixed = (x) =>
+  x
+    .toFixed(2)
+    .replace(/^-(0\.00)$/, "$1")
+    .replace("-", "−");
+
+/** @param {number} x */
+const inProduct = (x) => (fixed(x).startsWith("−") ? `(${fixed(x)})` : fixed(x));

@@ -1,0 +1,1 @@
+"""RiddleView: which head decides a word of a translation?"""

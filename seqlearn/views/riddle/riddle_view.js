@@ -1,0 +1,149 @@
+// RiddleView: which head decides a word of the translation? Every answer is in the data.
+
+import { chance, differences } from "../shared/changes.js";
+import { KINDS } from "../shared/constants.js";
+import { change } from "../shared/life.js";
+import { effectOf } from "../shared/switches.js";
+import { fill, layOut, make, roving, tell } from "../shared/elements.js";
+
+/** @import { AblationMap } from "../shared/changes.js" */
+/** @import { AnyKind, Child, Model, Traits } from "../shared/types.js" */
+/** @import { Ablated } from "../live/ablation.js" */
+
+/** @typedef {{ sentence: string, asks: string, solved: string, at: number, map: AblationMap,
+ *   solutions: [kind: string, layer: number, head: number][] }} Riddle `at`: the step of the word in question */
+/** @typedef {{ riddles: Riddle[] }} Data */
+/** @typedef {Model<Traits & { riddle: number, tried: string[] }>} RiddleModel */
+
+/** What the kinds of heads look at.
+ * @type {Partial<Record<AnyKind, string>>} */
+const LOOKS = {
+  encoder: "English looks at English",
+  causal: "French looks at French",
+  cross: "French looks at English",
+};
+
+/** @param {RiddleModel} model @param {HTMLElement} root @param {Data} data */
+export function build(model, root, data) {
+  const english = make("p", { class: "english", lang: "en" });
+  const french = make("p", { class: "french", lang: "fr", "aria-live": "polite" });
+  const asks = make("p", { class: "asks" });
+  const board = make("div", { class: "heads" });
+  const said = make("div", { class: "found" });
+  const next = make("button", { type: "button", onclick: () => go(model, data) }, "The next riddle");
+  const again = make("button", { type: "button", onclick: () => change(model, { tried: [] }) }, "Start again");
+  const panels = make("div", { class: "riddle" }, english, french, asks, board);
+  layOut(root, "a riddle", { controls: {}, panels, legend: null, says: [said] });
+  fill(panels, {}, [make("div", { class: "controls" }, next, again)]);
+
+  const redraw = () => {
+    const riddle = data.riddles[model.get("riddle")];
+    const tried = model.get("tried");
+    const last = tried.at(-1);
+    const solved = isSolved(riddle, tried);
+    const now = headsIn(riddle).get(last ?? "") ?? riddle.map.base;
+    tell(english, riddle.sentence);
+    tell(french, ...marked(now, riddle));
+    tell(asks, riddle.asks);
+    tell(said, ...told(riddle, last, now, solved));
+    drawBoard(board, model, riddle);
+    next.hidden = !solved || model.get("riddle") === data.riddles.length - 1;
+    again.hidden = !tried.length;
+  };
+  return { riddle: redraw, tried: redraw };
+}
+
+/** @param {RiddleModel} model @param {Data} data */
+function go(model, data) {
+  change(model, { tried: [] });
+  change(model, { riddle: Math.min(model.get("riddle") + 1, data.riddles.length - 1) });
+}
+
+/** What is written without each head, by its key.
+ * @param {Riddle} riddle
+ * @returns {Map<string, Ablated>} */
+const headsIn = ({ map }) => new Map(map.heads.map(([kind, layer, head, one]) => [`${kind} ${layer} ${head}`, one]));
+
+/** @param {Riddle} riddle @param {string[]} tried */
+const isSolved = ({ solutions }, tried) => solutions.some((place) => tried.includes(place.join(" ")));
+
+/** The translation; the word in question, and words that have changed, stand out.
+ * @param {Ablated} now @param {Riddle} riddle
+ * @returns {Child[]} */
+function marked(now, { at, map }) {
+  const fresh = differences(map.base.tokens, now.tokens)[1];
+  return now.pieces.map((text, i) => {
+    const space = /^\s/.test(text) ? " " : "";
+    if (fresh[i]) return make("span", {}, space, make("mark", { class: "new" }, text.trim()));
+    return i === at ? make("span", {}, space, make("mark", {}, text.trim())) : text;
+  });
+}
+
+/** What the last press has shown.
+ * @param {Riddle} riddle @param {string | undefined} last @param {Ablated} now @param {boolean} solved
+ * @returns {Child[]} */
+function told({ map, solutions, solved: meaning }, last, now, solved) {
+  if (last === undefined) return ["Press a number: this head is ablated, and the French changes, or it does not."];
+  const [kind, layer, head] = last.split(" ");
+  const [before, after] = [map.base, now].map(({ probability }) => chance(probability));
+  const name = `${kind} ${layer}.${head}`;
+  const isOne = solutions.some((place) => place.join(" ") === last);
+  if (isOne)
+    return [
+      make("strong", {}, "Found. "),
+      `You have ablated ${name}. ${meaning} The colours show all ${map.heads.length} heads: the darker, the more of `,
+      "the probability of the first translation is lost when this head alone is ablated.",
+    ];
+  const isSame = now.tokens.join(" ") === map.base.tokens.join(" ");
+  const what = isSame ? "the same words" : "other words";
+  return [`Without ${name}: ${what}; the first translation had p = ${before}, and has ${after} now.`, solved ? "" : ""];
+}
+
+/** The buttons: a colour for each head that was tried, and for all of them when the riddle is solved.
+ * @param {HTMLElement} board @param {RiddleModel} model @param {Riddle} riddle */
+function drawBoard(board, model, riddle) {
+  const tried = model.get("tried");
+  const solved = isSolved(riddle, tried);
+  const focus = board.querySelector(":focus")?.getAttribute("data-head");
+  const kinds = KINDS.filter((kind) => riddle.map.heads.some(([one]) => one === kind));
+  const buttons = new Map(
+    riddle.map.heads.map((one) => {
+      const [key, effect] = effectOf(one, riddle.map.base);
+      const isKnown = solved || tried.includes(key);
+      const button = make(
+        "button",
+        {
+          type: "button",
+          class: "head",
+          "data-head": key,
+          "aria-pressed": String(tried.at(-1) === key),
+          "aria-label": `head ${key}${isKnown ? `. ${effect.spoken}` : ""}`,
+          onclick: () => change(model, { tried: press(tried, key) }),
+        },
+        `${one[2]}`,
+        make("span", { class: "word" }, isKnown ? effect.word : ""),
+      );
+      button.style.setProperty("--fall", `${isKnown ? Math.round(100 * effect.fall) : 0}%`);
+      button.classList.toggle("tried", tried.includes(key));
+      return [key, button];
+    }),
+  );
+  board.replaceChildren(
+    ...kinds.map((kind) => {
+      const layers = [...new Set(riddle.map.heads.filter(([one]) => one === kind).map(([, layer]) => layer))];
+      const lines = layers.map((layer) => {
+        const mine = [...buttons].filter(([key]) => key.startsWith(`${kind} ${layer} `)).map(([, button]) => button);
+        return make("div", { class: "switches" }, make("span", { class: "faint" }, `${kind} ${layer}`), ...mine);
+      });
+      const name = make("div", { class: "head-line" }, LOOKS[kind] ?? kind);
+      return make("div", { class: "kind", role: "group", "aria-label": `${kind} heads` }, name, ...lines);
+    }),
+  );
+  roving(board, [...buttons.values()]);
+  if (focus) buttons.get(focus)?.focus({ focusVisible: true });
+}
+
+/** The heads that were tried, after another press: a second press of the same head gives it back.
+ * @param {string[]} tried @param {string} key */
+const press = (tried, key) =>
+  tried.at(-1) === key ? tried.slice(0, -1) : [...tried.filter((one) => one !== key), key];

@@ -1,0 +1,199 @@
+"""GruView: its numbers are those of torch's own GRU; gates can be moved; wrong input is refused."""
+
+import math
+
+import matplotlib
+import pytest
+import torch
+import traitlets
+from torch import nn
+
+from seqlearn.translator.translator import Translator
+from seqlearn.views import GruView
+from seqlearn.views.gru.gru_data import gru_steps
+from seqlearn.views.shared.packing import unpack
+
+matplotlib.use("agg")
+WORDS = ["the", "girl", "eats", "."]
+SENTENCE = "The girl washes the red apple and eats it."
+BY_HAND = {"weight_ih_l0": torch.tensor([[0.5], [-2.0], [1.0]]), "weight_hh_l0": torch.tensor([[1.0], [3.0], [-1.5]])}
+
+
+def network(size=3, hiddens=5, **more):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return nn.GRU(size, hiddens, batch_first=True, **more)
+
+
+def inputs(steps=4, size=3):
+    return torch.randn(steps, size, generator=torch.Generator().manual_seed(1))
+
+
+def view(**more):
+    return GruView(WORDS, network(), inputs(), **more)
+
+
+def small():
+    """The GRU with one number of lesson 05, whose states are computed there by hand."""
+    gru = nn.GRU(1, 1, bias=False, batch_first=True)
+    gru.load_state_dict(BY_HAND)
+    return GruView(["1", "0.5", "-1"], gru, torch.tensor([[1.0], [0.5], [-1.0]]))
+
+
+@pytest.mark.parametrize("more", [{}, {"bias": False}, {"num_layers": 2}, {"bidirectional": True}], ids=str)
+def test_the_states_are_those_of_torch(more):
+    """Of the first layer, read from left to right."""
+    gru, vectors = network(**more), inputs(9)
+    first = network(**{name: value for name, value in more.items() if name == "bias"})
+    first.load_state_dict({name: dict(gru.named_parameters())[name] for name, _ in first.named_parameters()})
+    with torch.no_grad():
+        expected = first(vectors[None])[0][0]
+    states = unpack(GruView(None, gru, vectors).data["states"])
+    assert states.shape == (10, 5) and states[0].tolist() == [0] * 5
+    torch.testing.assert_close(states[1:], expected, atol=1e-6, rtol=0)
+
+
+def test_gates_and_parts_make_the_states():
+    """Each from its definition, written out anew."""
+    gru, vectors = network(), inputs()
+    found, state = gru_steps(gru, vectors), torch.zeros(5)
+    for step, vector in enumerate(vectors):
+        of_word = (gru.weight_ih_l0 @ vector + gru.bias_ih_l0).chunk(3)
+        of_state = (gru.weight_hh_l0 @ state + gru.bias_hh_l0).chunk(3)
+        reset, update = (1 / (1 + (-of_word[i] - of_state[i]).exp()) for i in (0, 1))
+        expected = {"resets": reset, "updates": update, "from_word": of_word[2], "from_state": of_state[2]}
+        state = (1 - update) * torch.tanh(of_word[2] + reset * of_state[2]) + update * state
+        for name, numbers in (expected | {"states": state}).items():
+            row = found[name][step + 1 if name == "states" else step]
+            torch.testing.assert_close(row.float(), numbers.detach(), atol=1e-6, rtol=0)
+
+
+def test_the_numbers_of_the_lesson():
+    assert [round(number, 4) for number in unpack(small().data["states"]).flatten().tolist()] == [
+        *(0, 0.6708, 0.4344, 0.3883)
+    ]
+
+
+def test_the_encoder_of_a_translator():
+    translator = Translator.pretrained("bahdanau", "cpu")
+    shown = GruView.of(translator, SENTENCE, unit=3, word=1)
+    tokens = [*translator.source.tokenizer.tokenize(SENTENCE), "<eos>"]
+    assert shown.data["tokens"] == tokens and (shown.unit, shown.word) == (3, 1)
+    ids = torch.tensor([translator.source.encode(SENTENCE)])
+    with torch.no_grad():
+        outputs = translator.model.eval().encoder(ids, torch.tensor([len(tokens)])).outputs[0]
+    states = unpack(shown.data["states"])
+    size = states.shape[1]
+    assert outputs.shape[1] == 2 * size, "both directions; shown is the one from left to right"
+    torch.testing.assert_close(states[1:], outputs[:, :size], atol=1e-6, rtol=0)
+
+
+def test_an_encoder_without_a_gru_is_refused():
+    with pytest.raises(ValueError, match="shows a GRU that reads embeddings; the encoder of 'transformer' is none"):
+        GruView.of(Translator.pretrained("transformer", "cpu"), SENTENCE)
+
+
+def test_a_step_with_other_gates():
+    shown = view(unit=2, word=1)
+    data = {name: unpack(shown.data[name]) for name in shown.data if name != "tokens"}
+    own = shown.step()
+    assert own.old == pytest.approx(float(data["states"][1, 2])) and own.state == pytest.approx(
+        float(data["states"][2, 2]), abs=1e-6
+    )
+    assert (own.reset, own.update) == (float(data["resets"][1, 2]), float(data["updates"][1, 2]))
+    shown.z = 1.0
+    assert shown.step().state == own.old, "all of the old state is kept"
+    shown.z = 0.0
+    assert shown.step().state == shown.step().new == own.new
+    shown.z, shown.r = 0.25, 0.0
+    new = math.tanh(float(data["from_word"][1, 2]))
+    assert shown.step() == (own.old, 0.0, new, 0.25, pytest.approx(0.75 * new + 0.25 * own.old))
+    assert repr(shown) == "GruView(4 tokens, unit 2 of 5, z = 0.25, r = 0)"
+
+
+def test_other_numbers_in_the_same_view():
+    shown = view(unit=4, word=3)
+    shown.z = shown.r = 0.5
+    shown.update(["a", 7], network(hiddens=6), inputs(2))
+    assert shown.data["tokens"] == ["a", "7"] and (shown.unit, shown.word, shown.z, shown.r) == (4, 0, None, None)
+    shown.update(None, network(hiddens=2), inputs(2))
+    assert shown.unit == 0 and shown.data["tokens"] == ["x0", "x1"], "there is no unit 4 now"
+    with pytest.raises(ValueError, match="do not fit"):
+        shown.update(["a"], network(), inputs(2))
+    assert len(shown.data["tokens"]) == 2, "as it was"
+
+
+def test_what_is_said_of_it_is_the_same_in_every_run():
+    assert repr(view()) == "GruView(4 tokens, unit 0 of 5)"
+    assert view().title() == "What a GRU keeps, and what it replaces: the girl eats ."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wrong", "sentence"),
+    [
+        ((WORDS, nn.LSTM(3, 5), inputs()), TypeError, "GruView shows an nn.GRU, not a LSTM"),
+        ((WORDS, network(), inputs()[None]), ValueError, "inputs have 2 axes"),
+        ((WORDS, network(), inputs(0)), ValueError, "none of them empty"),
+        ((WORDS, network(), inputs(size=4)), ValueError, "this GRU reads vectors of 3 numbers, not of 4"),
+        ((WORDS[:3], network(), inputs()), ValueError, "3 tokens do not fit 4 rows"),
+        ((WORDS, network(), inputs().log()), ValueError, "NaN"),
+    ],
+)
+def test_one_sentence_for_what_is_wrong(arguments, wrong, sentence, as_a_user):
+    with pytest.raises(wrong, match=sentence):
+        GruView(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("unit", 5, "unit is from 0 to 4, not 5"),
+        ("unit", -1, "unit is from 0 to 4, not -1"),
+        ("word", 4, "word is from 0 to 3, not 4"),
+        ("z", 1.01, "a gate is from 0 to 1, not 1.01"),
+        ("r", -0.5, "a gate is from 0 to 1, not -0.5"),
+        ("r", math.nan, "a gate is from 0 to 1, not nan"),
+    ],
+)
+def test_what_cannot_be_chosen(name, value, sentence, as_a_user):
+    shown = view(unit=1, word=1)
+    with pytest.raises(traitlets.TraitError, match=sentence):
+        setattr(shown, name, value)
+    assert (shown.unit, shown.word, shown.z, shown.r) == (1, 1, None, None)
+    if name in ("unit", "word"):
+        with pytest.raises(traitlets.TraitError, match=sentence):
+            view(**{name: value})
+
+
+def test_the_picture():
+    """Bars for states, update gates and reset gates, with their numbers; the title is one step."""
+    shown = view(unit=2, word=1)
+    top, middle, bottom = shown.figure().axes
+    data = {name: unpack(shown.data[name])[:, 2] for name in ("states", "updates", "resets")}
+    for ax, numbers in ((top, data["states"][1:]), (middle, data["updates"]), (bottom, data["resets"])):
+        assert [bar.get_height() for bar in ax.containers[0]] == pytest.approx(numbers.tolist())
+        assert [text.get_text() for text in ax.texts] == [f"{x:.2f}".replace("-", "−") for x in numbers.tolist()]
+    assert [label.get_text() for label in bottom.get_xticklabels()] == WORDS
+    shown.z = 0.75
+    step = shown.step()
+    first, second = shown.figure().axes[0].get_title("left").split("\n")
+    assert first == "unit 2 at “girl”: it mixes both"
+    assert second.startswith("h′ = (1 − z) · n + z · h = (1 − 0.75) · ")
+    assert second.endswith(f"≈ {step.state:.2f}".replace("-", "−"))
+
+
+def test_what_the_gate_does_in_words():
+    shown = view()
+    for gate, words in (
+        (0.0, "takes the new value"),
+        (0.2, "takes"),
+        (0.5, "mixes both"),
+        (0.8, "keeps its old state"),
+    ):
+        shown.z = gate
+        assert words in shown.figure().axes[0].get_title("left")
+
+
+def test_the_picture_of_a_long_sentence_has_no_numbers_in_it():
+    figure = GruView(None, network(), inputs(40)).figure()
+    assert all(not ax.texts for ax in figure.axes) and figure.get_figwidth() <= 9.6

@@ -1,0 +1,70 @@
+"""RiddleView in Python: its riddles have an answer, and only one; what fits no riddle is refused."""
+
+import pytest
+import traitlets
+
+from seqlearn.translator.translator import Translator
+from seqlearn.translator.whatif import Ablate, what_if
+from seqlearn.views import RiddleView
+from seqlearn.views.riddle.riddle_data import RIDDLES, Riddle
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return Translator.pretrained("transformer", "cpu")
+
+
+@pytest.fixture
+def view(translator):
+    return RiddleView(translator)
+
+
+@pytest.mark.parametrize("number", range(len(RIDDLES)))
+def test_one_head_alone_solves_each_riddle(view, translator, number):
+    riddle, data = RIDDLES[number], view.data["riddles"][number]
+    ((kind, layer, head),) = data["solutions"]
+    assert riddle.before in translator.translate(riddle.sentence)
+    words = what_if(translator, edits=[Ablate(kind, layer, head)]).translate(riddle.sentence).replace("'", " ").split()
+    assert riddle.after in words and riddle.before not in words
+    assert data["map"]["base"]["tokens"][data["at"]] == riddle.before
+
+
+def test_another_riddle_wants_another_head(view):
+    (first,), (second,) = (riddle["solutions"] for riddle in view.data["riddles"])
+    assert first != second
+
+
+def test_nothing_is_told_before_a_head_was_tried(view):
+    """No colour and no word in the picture, and no answer in the texts."""
+    ax = view.figure().axes[0]
+    filled = [bar for bar in ax.patches if bar.get_fill() and (bar.get_alpha() or 0) > 0]
+    assert filled == [] and "without" not in ax.get_title("left")
+    view.tried = ["encoder 0 1"]
+    ax = view.figure().axes[0]
+    assert [bar for bar in ax.patches if bar.get_fill() and (bar.get_alpha() or 0) > 0.3]
+    assert ax.get_title("left").endswith("without encoder 0 1: le chat mange la pomme verte parce qu'elle a faim.")
+
+
+def test_traits_that_do_not_fit(view):
+    with pytest.raises(traitlets.TraitError, match="riddle is 0 to 1, not 2"):
+        view.riddle = 2
+    with pytest.raises(traitlets.TraitError, match="there is no head 'encoder 9 9'"):
+        view.tried = ["encoder 9 9"]
+
+
+def test_riddles_without_an_answer(translator, as_a_user):
+    given = {"asks": "?", "solved": "!"}
+    with pytest.raises(ValueError, match=r"the translation of 'The girl sleeps\.' has no token 'il': la fille dort"):
+        RiddleView(translator, [Riddle("The girl sleeps.", "il", "elle", **given)])
+    with pytest.raises(ValueError, match=r"no head brings 'pomme' into the translation of 'The girl sleeps\.'"):
+        RiddleView(translator, [Riddle("The girl sleeps.", "fille", "pomme", **given)])
+    with pytest.raises(ValueError, match="at least one riddle"):
+        RiddleView(translator, [])
+    with pytest.raises(TypeError, match="RiddleView asks a Translator, not a str"):
+        RiddleView("transformer")
+
+
+def test_update(view, translator):
+    view.riddle, view.tried = 1, ["cross 0 0"]
+    view.update(translator, RIDDLES[:1])
+    assert (view.riddle, view.tried, len(view.data["riddles"])) == (0, [], 1)
