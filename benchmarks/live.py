@@ -24,12 +24,13 @@ from seqlearn.views.gallery import FRENCH, SENTENCE
 from seqlearn.views.live.weights import LIVE, live_engine, live_model
 from seqlearn.views.shared.bundle import bundle
 from seqlearn.views.shared.page import page_of, safe_json, script_part
+from seqlearn.views.translator.translator_data import about
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 LOADS, ROUNDS = 10, 30
-GOALS = {"ready": 500, "greedy, 11": 60, "beam 4, 11": 150, "greedy, 10": 100}  # milliseconds, in a worker
+GOALS = {"ready": 500, "greedy, 11": 60, "beam 4, 11": 150, "greedy, 10": 100, "map of": 400}  # milliseconds, in a worker
 REAL = "I have never seen such a beautiful city before."  # 10 tokens
 SCRIPT = """import { liveModel } from "./engine.js";
 %s
@@ -44,6 +45,17 @@ window.clock = async (kind, question, count) => {
     for (let i = 0; i < count; i++) {
         const start = performance.now();
         await live.ask(kind, question);
+        times.push(performance.now() - start);
+    }
+    return times;
+};
+window.clockMap = async (sentence, heads, count) => {
+    const times = [];
+    const asked = { sentence, prefix: [], edits: [] };
+    for (let i = 0; i < count; i++) {
+        const start = performance.now();
+        const base = await live.ask("ablated", { ...asked, head: null, written: null });
+        for (const head of heads) await live.ask("ablated", { ...asked, head, written: base.tokens });
         times.push(performance.now() - start);
     }
     return times;
@@ -62,6 +74,14 @@ def clocked(page: Page, question: dict[str, Any], count: int = ROUNDS, kind: str
     if count > 1:
         page.evaluate(ask, [kind, question, 3])
     return page.evaluate(ask, [kind, question, count])
+
+
+def clocked_map(page: Page, name: str) -> list[float]:
+    """Milliseconds of the ablation map of a sentence: each head alone."""
+    layers = about(Translator.pretrained(name, "cpu"))["layers"]
+    heads = [[kind, layer, h] for kind, rows in layers.items() for layer, (_, n) in enumerate(rows) for h in range(n)]
+    sentence = SENTENCE if name == "transformer" else REAL
+    return page.evaluate("([sentence, heads, count]) => clockMap(sentence, heads, count)", [sentence, heads, 5])
 
 
 def page_text(name: str) -> str:
@@ -139,6 +159,7 @@ def main() -> None:
                 report(f"{where}: first answer, greedy", first)
                 for name, (question, count, kind) in questions(model).items():
                     report(f"{where}: {name}", clocked(page, question, count, kind))
+                report(f"{where}: map of what each head does", clocked_map(page, model))
 
 
 if __name__ == "__main__":

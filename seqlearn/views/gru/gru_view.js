@@ -1,5 +1,5 @@
-// GruView: the state and the gates of one unit at each word, and one step in full. The browser computes the step itself:
-// any gate may be chosen, so that Python cannot send all of them.
+// GruView: the state and the gates of one unit at each word, and one step in full. The browser computes the step
+// itself: any gate may be chosen, so that Python cannot send all of them.
 
 import { BLUE_RED } from "../shared/colours.js";
 import {
@@ -159,7 +159,8 @@ function stateOf(units, room, point, choose) {
 function showState(map, { tokens, states, updates }, word, unit, after) {
   const units = updates.shape[1];
   const row = Array.from({ length: units }, (_, i) => (i === unit ? after : states.at(word + 1, i)));
-  map?.caption.replaceChildren("The state after the word “", token(shortened(tokens[word], 24)), `”: ${units} units`);
+  const name = token(shortened(tokens[word], 24));
+  map?.caption.replaceChildren("The state after the word “", name, `”: ${units} units`);
   map?.show(row, [-1, 1]);
   map?.mark([{ row: 0, column: unit, strong: true }]);
   map?.target(null, { row: 0, column: unit });
@@ -183,8 +184,8 @@ function listOf(words) {
   return make("div", { class: "gru-sentence" }, side, group);
 }
 
-/** One word: its name, and bars for state and gates. A screen reader hears the label alone, where each number has a name;
- * so the numbers below the bars are no text of the page, but come from the style sheet.
+/** One word: its name, and bars for state and gates. A screen reader hears the label alone, where each number has a
+ * name; so the numbers below the bars are no text of the page, but come from the style sheet.
  * @param {string} text
  * @param {Attributes} listeners
  * @param {() => void} choose
@@ -347,7 +348,8 @@ function explanation(step, own, text, unit) {
   const { before, z, r, fromWord, fromState, n, after } = step;
   const products = `(1 − ${fixed(z)}) · ${inProduct(n)} + ${fixed(z)} · ${inProduct(before)}`;
   const isMoved = z !== own.z || r !== own.r;
-  const moved = `The network itself has z = ${fixed(own.z)}, r = ${fixed(own.r)}, and h′ = ${fixed(own.after)}; the later words stay as it read them.`;
+  const numbers = `z = ${fixed(own.z)}, r = ${fixed(own.r)}, and h′ = ${fixed(own.after)}`;
+  const moved = `The network itself has ${numbers}; the later words stay as it read them.`;
   return [
     make("div", {}, `unit ${unit} at `, token(text), `: ${deed(z)}.`),
     make("div", {}, `h′ = (1 − z) · n + z · h = ${products} ≈ ${fixed(after)}`),

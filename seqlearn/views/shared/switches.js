@@ -134,7 +134,8 @@ function summaryOf(switches) {
   const heads = `${count || "None"} of ${switches.length} heads`;
   return [
     make("span", { class: "scale", "aria-hidden": "true" }),
-    ` how far the probability of this translation falls, from 0 to all of it, when this head alone is ablated. ${heads} `,
+    " how far the probability of this translation falls, from 0 to all of it, when this head alone is ablated. ",
+    `${heads} `,
     count === 1 ? "changes a word." : count ? "change a word each, or more." : "changes a word.",
   ];
 }

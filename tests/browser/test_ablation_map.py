@@ -1,0 +1,77 @@
+"""The ablation map in a browser: each switch has the colour and the words of what its head does alone."""
+
+import pytest
+
+from seqlearn.translator.translator import Translator
+from seqlearn.views import TranslatorView
+from seqlearn.views.translator.ablation_map import ablation_map
+
+SENTENCE = "The old bird ate the orange because it was sweet."
+PAINTED = ".board .scale"
+
+
+@pytest.fixture(scope="module")
+def view():
+    return TranslatorView(Translator.pretrained("transformer", "cpu"), SENTENCE)
+
+
+def falls(page):
+    """By the title of each switch."""
+    pairs = "nodes => nodes.map(node => [node.title, parseFloat(node.style.getPropertyValue('--fall'))])"
+    return dict(page.locator(".board .head").evaluate_all(pairs))
+
+
+def ask(page, sentence):
+    page.get_by_label("sentence to translate").fill(sentence)
+    page.keyboard.press("Enter")
+
+
+def test_each_switch_has_the_colour_of_its_fall(show, view):
+    page = show(view)
+    page.locator(PAINTED).wait_for()
+    right = ablation_map(view.translator, SENTENCE)
+    expected = {
+        f"{kind}, layer {layer}, head {head}": 100 * max(0, 1 - one["probability"] / right["base"]["probability"])
+        for kind, layer, head, one in right["heads"]
+    }
+    assert falls(page) == pytest.approx(expected, abs=1.5), "the page has 8 bits for each weight"
+    words = page.locator(".board .word").evaluate_all("nodes => nodes.map(node => node.textContent).filter(Boolean)")
+    assert words == ["elle→il…"]
+    assert "1 of 24 heads changes a word." in page.locator(".preview").inner_text()
+
+
+def test_the_whole_sentence_on_hover_and_on_focus(show, view):
+    page = show(view)
+    page.locator(PAINTED).wait_for()
+    other = page.get_by_title("encoder, layer 1, head 3")
+    other.hover()
+    preview = page.locator(".preview")
+    assert "Without encoder 1.3: le vieil oiseau a mangé l'orange parce qu'il était sucré. (p 0.99 → " in (
+        preview.inner_text()
+    )
+    assert preview.locator("strong").all_inner_texts() == ["il", " sucré"]
+    assert "Alone it changes the translation: le vieil oiseau" in other.get_attribute("aria-label")
+    page.mouse.move(0, 0)
+    assert "1 of 24" in preview.inner_text()
+    page.get_by_title("encoder, layer 0, head 0").focus()
+    assert "Without encoder 0.0: the same words (p 0.99 → 0.99)" in preview.inner_text()
+
+
+def test_another_sentence_gets_its_own_colours(show, view):
+    page = show(view)
+    page.locator(PAINTED).wait_for()
+    before = falls(page)
+    ask(page, "The cat eats the green apple because it is hungry.")
+    page.locator(".board .word", has_text="il→elle").wait_for()
+    assert falls(page) != before
+    page.get_by_title("encoder, layer 0, head 1").click()
+    page.locator(PAINTED).wait_for()
+    assert page.evaluate("model.get('ablations').asked[2]") == [["ablate", "encoder", 0, 1]]
+    pressed = page.get_by_title("encoder, layer 0, head 1")
+    assert pressed.get_attribute("aria-pressed") == "true" and pressed.locator(".word").inner_text() == ""
+
+
+def test_a_page_without_a_model_has_no_map(show, view, monkeypatch):
+    monkeypatch.setattr(view, "page_model", lambda: None)
+    page = show(view)
+    assert page.locator(".board").count() == 0 and page.evaluate("model.get('ablations')") == {}

@@ -1,0 +1,113 @@
+"""BatchView: its batches are what their names say, and its padding is that of `Batches`; wrong input is refused."""
+
+import random
+
+import matplotlib
+import pytest
+import traitlets
+
+from seqlearn.data.batches import pad
+from seqlearn.views import BatchView
+
+matplotlib.use("agg")
+LENGTHS = [random.Random(number).randint(3, 20) for number in range(50)]
+ORDERS = ("random", "sorted", "bucketed")
+
+
+def lengths_in(shown, order):
+    return [[LENGTHS[sentence] for sentence in batch] for batch in shown.batches(order)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8, 16, 32, 50])
+@pytest.mark.parametrize("order", ORDERS)
+def test_each_sentence_is_in_one_batch_and_the_padding_is_that_of_the_package(order, size):
+    shown = BatchView(LENGTHS, order, size)
+    assert sorted(sentence for batch in shown.batches() for sentence in batch) == list(range(50))
+    assert sorted(len(batch) for batch in shown.batches())[1:] == [size] * (-(-50 // size) - 1)
+    tensors = [pad([[1] * length for length in batch], 0)[0] for batch in lengths_in(shown, order)]
+    cells = sum(ids.numel() for ids in tensors)
+    assert shown.padding() == pytest.approx(sum(int((ids == 0).sum()) for ids in tensors) / cells)
+
+
+def test_the_orders_are_what_their_names_say():
+    shown = BatchView(LENGTHS)
+    flat = [length for batch in lengths_in(shown, "sorted") for length in batch]
+    assert flat == sorted(LENGTHS)
+    assert sorted(shown.batches("bucketed")) == sorted(shown.batches("sorted"))
+    assert shown.batches("bucketed") != shown.batches("sorted")
+    drawn = [sentence for batch in shown.batches("random") for sentence in batch]
+    assert drawn != list(range(50)) and [LENGTHS[sentence] for sentence in drawn] != flat
+    assert shown.padding("sorted") == shown.padding("bucketed") < shown.padding("random")
+
+
+def test_a_batch_of_one_has_no_padding_and_one_batch_of_all_has_the_same_in_each_order():
+    assert [BatchView(LENGTHS, order, 1).padding() for order in ORDERS] == [0, 0, 0]
+    assert len({BatchView(LENGTHS, order, 50).padding() for order in ORDERS}) == 1
+
+
+def test_the_seed_decides():
+    one, same, other = (BatchView(LENGTHS, seed=seed).data["plans"] for seed in (0, 0, 1))
+    assert one == same and all(one[order] != other[order] for order in ("random", "bucketed"))
+
+
+def test_a_seed_gives_the_same_order_on_every_machine():
+    plans = BatchView([5, 9, 4, 7, 2, 8], batch_size=2).data["plans"]
+    assert [plans[order][1] for order in ORDERS] == [
+        [[3, 5], [2, 4], [1, 0]],
+        [[4, 2], [0, 3], [5, 1]],
+        [[0, 3], [5, 1], [4, 2]],
+    ]
+
+
+def test_other_sentences_in_the_same_view():
+    shown = BatchView(LENGTHS, "sorted", 32)
+    shown.update([4, 2, 9])
+    assert (shown.order, shown.batch_size, shown.data["sizes"]) == ("sorted", 3, [1, 2, 3])
+    assert shown.batches() == [[1, 0, 2]]
+    with pytest.raises(ValueError, match="not 0"):
+        shown.update([])
+    assert shown.data["lengths"] == [4, 2, 9], "as it was"
+
+
+def test_what_is_said_of_it_is_the_same_in_every_run():
+    assert repr(BatchView(LENGTHS, "bucketed", 16)) == "BatchView(50 sentences, batches of 16, bucketed)"
+    assert BatchView(LENGTHS).title() == "How much of a batch is padding: 50 sentences, batches of 8, random"
+
+
+@pytest.mark.parametrize(
+    ("lengths", "error", "sentence"),
+    [
+        ([], ValueError, "from 1 to 256 sentences are shown, not 0"),
+        ([1] * 257, ValueError, "not 257"),
+        ([3, 0], ValueError, "a length is at least 1, not 0"),
+        ([3, 1.5], TypeError, "a length is a whole number"),
+    ],
+)
+def test_one_sentence_for_what_is_wrong(lengths, error, sentence, as_a_user):
+    with pytest.raises(error, match=sentence):
+        BatchView(lengths)
+
+
+@pytest.mark.parametrize(("name", "value"), [("order", "fixed"), ("batch_size", 3), ("batch_size", 64)])
+def test_what_cannot_be_chosen(name, value, as_a_user):
+    shown = BatchView(LENGTHS)
+    for choose in (lambda: setattr(shown, name, value), lambda: BatchView(LENGTHS, **{name: value})):
+        with pytest.raises(traitlets.TraitError, match=f"{name} is one of .+, not {value!r}"):
+            choose()
+    assert (shown.order, shown.batch_size) == ("random", 8)
+
+
+def test_the_picture_has_all_three_orders():
+    """Bars as long as the sentences, on a hatched box as wide as the batch."""
+    shown = BatchView(LENGTHS, batch_size=16)
+    figure = shown.figure()
+    assert figure.get_suptitle() == "50 sentences in batches of 16, in three orders"
+    for ax, order in zip(figure.axes, ORDERS, strict=True):
+        assert ax.get_title("left") == f"{order}\n{shown.padding(order):.1%} padding"
+        batches = lengths_in(shown, order)
+        bars = [[bar.get_width() for bar in container] for container in ax.containers]
+        assert bars == batches
+        boxes = [patch for patch in ax.patches if patch.get_hatch()]
+        assert [(box.get_width(), box.get_height()) for box in boxes] == [(max(b), len(b)) for b in batches]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["token", "padding"]

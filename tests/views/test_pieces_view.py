@@ -1,0 +1,133 @@
+"""PiecesView: its pieces are those of a slow definition and of `BPETokenizer`; wrong input is refused."""
+
+import re
+from collections import Counter
+from itertools import pairwise
+
+import matplotlib
+import pytest
+import traitlets
+
+from seqlearn.data.grammar import write_pairs
+from seqlearn.data.text import BPETokenizer
+from seqlearn.views import PiecesView
+
+matplotlib.use("agg")
+SEVEN = "wash washes washing washed eat eats eating".split()
+MERGES = [tuple(merge.split()) for merge in "▁ w,▁w a,▁wa s,▁was h,▁ e,▁e a,▁ea t,▁wash e,i n,in g".split(",")]
+
+
+def view(**settings):
+    return PiecesView(SEVEN, MERGES, **settings)
+
+
+def by_definition(word, merges):
+    """With one regular expression for each merge: pieces stand between bars."""
+    text = "|".join(["|▁", *word, ""])
+    for left, right in merges:
+        text = re.sub(f"(?<=\\|){re.escape(left)}\\|{re.escape(right)}(?=\\|)", left + right, text)
+    return text.strip("|").split("|")
+
+
+def test_the_merges_of_the_seven_words_are_the_most_frequent_neighbours():
+    """As lesson 01 finds them; of equally frequent pairs, the one that was seen first."""
+    for joins, merge in enumerate(MERGES):
+        shown = view(joins=joins)
+        counts = Counter(pair for word in SEVEN for pair in pairwise(shown.pieces(word)))
+        assert counts.most_common(1)[0][0] == merge
+
+
+@pytest.mark.parametrize("word", [*SEVEN, "seating", "banana", "eaeae", "", "kiwi", "inginging"])
+def test_the_pieces_are_those_of_the_definition(word):
+    for joins in range(len(MERGES) + 1):
+        assert view(joins=joins).pieces(word) == by_definition(word, MERGES[:joins]), joins
+
+
+def test_the_pieces_are_those_of_the_package():
+    """Its merges are texts with a space; all words of some sentences, and one that was not learned."""
+    lines = [pair.target for pair in write_pairs(200)]
+    learned = BPETokenizer.learn(lines, size=200, language="fr")
+    words = sorted(set(" ".join(map(learned.normalize, lines)).split()))
+    words = [*filter(str.isalpha, words), "lavera"]
+    shown = PiecesView(words, learned.merges, joins=len(learned.merges))
+    assert len(words) > 100 and len(learned.merges) > 100
+    assert [shown.pieces(word) for word in words] == [learned.tokenize(word) for word in words]
+    assert set(shown.vocabulary()) <= set(learned.tokens)
+
+
+def test_the_vocabulary_grows_by_a_piece_with_each_join():
+    assert view().vocabulary() == list("▁adeghinstw")
+    assert view(joins=2).vocabulary() == [*"▁adeghinstw", "▁w", "▁wa"]
+    assert [len(view(joins=joins).vocabulary()) for joins in range(11)] == list(range(11, 22))
+    twice = PiecesView(["abc"], ["a b", "ab c", "b c", "a bc"], joins=4)
+    assert twice.vocabulary() == ["▁", "a", "b", "c", "ab", "abc", "bc"], "made in two ways, it is one piece"
+
+
+def test_other_words_in_the_same_view():
+    shown = view(joins=10)
+    shown.update(["abab"], ["a b"])
+    assert shown.joins == 0 and shown.data == {"words": ["abab"], "merges": [["a", "b"]]}
+    with pytest.raises(ValueError, match="at least 1 word is shown"):
+        shown.update([], [])
+    assert shown.data["words"] == ["abab"], "as it was"
+
+
+def test_what_is_said_of_it_is_the_same_in_every_run():
+    assert repr(view(joins=4, word="kiwi")) == "PiecesView(7 words, 4 of 10 joins)"
+    assert view().title() == "How letters become pieces: 7 words, 0 of 10 joins"
+
+
+@pytest.mark.parametrize("merge", ["ab", "a b c", ("a",), ("a", "b", "c"), ("a", ""), " a", 7])
+def test_a_merge_has_two_pieces(merge, as_a_user):
+    with pytest.raises(ValueError, match=re.escape(f'two pieces, as in ("e", "a") or "e a"; got {merge!r}')):
+        PiecesView(SEVEN, [merge])
+
+
+@pytest.mark.parametrize("joins", [-1, 11])
+def test_as_many_joins_as_there_are_merges(joins, as_a_user):
+    shown = view(joins=3)
+    for choose in (lambda: setattr(shown, "joins", joins), lambda: view(joins=joins)):
+        with pytest.raises(traitlets.TraitError, match=f"joins is from 0 to 10, not {joins}"):
+            choose()
+    assert shown.joins == 3
+
+
+def test_the_picture():
+    """The words in their boxes, in a frame what is joined next, hatched what is unknown."""
+    figure = view(joins=4, word="kiwi").figure()
+    (ax,), (legend,) = figure.axes, figure.legends
+    assert ax.get_title("left") == (
+        "After 4 joins: 27 pieces in 7 words; the vocabulary has 15\nMost frequent neighbours: ▁ + e, 3 times"
+    )
+    assert [label.get_text() for label in ax.get_yticklabels()] == [*SEVEN, "typed: kiwi"]
+    assert "".join(text.get_text() for text in ax.texts) == "".join(f"▁{word}" for word in [*SEVEN, "kiwi"])
+    frames = [patch for patch in ax.patches if patch.get_facecolor()[3] == 0]
+    assert len(frames) == 3 and sum(bool(patch.get_hatch()) for patch in ax.patches) == 1
+    assert [text.get_text() for text in legend.get_texts()] == ["joined next", "joined last", "unknown"]
+
+
+def test_the_picture_before_the_first_join_and_after_the_last():
+    start, end = (view(joins=joins).figure() for joins in (0, 10))
+    assert start.axes[0].get_title("left").startswith("After 0 joins: 43 pieces in 7 words; the vocabulary has 11\n")
+    assert end.axes[0].get_title("left").split("\n") == [
+        "After 10 joins: 12 pieces in 7 words; the vocabulary has 21",
+        "All joins are made.",
+    ]
+    assert [text.get_text() for text in end.legends[0].get_texts()] == ["joined last"]
+    assert PiecesView(["a"], []).figure().legends == []
+
+
+def test_a_pair_that_is_not_the_most_frequent_is_not_called_so():
+    titles = [PiecesView(["aab", "aac"], [merge]).figure().axes[0].get_title("left") for merge in ("a a", "a b", "x y")]
+    assert [title.split("\n")[1] for title in titles] == [
+        "Most frequent neighbours: a + a, 2 times",
+        "Next: a + b, 1 time",
+        "Next: x + y, 0 times",
+    ]
+
+
+def test_a_long_list_and_a_long_word_have_a_picture():
+    (ax,) = PiecesView([*"abcdefghijklmnopqrst", "x" * 99], []).figure().axes
+    assert "(drawn: 14)" in ax.get_title("left") and len(ax.get_yticklabels()) == 14
+    (ax,) = PiecesView(["x" * 99], [("x", "x")]).figure().axes
+    assert ax.texts[-1].get_text() == "…" and len(ax.texts) == 25
