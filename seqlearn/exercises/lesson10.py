@@ -8,7 +8,7 @@ import operator
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -75,6 +75,11 @@ def greedy_sentence(table: Table) -> tuple[tuple[str, ...], float]:
 
 # ---- 10.1: the whole beam ----
 
+Gains: TypeAlias = Callable[[Sequence[float]], list[float]]  # logits -> what an extension adds to a sum
+Divisor: TypeAlias = Callable[[int, int], float]  # length, number of words -> what divides a sum
+Scored: TypeAlias = tuple[tuple[int, ...], float, float]  # tokens, score, sum
+Choice: TypeAlias = Callable[[list[Scored]], Scored]
+
 TOY_BOS, TOY_EOS, TOY_WORDS = 3, 1, 6  # not the ids of the lesson, so that nobody writes them down
 PENALTIES: dict[str, Callable[[int], float]] = {
     "none": lambda length: 1.0,
@@ -83,7 +88,7 @@ PENALTIES: dict[str, Callable[[int], float]] = {
 }
 CASES = (  # seed of the decoder, width, longest, penalty: each mistake below shows in one of them
     (7, 3, 6, "average"), (40, 2, 5, "GNMT, 0.6"), (7, 2, 6, "average"), (3, 2, 5, "average"), (5, 1, 5, "none"),
-    (6, 500, 4, "none"),
+    (6, 500, 4, "none"), (8, 6, 4, "average"),
 )  # fmt: skip
 
 
@@ -133,11 +138,14 @@ class ToyDecoder:
         if not newest:
             raise Wrong("no hypothesis goes on any more, and you asked the decoder again: stop there.")
         before = [()] if state.rows is None else state.rows
-        if len(newest) != len(before):
-            raise Wrong(_rows_differ(len(newest), len(before), state.rows is None))
-        if state.rows is None and newest != [TOY_BOS]:
+        if state.rows is None and {*newest} != {TOY_BOS}:
             raise Wrong(f"this state has read nothing: the first token that it reads is `bos`, here {TOY_BOS}; yours: "
                         f"{newest[0]}. After that, go on with the *new* state that the decoder returns.")  # fmt: skip
+        if len(newest) != len(before):
+            raise Wrong(_rows_differ(len(newest), len(before), state.rows is None))
+        if state.rows is not None and TOY_BOS in newest:
+            raise Wrong("you go on with a word of probability 0: an extension with the sum minus infinity is "
+                        "impossible, so leave it out.")  # fmt: skip
         if TOY_EOS in newest:
             raise Wrong("the decoder got `eos` as the newest token: a complete hypothesis is set aside. It is extended "
                         "no more, and takes no place in the beam.")  # fmt: skip
@@ -170,13 +178,14 @@ def _log_softmax(logits: Sequence[float]) -> list[float]:
 
 
 def best_by_beam(
-    seed: int, width: int, longest: int, penalty: Callable[[int], float], *, gains: Any = None, ended: str = "aside",
-    each: bool = False, worst: bool = False, lost: str = "", stop: str = "", cut: bool = False, less: int = 0,
-    free_end: bool = False, running: bool = False, divide: Any = None, choose: Any = None, follow: bool = True,
+    seed: int, width: int, longest: int, penalty: Callable[[int], float], *, gains: Gains | None = None,
+    ended: str = "aside", each: bool = False, worst: bool = False, lost: str = "", stop: str = "", cut: bool = False,
+    less: int = 0, free_end: bool = False, running: bool = False, divide: Divisor | None = None,
+    choose: Choice | None = None, follow: bool = True,
 ) -> tuple[list[int], float]:  # fmt: skip
     """A beam search by plain loops: the tokens and the score of the best hypothesis. The options make usual mistakes.
 
-    Any: functions. `gains` makes log-probabilities of logits, `ended` is what becomes of complete hypotheses, `each`
+    `gains` makes log-probabilities of logits, `ended` is what becomes of complete hypotheses, `each`
     keeps one child for each parent, `lost` names what is not taken from the parent, `stop` ends too soon, `cut` drops
     what still goes on at the end, `divide` gives the divisor of a complete hypothesis, `choose` one of them.
     """
@@ -281,7 +290,7 @@ BEAM_MISTAKES: list[tuple[str, dict[str, Any]]] = [  # Any: options of `best_by_
 ]  # fmt: skip
 
 
-def _divisors(width: int, longest: int, penalty: Callable[[int], float]) -> list[tuple[str, Any]]:
+def _divisors(width: int, longest: int, penalty: Callable[[int], float]) -> list[tuple[str, Divisor]]:
     """What some divide a sum by: functions of the length and the number of words."""
     return [
         ("the penalty is missing: the score is the sum divided by `penalty(T)`.", lambda length, words: 1.0),
@@ -306,27 +315,33 @@ def _divisors(width: int, longest: int, penalty: Callable[[int], float]) -> list
 
 
 @check("10.1", section="8. When to stop")
-def check_beam(beam: Callable[..., Sequence[Any]]) -> None:
+def check_beam(beam: Callable[..., Answer]) -> None:
     """Try out `my_beam(decoder, state, bos, eos, width, longest, penalty)` on decoders that remember every word."""
+    for wide in (False, True):  # in a wide beam, impossible extensions make mistakes look different
+        _examine_cases(beam, [case for case in CASES if (case[1] >= TOY_WORDS) == wide])
+
+
+def _examine_cases(beam: Callable[..., Answer], cases: Sequence[tuple[int, int, int, str]]) -> None:
+    """`Wrong` unless the learner's search finds the right hypotheses."""
     answers = []
-    for seed, width, longest, penalty in CASES:
-        decoder = ToyDecoder(seed, longest)
+    for seed, width, longest, penalty in cases:
         try:
-            found = called(beam, decoder, ToyState(), TOY_BOS, TOY_EOS, width, longest, PENALTIES[penalty])
+            found = called(beam, ToyDecoder(seed, longest), ToyState(), TOY_BOS, TOY_EOS, width, longest,
+                           PENALTIES[penalty])  # fmt: skip
         except RuntimeError as error:
             if "selected index k out of range" in str(error):
                 raise Wrong("there are fewer extensions than `width`, and `topk` wants more than there are: "
                             "`min(width, table.numel())`.") from error  # fmt: skip
             raise
         answers.append(_examine_hypothesis(found))
-    right = [best_by_beam(seed, width, longest, PENALTIES[penalty]) for seed, width, longest, penalty in CASES]
+    right = [best_by_beam(seed, width, longest, PENALTIES[penalty]) for seed, width, longest, penalty in cases]
     if all(map(_same, answers, right)):
         return
     for place, (said, _) in enumerate([*BEAM_MISTAKES, *_divisors(1, 1, float)]):
-        if all(map(_same, answers, (mistaken(place, *case) for case in CASES))):
+        if all(map(_same, answers, (mistaken(place, *case) for case in cases))):
             raise Wrong(said)
     _examine_form(answers, right)
-    for (tokens, score), expected, (_, width, longest, penalty) in zip(answers, right, CASES, strict=True):
+    for (tokens, score), expected, (_, width, longest, penalty) in zip(answers, right, cases, strict=True):
         if not _same((tokens, score), expected):
             raise Wrong(
                 f"with width {width}, at most {longest} tokens and the penalty {penalty!r}, the best hypothesis is "
@@ -355,9 +370,6 @@ def _examine_hypothesis(answer: Answer) -> tuple[list[int], float]:
     if listed is None or listed.dim() > 1:
         raise Wrong("the tokens are a list of ids, such as [4, 2, 5].")
     value = score.item() if isinstance(score, Tensor) and score.numel() == 1 else score
-    if isinstance(value, float) and math.isnan(value):
-        raise Wrong("the score is NaN: an extension with the sum minus infinity is impossible, so leave it out. The "
-                    "decoder knows nothing to say after it.")  # fmt: skip
     return [int(token) for token in listed.flatten().tolist()], float(number(value, "the score is a number"))
 
 
@@ -389,10 +401,12 @@ def my_beam(decoder, state, bos, eos, width, longest, penalty):  # noqa: D103  t
         old, live, parents = live, [], []
         for total, index in zip(best.tolist(), flat.tolist()):  # noqa: B905
             parent, token = divmod(index, sums.shape[1])
+            if total == -math.inf:
+                continue
             if token == eos or step == longest:
                 words = old[parent][0][1:] + [token] * (token != eos)
                 complete.append((total / penalty(step), words))
-            elif total > -math.inf:
+            else:
                 live.append(([*old[parent][0], token], total))
                 parents.append(parent)
         if not live:

@@ -4,6 +4,7 @@ import pytest
 from browser.test_family import AXE, CUT, FIND_BARRIERS, FITS
 from hostile import HOSTILE
 from views.test_pieces_view import MERGES, SEVEN, view
+from views.test_view import ELEMENTS
 
 from seqlearn.views import PiecesView
 from seqlearn.views.shared.arguments import as_text
@@ -111,3 +112,15 @@ def test_other_words_are_drawn_anew(show):
     page = show(view(joins=3))
     page.evaluate("model.set('joins', 0); model.set('data', { words: ['abab'], merges: [['a', 'b']] })")
     assert cut_in(page) == [["▁", "a", "b", "a", "b"]] and page.locator(".joined").count() == 2
+
+
+def test_another_view_that_comes_later_moves_nothing(show):
+    """In a notebook its styles come after ours, those that all views share once more."""
+    page = show(view(joins=4, word="kiwi"))
+    places = "[...document.querySelectorAll('.panels, .row, .known')].map(node => node.getBoundingClientRect().y)"
+    before = page.evaluate(places)
+    add = (
+        "text => { const sheet = new CSSStyleSheet(); sheet.replaceSync(text); document.adoptedStyleSheets = [sheet] }"
+    )
+    page.evaluate(add, ELEMENTS.read_text("utf-8"))
+    assert page.evaluate(places) == before

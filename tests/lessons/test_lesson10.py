@@ -3,19 +3,217 @@
 And the claims of the lesson about its hand-made chains.
 """
 
+import inspect
 import math
+import re
 from pathlib import Path
 
 import nbformat
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from answers import said_by
+from seqlearn import beam_search, exhaustive_search
 from seqlearn.exercises import checking, lesson10
 
 INF = float("inf")
 LESSON = Path(__file__).parents[2] / "notebooks" / "10-beam-search.ipynb"
+
+
+# ---- 10.1: the whole beam ----
+
+CELLS = nbformat.read(LESSON, as_version=4).cells
+WHOLE = re.search(r"```python\n(def my_beam.*?)```", "\n".join(cell.source for cell in CELLS), re.DOTALL)[1]
+
+
+def changed(*changes):
+    """The lesson's own beam search with some lines changed."""
+    source = WHOLE
+    for old, new in changes:
+        assert source.count(old) == 1, old
+        source = source.replace(old, new)
+    space = {"torch": torch, "math": math}
+    exec(source, space)
+    return space["my_beam"]
+
+
+BEST = "best, flat = sums.flatten().topk(min(width, sums.numel()))"
+NEWEST = "torch.tensor([[tokens[-1]] for tokens, _ in live])"
+TOTALS = "torch.tensor([[total] for _, total in live]) + "
+KEPT = "for total, index in zip(best.tolist(), flat.tolist()):"
+PARENT = "[*old[parent][0], token]"
+SELECTED = "torch.tensor(parents)"
+DONE = "complete.append((total / penalty(step), words))"
+ONE_EACH = (
+    f"{BEST}\n        if len(sums) > 1:\n            best, column = sums.max(1)\n"
+    "            flat = column + torch.arange(len(sums)) * sums.shape[1]"
+)
+STAYS = f"{DONE}\n                if token == eos:\n                    live.append(({PARENT}, total))"
+STAYS += "\n                    parents.append(parent)"
+
+WRONG_BEAMS = [
+    ([(BEST, ONE_EACH)], "best extension of *each* hypothesis"),
+    ([(DONE, STAYS)], "the decoder got `eos` as the newest token"),
+    ([("token == eos or ", "")], "the decoder got `eos` as the newest token"),
+    ([("min(width, sums", "min(max(width - len(complete), 0), sums")], "your beam shrinks"),
+    ([("if not live:", "if not live or complete:")], "you return the first complete hypothesis"),
+    ([("if not live:", "if not live or len(complete) >= width:")], "you stop when `width` hypotheses are complete"),
+    ([("range(1, longest + 1)", "range(1, longest)"), ("step == longest", "step == longest - 1")], "token too soon"),
+    ([("range(1, longest + 1)", "range(1, longest + 9)"), ("step == longest", "step > longest")], "you go on after 6"),
+    ([(PARENT, "[token]")], "only the newest word is left"),
+    ([(TOTALS, "")], "the sum of the parent is lost"),
+    ([(f"state = state.select({SELECTED})", "pass")], "`state = state.select(parents)` keeps one row"),
+    ([(SELECTED, f"{SELECTED}.sort().values")], "the rows of the state are in another order"),
+    ([(SELECTED, "torch.arange(len(parents))")], "give it the *parent*"),
+    ([(SELECTED, "parents")], "`state.select` wants a tensor"),
+    ([("logits, state =", "logits, _ =")], "go on with the *new* state"),
+    ([(".log_softmax(-1)", "")], "you added logits"),
+    ([(".log_softmax(-1)", ".softmax(-1)")], "you added probabilities"),
+    ([("min(width, sums.numel())", "width")], "`topk` wants more than there are"),
+    ([("            if total == -math.inf:\n                continue\n", "")], "is impossible"),
+    ([("max(complete)", "min(complete)")], "you return the worst of the complete"),
+    ([("max(complete)", "complete[-1]")], "complete last"),
+    ([("max(complete)", "complete[0]")], "you return the first complete hypothesis"),
+    ([("penalty(step)", "1")], "the penalty is missing"),
+    ([("total / penalty(step)", "total * penalty(step)")], "you multiplied by the penalty"),
+    ([("penalty(step)", "penalty(longest)")], "the penalty of `longest`"),
+    ([("penalty(step)", "width")], "you divided by the width of the beam"),
+    ([("penalty(step)", "longest")], "you divided by `longest`"),
+    ([("penalty(step)", "step")], "you divided by the length"),
+    ([("penalty(step)", "penalty(max(len(words), 1))")], "the length is one too small"),
+    ([("penalty(step)", "penalty(len(words) + 1)")], "the length is one too large where"),
+    ([("penalty(step)", "penalty(step + 1)")], "the length is one too large"),
+    ([("return tokens, score", "return score, tokens")], "the other way round"),
+    ([("return tokens, score", "return [bos, *tokens], score")], "Return their tokens without `bos`"),
+    ([("return tokens, score", "return [*tokens, eos], score")], "Return their tokens without `eos`"),
+    ([("return tokens, score", "return tokens, math.exp(score)")], "the scores are probabilities"),
+    ([("return tokens, score", "return tokens, score + 1")], "the tokens are right. The scores should be"),
+    ([("return tokens, score", "return tokens[:1], score")], "the scores are right. The tokens should be"),
+    ([("return tokens, score", "return ['la'], score")], "the tokens are a list of ids"),
+    ([("[([bos], 0.0)]", "[([bos], 0.0)] * width")], "you began with 3 hypotheses"),
+    ([("[([bos], 0.0)]", "[([0], 0.0)]")], "the first token that it reads is `bos`"),
+    ([(NEWEST, NEWEST.replace("[tokens[-1]]", "tokens"))], "the newest token of each hypothesis alone"),
+    ([(NEWEST, NEWEST.replace("[tokens[-1]]", "tokens[-1]"))], "the newest token of each hypothesis alone"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "diagnosis"), WRONG_BEAMS)
+def test_wrong_beams(changes, diagnosis, capsys):
+    said = said_by(lesson10.check_beam, changed(*changes), capsys)
+    assert said.startswith("Exercise 10.1: not yet.") and diagnosis.lower() in said.lower()
+
+
+def test_each_mistake_of_a_beam_shows_in_a_case():
+    right = [lesson10.best_by_beam(*case[:3], lesson10.PENALTIES[case[3]]) for case in lesson10.CASES]
+    names = [said for said, _ in (*lesson10.BEAM_MISTAKES, *lesson10._divisors(1, 1, float))]
+    answers = {}
+    for place, name in enumerate(names):
+        found = [lesson10.mistaken(place, *case) for case in lesson10.CASES]
+        assert found != right and answers.setdefault(str(found), name) == name
+
+
+def state_by_state(decoder, state, bos, eos, width, longest, penalty):
+    """Each hypothesis has a state of its own; a loop, a sort, no tensor of sums."""
+    live, done = [(0.0, (), state)], []
+    for step in range(1, longest + 1):
+        found = []
+        for total, tokens, own in live:
+            logits, after = decoder(torch.tensor([[*(tokens or (bos,))]])[:, -1:], own.select(torch.tensor([0])))
+            gains = logits[0, 0].log_softmax(0).tolist()
+            found += [(total + gain, (*tokens, token), after) for token, gain in enumerate(gains) if gain > -INF]
+        found = sorted(found, key=lambda one: -one[0])[:width]
+        ended = [one for one in found if one[1][-1] == eos or step == longest]
+        done += [(total / penalty(len(tokens)), tokens) for total, tokens, _ in ended]
+        live = [one for one in found if one not in ended]
+    score, tokens = max(done)
+    return [token for token in tokens if token != eos], score
+
+
+def with_tensors(decoder, state, bos, eos, width, longest, penalty):
+    """The hypotheses lie in one tensor, of which `parents` takes rows; probabilities are multiplied."""
+    tokens, likely, best = torch.tensor([[bos]]), torch.ones(1, dtype=torch.float64), (-INF, None)
+    for step in range(1, longest + 1):
+        logits, state = decoder(tokens[:, -1:], state)
+        likely, flat = (likely[:, None] * logits[:, -1].softmax(-1)).flatten().sort(descending=True)
+        likely, flat = likely[:width], flat[:width]
+        parents, new = flat // logits.shape[-1], flat % logits.shape[-1]
+        tokens = torch.cat([tokens[parents], new[:, None]], 1)
+        for row in ((new == eos) | (step == longest)).nonzero().flatten():
+            score = likely[row].log() / penalty(step)
+            best = max(best, (score, tokens[row][1:]), key=lambda pair: pair[0])
+        going = (new != eos) & (likely > 0)
+        if not going.any():
+            break
+        tokens, likely, state = tokens[going], likely[going], state.select(parents[going])
+    return best[1][best[1] != eos], best[0]
+
+
+RIGHT_BEAMS = [
+    lesson10.my_beam,
+    state_by_state,
+    with_tensors,
+    changed((BEST, "flat = sums.flatten().argsort(descending=True)[:width]\n        best = sums.flatten()[flat]")),
+    changed(("return tokens, score", "return tuple(tokens), torch.tensor([score])")),
+    changed(("return tokens, score", "return torch.tensor(tokens, dtype=torch.long).numpy(), score")),
+    changed(  # stops as soon as nothing that is live can win
+        ("if not live:", "most = max(penalty(length) for length in range(step, longest + 1))\n"
+         "        if not live or complete and max(complete)[0] >= max(total for _, total in live) / most:"),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", RIGHT_BEAMS, ids=range(len(RIGHT_BEAMS)))
+def test_right_beams(answer, capsys):
+    assert said_by(lesson10.check_beam, answer, capsys) == "Exercise 10.1: right!\n"
+
+
+class Toy(nn.Module):
+    """The made-up decoder of the check as a model of the package."""
+
+    def __init__(self, seed, longest):
+        super().__init__()
+        self.encoder = lambda source, source_lens: None
+        self.decoder = lesson10.ToyDecoder(seed, longest)
+        self.decoder.init_state = lambda memory: lesson10.ToyState()
+
+
+TOY = {"bos": lesson10.TOY_BOS, "eos": lesson10.TOY_EOS}
+IMPOSSIBLE = {"forbidden": (lesson10.TOY_BOS,)}
+SOURCE = torch.tensor([[0]]), torch.tensor([1])
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("penalty", lesson10.PENALTIES)
+def test_the_oracle_the_solution_and_the_package_find_the_same(seed, penalty):
+    lp = lesson10.PENALTIES[penalty]
+    for width, longest in ((1, 5), (2, 5), (3, 6)):
+        (best,) = beam_search(Toy(seed, longest), *SOURCE, **TOY, width=width, max_length=longest, length_penalty=lp)[0]
+        decoder = lesson10.ToyDecoder(seed, longest)
+        found = lesson10.my_beam(decoder, lesson10.ToyState(), *TOY.values(), width, longest, lp)
+        for tokens, score in (found, lesson10.best_by_beam(seed, width, longest, lp)):
+            assert tokens == best.tokens and score == pytest.approx(best.score, abs=1e-6)
+
+
+def test_a_wide_beam_finds_what_exhaustive_search_finds():
+    for seed in range(4):
+        for lp in lesson10.PENALTIES.values():
+            options = {**TOY, **IMPOSSIBLE, "max_length": 4, "length_penalty": lp}
+            best = exhaustive_search(Toy(seed, 4), *SOURCE, **options)[0][0]
+            tokens, score = lesson10.best_by_beam(seed, 1000, 4, lp)
+            assert tokens == best.tokens and score == pytest.approx(best.score, abs=1e-6)
+
+
+def test_the_lesson_takes_the_learners_beam_where_it_is_right(capsys):
+    assert lesson10.yours_or_ours(with_tensors) is with_tensors
+    assert lesson10.yours_or_ours(lambda *args: None) is lesson10.my_beam
+    assert capsys.readouterr().out.splitlines()[0] == "The beam search of this cell is yours."
+    ours = re.sub(r"  # noqa.*", "", inspect.getsource(lesson10.my_beam))
+    assert ours == WHOLE, "the solution of the lesson, letter by letter"
+
+
+# ---- 10.2: one step ----
 
 
 def step(totals, log_probs, finished, eos, width, *, end=True, add=True, gain=lambda x: x, base=None, best=True):

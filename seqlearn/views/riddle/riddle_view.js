@@ -121,7 +121,7 @@ function drawBoard(board, model, riddle) {
           onclick: () => change(model, { tried: press(tried, key) }),
         },
         `${one[2]}`,
-        make("span", { class: "word" }, isKnown ? effect.word : ""),
+        make("span", { class: "word" }, isKnown ? (effect.word.split("→")[1] ?? "") : ""),
       );
       button.style.setProperty("--fall", `${isKnown ? Math.round(100 * effect.fall) : 0}%`);
       button.classList.toggle("tried", tried.includes(key));
