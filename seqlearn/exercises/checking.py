@@ -93,11 +93,11 @@ def check(exercise: str, section: str, *, none_counts: bool = False) -> Callable
     return decorate
 
 
-def passes(checked: Callable[..., None], answer: Answer) -> bool:
-    """Whether an answer passes a check; nothing is printed, and no wrong try is counted."""
+def passes(checked: Callable[..., None], answer: Answer, *, none_counts: bool = False) -> bool:
+    """Whether an answer passes a check; nothing is printed, and no wrong try is counted. `none_counts`: see `check`."""
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            inspect.unwrap(checked)(_tried(answer) if callable(answer) else _given(answer))
+            inspect.unwrap(checked)(_tried(answer) if callable(answer) and not none_counts else _given(answer))
     except Exception:  # not tried, wrong, or a crash
         return False
     return True

@@ -1,5 +1,7 @@
 """The checks of lesson 12 judge tests: right ones of every kind, and wrong ones with their own diagnosis."""
 
+import ast
+import inspect
 import itertools
 import random
 import re
@@ -912,3 +914,39 @@ def test_the_solution_fails_on_the_code_of_the_section_and_passes_on_its_fix(sec
     exec(fix, names)
     tried()
     assert f"### {exercise} " in "\n".join(sources.values())
+
+
+# ---- right code, and the code of a book ----
+
+
+def solutions():
+    """The folded tests of the lesson, by the number of the exercise."""
+    texts = [cell.source for cell in nbformat.read(NOTEBOOK, 4).cells if cell.cell_type == "markdown"]
+    found = re.findall(r"<summary>Solution</summary>\s*```python\n(.*?)```", "\n".join(texts), re.DOTALL)
+    return {f"12.{number}": code for number, code in enumerate(found, start=1)}
+
+
+@pytest.mark.parametrize("number", [f"12.{place}" for place in range(1, 10)])
+def test_the_folded_tests_pass_on_right_code(number):
+    names = {"torch": torch}
+    exec(solutions()[number], names)
+    (test,) = (value for name, value in names.items() if name.startswith("test_"))
+    test(lesson12.right(number))
+
+
+def test_right_code_of_an_exercise_that_is_not_there():
+    with pytest.raises(ValueError, match=r"there is no exercise '12.10': the exercises are 12\.1, 12\.2,"):
+        lesson12.right("12.10")
+
+
+def test_a_right_test_of_the_learner_is_taken_and_a_wrong_one_is_not(capsys):
+    found = lesson12.yours_or_ours(all_sizes, lambda masked_softmax: None, lambda encode: None)
+    assert found[0] is all_sizes and found[1:] == list(lesson12.SOLUTIONS[1:])
+    assert capsys.readouterr().out.split("\n")[:2] == ["test_shape: yours", "test_scores_stay: ours"]
+
+
+@pytest.mark.parametrize(("number", "ours"), zip(("12.1", "12.3", "12.5"), lesson12.SOLUTIONS, strict=True))
+def test_ours_are_the_folded_ones(number, ours):
+    code = ast.parse(inspect.getsource(ours)).body[0]
+    folded = ast.parse(solutions()[number]).body[-1]
+    assert [ast.dump(line) for line in code.body] == [ast.dump(line) for line in folded.body]
