@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 LOADS, ROUNDS = 10, 30
-GOALS = {"ready": 500, "greedy, 11": 60, "beam 4, 11": 150, "greedy, 10": 100, "map of": 400}  # milliseconds, in a worker
+GOALS = {"ready": 500, "greedy, 11": 60, "beam 4, 11": 150, "greedy, 10": 100, "map of": 400}  # ms, in a worker
 REAL = "I have never seen such a beautiful city before."  # 10 tokens
 SCRIPT = """import { liveModel } from "./engine.js";
 %s

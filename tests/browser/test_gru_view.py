@@ -31,7 +31,7 @@ def machine(page):
 
 def below_bars(part):
     """The numbers below the bars, which come from the style sheet."""
-    return part.locator(".written").evaluate_all("nodes => nodes.map((n) => n.dataset.number)")
+    return part.locator(".gru-number").evaluate_all("nodes => nodes.map((n) => n.dataset.number)")
 
 
 def expected(shown):

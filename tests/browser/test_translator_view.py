@@ -25,7 +25,7 @@ LINES = ["the cat sleeps.", "l'homme mange-t-il une pomme ?"]
 ANSWER = """answers => { const revive = (name, part) => part && typeof part.base64 === 'string'
     ? new DataView(Uint8Array.from(atob(part.base64), letter => letter.charCodeAt(0)).buffer) : part;
     window.sent = [];
-    let mapped = JSON.stringify(model.get('mapped')); // the map of all heads is asked for in a message of its own, and not answered here
+    let mapped = JSON.stringify(model.get('mapped')); // the map has its own message
     model.save_changes = () => { const now = JSON.stringify(model.get('mapped'));
         if (now !== mapped) return mapped = now;
         const asked = JSON.stringify(['sentence', 'beam', 'prefix', 'edits'].map(model.get));

@@ -115,7 +115,7 @@ function resetOf(model) {
 function legend() {
   const sign = (/** @type {string} */ name) => make("span", { class: name, "aria-hidden": "true" });
   return legendOf(
-    [sign("gru-sign signed"), "state, new value: from −1 (blue) to 1 (red)"],
+    [sign("gru-sign gru-signed"), "state, new value: from −1 (blue) to 1 (red)"],
     [sign("gru-sign gate"), "gate: from 0 to 1"],
     [sign("gru-tick old"), "old state h"],
     [sign("gru-tick new"), "new value n"],
@@ -220,7 +220,7 @@ function wordOf(text, { onfocusin, ...listeners }, choose) {
 /** A bar that stands on 0, or hangs from 0, with its number below. */
 function signedBar(/** @type {string} */ name) {
   const fill = make("span", { class: "fill" });
-  const written = make("span", { class: "written" });
+  const written = make("span", { class: "gru-number" });
   const node = make(
     "span",
     { class: `up ${name}`, "aria-hidden": "true" },
@@ -239,7 +239,7 @@ function signedBar(/** @type {string} */ name) {
 /** A bar from 0 to 1, with its number below. */
 function gateBar() {
   const fill = make("span", { class: "fill" });
-  const written = make("span", { class: "written" });
+  const written = make("span", { class: "gru-number" });
   const node = make("span", { class: "up", "aria-hidden": "true" }, make("span", { class: "well" }, fill), written);
   const show = (/** @type {number} */ x) => {
     fill.style.top = `${100 - 100 * x}%`;
