@@ -4,7 +4,9 @@ What is stored of a training is found again at its start, and no run is repeated
 """
 
 import json
+from operator import itemgetter
 from pathlib import Path
+from statistics import mean
 
 import pytest
 import torch
@@ -256,9 +258,37 @@ def test_what_is_stored_fits_together(path):
         assert stored["valid loss word by word"] == pytest.approx(min(stored["valid losses"]), abs=2e-4)
 
 
-def test_all_ways_have_the_first_seeds():
-    seeds = {label: [] for label in LABELS}
-    for path in sorted(STORED.glob("*.json")):
-        stored = json.loads(path.read_text("utf-8"))
-        seeds[stored["label"]].append(stored["seed"])
-    assert all(numbers and numbers == list(range(len(numbers))) for numbers in seeds.values())
+def three():
+    """The stored runs of each way, in the order of their seeds."""
+    runs = [json.loads(path.read_text("utf-8")) for path in STORED.glob("*.json")]
+    return {label: sorted((run for run in runs if run["label"] == label), key=itemgetter("seed")) for label in LABELS}
+
+
+def test_all_ways_have_three_seeds():
+    assert {label: [run["seed"] for run in runs] for label, runs in three().items()} == {
+        label: [0, 1, 2] for label in LABELS
+    }
+
+
+def test_what_lesson_09_says_of_three_trainings():
+    found = three()
+    bleus = {label: [run["bleu"] for run in runs] for label, runs in found.items()}
+    means = {label: f"{mean(scores):.1f}" for label, scores in bleus.items()}
+    assert means == {
+        "whole": "98.8", "no residual connections": "0.1", "no layer norm": "97.0", "no feed-forward networks": "98.8",
+        "no factor sqrt(d)": "47.6", "no positions": "81.0", "no causal mask": "0.1", "no padding mask": "98.9",
+    }  # fmt: skip
+    assert max(bleus["no layer norm"]) < min(bleus["whole"]) - 1, "a norm is worth more than two seeds differ"
+    for label in ("no feed-forward networks", "no padding mask"):
+        assert min(bleus[label]) < max(bleus["whole"]) and min(bleus["whole"]) < max(bleus[label]), "ranges overlap"
+
+    def kinds(label, kind):
+        return [run["kinds"][kind] for run in found[label]]
+
+    assert round(mean(kinds("no residual connections", "endless")), 2) == 0.85
+    assert round(mean(kinds("no positions", "order")), 1) == 0.1 and max(kinds("whole", "order")) < 0.01
+    assert not any(kinds("no causal mask", "right"))
+    assert sorted(round(share) for share in kinds("no causal mask", "empty")) == [0, 1, 1]
+    leaky = found["no causal mask"]
+    assert [round(min(run["valid losses"]), 3) for run in leaky] == [0.001, 0.001, 0.001]
+    assert [round(run["valid loss word by word"], 1) for run in leaky] == [6.2, 4.6, 5.3]

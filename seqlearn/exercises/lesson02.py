@@ -55,9 +55,11 @@ def check_masked_softmax(masked_softmax: Callable[..., Tensor]) -> None:
         if not is_close(weights, expected):
             raise Wrong(_diagnose_weights(weights, expected, scores, lengths))
     weights = called(masked_softmax, torch.full((1, 1, 3), LOWEST), torch.tensor([2]))
-    matches(weights, [[[0.5, 0.5, 0.0]]], otherwise=(
-        f"where all scores are {LOWEST:.1e}, padding gets {float(weights[0, 0, 2]):.2f}: a large negative number is "
-        'not low enough; float("-inf") is.'))  # fmt: skip
+    if not is_close(weights, [[[0.5, 0.5, 0.0]]]):
+        raise Wrong(
+            f"where all scores are {LOWEST:.1e}, padding gets {float(weights[0, 0, 2]):.2f}: a large negative number "
+            'is not low enough; float("-inf") is.'
+        )
     told = "the weights are right, but the task is to do without `softmax`: use `exp`, `sum`, `amax`, minus and divide."
     avoids(masked_softmax, {"softmax": told, "log_softmax": told, "Softmax": told})
 
@@ -236,10 +238,11 @@ def _examine_extremes(repaired: Callable[..., Tensor]) -> None:
     for dtype in TOLERANCE:
         lowest = torch.finfo(dtype).min
         low = called(repaired, torch.tensor([[[lowest, lowest, 0.0]]], dtype=dtype), mask)
-        matches(low, [[[0.5, 0.5, 0.0]]], otherwise=(
-            f"two scores of {lowest:.1e} ({dtype}) should get 0.50 each, but get {shown(low[0, 0])}: use -inf, no "
-            "large negative number, not even the lowest one."
-        ))  # fmt: skip
+        if not is_close(low, [[[0.5, 0.5, 0.0]]]):
+            raise Wrong(
+                f"two scores of {lowest:.1e} ({dtype}) should get 0.50 each, but get {shown(low[0, 0])}: use -inf, no "
+                "large negative number, not even the lowest one."
+            )
     if not called(repaired, torch.tensor([[[math.nan, 1.0, 2.0]]]), mask).isnan().any():
         raise Wrong("a NaN in a *real* score has become an innocent number: do not hide it (`nan_to_num` does).")
     scores = torch.randn(2, 1, 3, generator=torch.Generator().manual_seed(2), requires_grad=True)

@@ -1,4 +1,7 @@
-"""Checks of lesson 05. The oracles are loops over plain numbers: they import nothing that the lesson is about."""
+"""Checks of lesson 05, and the folded solution of 5.1, for whoever goes on without one.
+
+The oracles are loops over plain numbers: they import nothing that the lesson is about. The parts of 5.1 are PyTorch's.
+"""
 
 from __future__ import annotations
 
@@ -7,32 +10,210 @@ import math
 import re
 from collections.abc import Callable
 from numbers import Integral
+from types import SimpleNamespace
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from .checking import NotTried, Wrong, called, check, has_shape, matches
+from .checking import NotTried, Wrong, called, check, has_dtype, has_parts, has_shape, matches, passes
 from .plain import numbers, product, shown, transposed
+
+# ---- 5.1 one step of the decoder ----
+
+
+def decoder_step(decoder, token, state, context):  # noqa: D103 (the lesson explains it; a test compares the two)
+    both = torch.cat([decoder.embedding(token), context], dim=-1)
+    state = decoder.cell(both, state)
+    return decoder.dense(state), state
+
+
+def yours_or_ours(written: Callable) -> SimpleNamespace:
+    """The learner's `decoder_step` where it passes its check, else the folded solution. It prints whose it is."""
+    right = passes(check_decoder_step, written)
+    print(f"decoder_step: {'yours' if right else 'ours'}")
+    return SimpleNamespace(decoder_step=written if right else decoder_step)
+
+
+class _Cell(nn.GRUCell):
+    """A GRU cell that says what is wrong with its input."""
+
+    def __init__(self, embedded: int, context: int, size: int):
+        super().__init__(embedded + context, size)
+        self.sizes, self.rows = (embedded, context), 2
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The new state; `Wrong` for an input of another shape, or without a state."""
+        wanted, size = (self.rows, self.input_size), self.hidden_size
+        if hx is None:
+            raise Wrong("`decoder.cell` needs the state, too: without it the cell starts from zeros at each step.")
+        if not isinstance(input, Tensor) or not isinstance(hx, Tensor):
+            raise Wrong("`decoder.cell` takes two tensors: what you joined, then the state.")
+        found = tuple(input.shape)
+        if found == wanted and tuple(hx.shape) == (self.rows, size):
+            return super().forward(input, hx)
+        if tuple(hx.shape) == wanted and found == (self.rows, size):
+            raise Wrong("the two arguments of `decoder.cell` are exchanged: first what you joined, then the state.")
+        told = (
+            f"`decoder.cell` reads a tensor of shape {wanted} here, embedding and context side by side; yours: {found}."
+        )
+        if found == (2 * self.rows, self.sizes[0]):
+            told += " You joined along the first axis: `dim=-1` puts the numbers of a sentence side by side."
+        elif found == (self.rows, self.sizes[0]) and self.sizes[0] == self.sizes[1]:
+            told += " One of the two is missing, or you added them: `torch.cat` puts them side by side."
+        elif found[-1:] == (1 + self.sizes[1],):
+            told += " An id is a name, not an amount: look up its embedding first."
+        elif found == wanted:
+            told = f"the state has the shape {(self.rows, size)} here; you gave the cell {tuple(hx.shape)}."
+        raise Wrong(told)
+
+
+class _Dense(nn.Linear):
+    """A linear layer that says what is wrong with its input."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The logits; `Wrong` for anything but vectors of the size of a state."""
+        if input.shape[-1] != self.in_features:
+            raise Wrong(
+                f"`decoder.dense` rates the words from the new state, which has {self.in_features} numbers here; "
+                f"you gave it {input.shape[-1]}."
+            )
+        return super().forward(input)
+
+
+def _decoder(words: int, embedded: int, context: int, size: int) -> SimpleNamespace:
+    """The parts of a small decoder. The embeddings are large, so that no mistake hides behind rounding."""
+    parts = nn.Embedding(words, embedded), nn.Linear(context, size), _Cell(embedded, context, size), _Dense(size, words)
+    for part in parts:
+        for parameter in part.parameters():
+            nn.init.normal_(parameter, std=0.7)
+    return SimpleNamespace(embedding=parts[0], bridge=parts[1], cell=parts[2], dense=parts[3])
+
+
+@check("5.1", section="4. The decoder: one word at a time")
+def check_decoder_step(decoder_step: Callable[..., tuple[Tensor, Tensor]]) -> None:
+    """Try out `decoder_step(decoder, token, state, context)` -> (logits, new state), with small decoders."""
+    for words, embedded, context_size, size in ((7, 4, 4, 4), (6, 3, 5, 2)):
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(size)
+            decoder, token = _decoder(words, embedded, context_size, size), torch.tensor([3, 1])
+            state, context = torch.randn(2, size), torch.randn(2, context_size)
+        before = [parameter.detach().clone() for parameter in _parameters(decoder)]
+        answer = called(decoder_step, decoder, token, state, context)
+        if any(not torch.equal(one, other) for one, other in zip(_parameters(decoder), before, strict=True)):
+            raise Wrong("the parameters of the decoder have changed: a step only uses them; training changes them.")
+        if isinstance(answer, Tensor):
+            raise Wrong("return two things: the logits and the new state; yours is one tensor.")
+        logits, new = has_parts(answer, "logits", "new state")
+        has_shape(logits, (2, words), "logits, a number for each word,", {
+            (2, size): "the logits come first, then the state: `return logits, state`. Or `decoder.dense` is missing.",
+            (2,): "these are words: return the logits of *all* words. Who chooses a word is the search, not the step.",
+        })  # fmt: skip
+        has_shape(new, (2, size), "new state")
+        for one, name in ((logits, "logits"), (new, "state")):
+            has_dtype(one, torch.float32, name, "the other parts of the model compute with 32 bits.")
+        _examine_step(decoder, (token, state, context), logits, new)
+
+
+def _parameters(decoder: SimpleNamespace) -> list[nn.Parameter]:
+    return [parameter for part in vars(decoder).values() for parameter in part.parameters()]
+
+
+def _examine_step(decoder: SimpleNamespace, given: tuple[Tensor, Tensor, Tensor], logits: Tensor, new: Tensor) -> None:
+    """The numbers of both answers, and whether a gradient flows."""
+    token, state, context = given
+    right = _stepped(decoder, token, state, context)
+    told = "the new state is wrong: `decoder.cell` takes [embedding; context] and the old state."
+    matches(new, right, _wrong_states(decoder, token, state, context), otherwise=told)
+    rated = decoder.dense(right).detach()
+    matches(logits, rated, {
+        "these logits come from the *old* state: rate the words with the new one.":
+            lambda: decoder.dense(state),
+        "these are probabilities: return the logits, without the softmax.": rated.softmax(-1),
+        "these are logarithms of probabilities: return the logits, without the softmax.": rated.log_softmax(-1),
+        "the logits need no tanh: `decoder.dense` is the last layer.": rated.tanh(),
+        "the logits need no sigmoid: `decoder.dense` is the last layer.": rated.sigmoid(),
+        "the state needs no tanh before `decoder.dense`.": lambda: decoder.dense(right.tanh()),
+        "the bias of `decoder.dense` is missing: call the layer itself.": rated - decoder.dense.bias.detach(),
+        "the softmax runs over the sentences; and logits need none.": rated.softmax(0),
+    }, otherwise="the state is right, but the logits are not: they are `decoder.dense` of the new state.")  # fmt: skip
+    if not logits.requires_grad or not new.requires_grad:
+        raise Wrong("the numbers are right, but no gradient flows: no `item`, no `detach`, no `torch.no_grad()`.")
+
+
+def _stepped(
+    decoder: SimpleNamespace, token: Tensor, state: Tensor, *parts: Tensor, first: Tensor | None = None
+) -> Tensor:
+    """The new state after [embedding; parts]; `first` takes the place of the embedding."""
+    embedded = decoder.embedding.weight[token] if first is None else first
+    return decoder.cell(torch.cat([embedded, *parts], dim=-1), state).detach()
+
+
+def _wrong_states(decoder: SimpleNamespace, token: Tensor, state: Tensor, context: Tensor) -> dict[str, Any]:
+    """Diagnosis -> the state after a usual mistake. Some of them need context, state and embedding of one size."""
+    embedded, right = decoder.embedding.weight[token], _stepped(decoder, token, state, context)
+
+    def turned_round() -> Tensor:
+        return decoder.cell(torch.cat([context, embedded], dim=-1), state).detach()
+
+    found: dict[str, Any] = {
+        "this is the old state: return the one that `decoder.cell` gives back.": state,
+        "embedding and context are in the wrong order: the embedding comes first, as in the formula.": turned_round,
+        "the state needs no tanh: the GRU has its own inside.": right.tanh(),
+        "the state starts again from s_0 at each step: give the cell `state`, not the bridge.":
+            lambda: _stepped(decoder, token, decoder.bridge(context).tanh(), context),
+        "the state starts again from the bridge at each step: give the cell `state`.":
+            lambda: _stepped(decoder, token, decoder.bridge(context), context),
+        "the old state is added to the new one: the GRU mixes the two itself.": state + right,
+        "the state starts from zeros at each step: give the cell `state`.":
+            lambda: _stepped(decoder, token, torch.zeros_like(state), context),
+        "the cell has read the token twice: one call for each step.": lambda: _stepped(decoder, token, right, context),
+        "every sentence got the first token: `decoder.embedding(token)` looks up one for each sentence.":
+            lambda: _stepped(decoder, token[:1].expand(2), state, context),
+        "every sentence got the context of the first one.":
+            lambda: _stepped(decoder, token, state, context[:1].expand(2, -1)),
+        "the context is missing: its numbers were zeros.":
+            lambda: _stepped(decoder, token, state, torch.zeros_like(context)),
+    }  # fmt: skip
+    if len({embedded.shape, context.shape, state.shape}) == 1:
+        found |= {
+            "you joined the token with the *state*: join it with the context; the cell gets the state by itself.":
+                lambda: _stepped(decoder, token, state, state),
+            "the cell got the context in place of the state.": lambda: _stepped(decoder, token, context, context),
+            "the cell got the context as its state, and the state in place of the context.":
+                lambda: _stepped(decoder, token, context, state),
+            "the token is missing: you joined the context with itself.":
+                lambda: _stepped(decoder, token, state, context, first=context),
+            "the token is missing: you joined state and context.":
+                lambda: _stepped(decoder, token, state, context, first=state),
+            "the context is missing: you joined the embedding with itself.":
+                lambda: _stepped(decoder, token, state, embedded),
+        }  # fmt: skip
+    return found
+
+
+# ---- 5.2 to 5.5 ----
 
 GROUPS = ["3-6", "7-9", "10-12", "13-15", "16-18", "19-20"]  # tokens of the English sentence, as under the picture
 
 
-@check("5.1", section="10. The bottleneck")
+@check("5.2", section="10. The bottleneck")
 def check_group(group: object) -> None:
     """The first group of lengths in which the plain model, trained for 4 epochs, has a mean BLEU below 70."""
     if not isinstance(group, str):
         raise Wrong(f'give the group as text, such as "3-6"; yours is of type {type(group).__name__}.')
     name = re.sub(r"\s*(?:to|[-–—])\s*", "-", group.split("(")[0].strip())
     if name not in GROUPS:
-        raise Wrong(f'"{name}" is no group of this picture (the one with two lines); they are {", ".join(GROUPS)}.')
+        raise Wrong(
+            f'"{name}" is no group of this picture (the second one of section 10); they are {", ".join(GROUPS)}.'
+        )
     if name == "19-20":
         raise Wrong("there the line is below 70, too, but another group comes before it.")
     if name != "16-18":
         raise Wrong(f'at "{name}" the blue line is still above 70: go on to the right.')
 
 
-@check("5.2", section="5. How wrong is it?")
+@check("5.3", section="5. How wrong is it?")
 def check_masked_loss(masked_loss: Callable[..., Tensor]) -> None:
     """Try out `masked_loss(logits, labels, pad)` -> the mean loss of the real tokens."""
     generator = torch.Generator().manual_seed(5)
@@ -137,7 +318,7 @@ def _shifted(logits: Tensor, labels: Tensor, real: Tensor) -> Tensor:
     return -logs[real[:, 1:]].mean()
 
 
-@check("5.3", section="8. Greedy translation, step by step")
+@check("5.4", section="8. Greedy translation, step by step")
 def check_greedy(greedy: Callable[..., list[int]]) -> None:
     """Try out `greedy(step, bos, eos, limit)` -> the tokens, over a toy `step(token, state)`."""
     for toy, limit in (
@@ -228,7 +409,7 @@ class _State(int):
         )
 
 
-@check("5.4", section="2. Gates: a GRU cell")
+@check("5.5", section="2. Gates: a GRU cell")
 def check_gru_step(gru_step: Callable[..., Tensor]) -> None:
     """Try out `gru_step(x, h, W, U)` -> the new state, with reset, update and new in this order in W and U."""
     generator = torch.Generator().manual_seed(11)

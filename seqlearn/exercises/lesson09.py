@@ -19,7 +19,7 @@ Wrongs = list[tuple[Part, str]]  # a usual mistake, and what is said of it
 
 
 def yours_or_ours(*written: Callable) -> SimpleNamespace:
-    """The five functions of section 8: the learner's where its check passes, else the folded solution.
+    """The five functions of section 4: the learner's where its check passes, else the folded solution.
 
     It prints which is whose. The order is that of the exercises: `attend`, `encoder_block`, `decoder_block`,
     `shifted_loss`, `greedy`.
@@ -96,7 +96,7 @@ def _attend(
     return join(torch.einsum("bhqk,bhki->bhqi", weights, contents))
 
 
-@check("9.1", section="8. Write your own Transformer")
+@check("9.1", section="4. Write your own Transformer")
 def check_attend(attend: Callable[..., Tensor]) -> None:
     """Try out `attend(q, k, v, mask, heads)` -> (batch, queries, d): all keys, padding hidden, a causal mask."""
     generator = torch.Generator().manual_seed(9)
@@ -211,7 +211,7 @@ def _same_mask(mask: Tensor, right: Tensor) -> bool:
         return False
 
 
-@check("9.2", section="4. Norm before or after?")
+@check("9.2", section="2. Residual connection and layer norm")
 def check_encoder_block(encoder_block: Callable[..., Tensor]) -> None:
     """Try out `encoder_block(block, x, mask)` with a block whose parts are plain functions."""
     generator, block = torch.Generator().manual_seed(9), _a_block(4)
@@ -332,7 +332,7 @@ WRONG_ENCODERS: Wrongs = [
 ]  # fmt: skip
 
 
-@check("9.3", section="7. Who may look at whom")
+@check("9.3", section="3. Who may look at whom")
 def check_decoder_block(decoder_block: Callable[..., Tensor]) -> None:
     """Try out `decoder_block(block, x, memory, real)`: 4 target words look at themselves, then at 5 source words."""
     generator, block = torch.Generator().manual_seed(9), _a_block(6)
@@ -465,7 +465,7 @@ WRONG_DECODERS: Wrongs = [
     (_decoder_with(late=True), "the second residual connection adds the block's input: add what the first sum gave."),
     (_decoder_with(side=True), "cross-attention reads the block's input: it should read what self-attention has "
      "added to."),
-    (_decoder_with(memory_norm="ln2"), "the memory is normed again: the encoder's last norm has done it (section 4). "
+    (_decoder_with(memory_norm="ln2"), "the memory is normed again: the encoder's last norm has done it (section 2). "
      "Give `memory` as it is."),
     (_decoder_with(memory_norm="ln1"), "the memory is normed again, by ln1: the encoder's last norm has done it. "
      "Give `memory` as it is."),
@@ -494,7 +494,7 @@ TARGET = ([1, 0, 4, 2, PADDING, PADDING], [1, 3, 3, 8, 6, 2])  # <bos> is 1, <eo
 Weigh = Callable[[Tensor, Tensor], Tensor]  # losses and which labels are real, (sentences, words) -> one number
 
 
-@check("9.4", section="7. Who may look at whom")
+@check("9.4", section="3. Who may look at whom")
 def check_shifted_loss(shifted_loss: Callable[..., Tensor]) -> None:
     """Try out `shifted_loss(model, source, target, pad)` with a model whose logits can be looked up."""
     generator = torch.Generator().manual_seed(9)
@@ -579,7 +579,7 @@ def _loss_mistakes(logits_after: Callable[[Tensor], Tensor], target: Tensor) -> 
         "the softmax goes over the words of the sentence: it goes over the vocabulary, the last axis.":
             loss(log=lambda logits: logits.log_softmax(1)),
         "the sign is missing: the loss is *minus* the logarithm.": lambda: -loss()(),
-        "the loss is smoothed: that comes in section 12.": loss(smooth=0.1),
+        "the loss is smoothed: that comes in section 13.": loss(smooth=0.1),
         "this is the perplexity: leave `exp` out.": lambda: loss()().exp(),
         "this is in bits: take the natural logarithm.": lambda: loss()() / math.log(2),
     }  # fmt: skip
@@ -655,7 +655,7 @@ def _write(
     return words
 
 
-@check("9.5", section="10. Writing: all at once, one by one")
+@check("9.5", section="7. Writing: all at once, one by one")
 def check_greedy(greedy: Callable[..., list[int]]) -> None:
     """Try out `greedy(model, source, bos, eos, longest)` -> ids, with models that want to write certain sentences."""
     drawn = "you *draw* a word: greedy takes the word with the largest logit, `argmax`."

@@ -38,6 +38,10 @@ def _masks(p: int, steps: int) -> tuple[list, dict[str, list]]:
     return mask(lambda i, j: j <= i or j < p), {
         "the mask is turned around: `True` means *may* be attended.": mask(lambda i, j: not (j <= i or j < p)),
         "rows and columns are exchanged: a row is the token that looks.": mask(lambda i, j: i <= j or i < p),
+        "this is the other triangle: `tril` keeps the past, `triu` the future.": mask(lambda i, j: j >= i or j < p),
+        "this is the triangle of the future: begin with `tril`, and open the prompt.": mask(lambda i, j: j >= i),
+        "the tokens after the prompt see each other in both directions: among themselves they are causal.":
+            mask(lambda i, j: i >= p or j < p),
         "this is the causal mask: the tokens of the prompt should see each other in *both* directions.":
             mask(lambda i, j: j <= i),
         "now every token sees every other: after the prompt, no token sees a later one.": mask(lambda i, j: True),
@@ -70,25 +74,31 @@ def check_target_loss(target_loss: Callable[..., Tensor]) -> None:
         logits = 2 * torch.randn(steps, words, generator=generator)
         ids = torch.randint(words, (steps,), generator=generator)
         answer = called(target_loss, logits, ids, prompt)
-        has_shape(answer, (), "loss, one number,")
+        has_shape(answer, (), "loss (one number)", {
+            (steps - prompt - 1,): "these are the losses of the single tokens: take their mean.",
+        })  # fmt: skip
         losses = _losses(logits, ids, 1)  # of the rows 0 to steps - 2
         right = losses[prompt:]
         unshifted = _losses(logits, ids, 0)
         mean = _mean
         matches(answer, mean(right), {
-            "this is the loss on *all* tokens: the English and <bos> should not count.": mean(losses),
-            "this is the loss on the *English*: you want the French.": mean(losses[:prompt]),
+            "this is the loss on *all* tokens: the source and <bos> should not count.": mean(losses),
+            "this is the loss on the *source*: you want the target.": mean(losses[:prompt]),
             "nothing is shifted: row t of the logits scores token t + 1.": mean(unshifted[prompt + 1 :]),
             "nothing is shifted, and <bos> counts: row t of the logits scores token t + 1.": mean(unshifted[prompt:]),
             "this is the loss on all tokens, and nothing is shifted.": mean(unshifted),
             "<bos> counts, too: nobody has to predict it. The first row that counts is row `prompt`, "
             "which reads <bos>.": mean(losses[prompt - 1 :]),
-            "the first French token does not count: it is predicted by row `prompt`, which reads <bos>.":
+            "the first token of the target does not count: it is predicted by row `prompt`, which reads <bos>.":
                 mean(losses[prompt + 1 :]),
             "the last token, <eos>, does not count: the model has to learn when to stop.": mean(right[:-1]),
-            "this is the sum: take the mean over the French tokens.": sum(right),
-            "you divided by the number of all tokens: divide by the number of French ones.": sum(right) / steps,
-            "you divided by the number of all predictions: divide by the French ones.": sum(right) / (steps - 1),
+            "this is the sum: take the mean over the tokens of the target.": sum(right),
+            "you divided by the number of all tokens: divide by the number of those of the target.": sum(right) / steps,
+            "you divided by the number of all predictions: divide by those of the target.": sum(right) / (steps - 1),
+            "you took the softmax before: `F.cross_entropy` wants logits, and takes the softmax itself.":
+                mean(_losses(torch.tensor([softmax(row) for row in logits.double().tolist()]), ids, 1)[prompt:]),
+            "shifted the wrong way: row t of the logits scores token t + 1, and not token t - 1.":
+                mean(_losses(logits[1:], ids, 0)[prompt:]),
             "the sign: a loss is *minus* the log-probability.": -mean(right),
             "these are the logits of the right tokens: take the log-softmax before.":
                 -mean([float(logits[t, ids[t + 1]]) for t in range(prompt, steps - 1)]),
@@ -122,6 +132,10 @@ def check_temperature(with_temperature: Callable[..., Tensor]) -> None:
         matches(answer, softmax([x / temperature for x in logits]), {
             "temperature has no effect: this is the softmax of the logits.": probs,
             "you multiplied: *divide* the logits by the temperature.": softmax([x * temperature for x in logits]),
+            "you rounded down: `/` divides, and `//` cuts off what is behind the point.":
+                softmax([x // temperature for x in logits]),
+            "you divided by the root of the temperature: divide by the temperature itself.":
+                softmax([x / math.sqrt(temperature) for x in logits]),
             "you divided after the softmax: the probabilities do not sum to 1 any more.":
                 [prob / temperature for prob in probs],
             "you took the softmax twice: divide the logits, not the probabilities.":
@@ -141,11 +155,14 @@ def check_temperature(with_temperature: Callable[..., Tensor]) -> None:
 def check_top_p(top_p_filter: Callable[..., Tensor]) -> None:
     """Try out `top_p_filter(probs, top_p)` on probabilities in several orders."""
     for probs, top_p in (
-        ([0.1, 0.4, 0.05, 0.25, 0.2], 0.55), ([0.2, 0.1, 0.6, 0.1], 0.5), ([0.25, 0.4, 0.2, 0.15], 0.9),
+        ([0.1, 0.4, 0.05, 0.25, 0.2], 0.55), ([0.05, 0.55, 0.15, 0.12, 0.08, 0.05], 0.5), ([0.2, 0.1, 0.6, 0.1], 0.5),
+        ([0.25, 0.4, 0.2, 0.15], 0.9),
         ([0.3, 0.1, 0.4, 0.2], 1.0), ([0.25, 0.5, 0.125, 0.125], 0.5),
     ):  # fmt: skip
         answer = called(top_p_filter, torch.tensor(probs), top_p)
         has_shape(answer, (len(probs),), "probabilities, one for each token,")
+        if answer.isnan().any():
+            raise Wrong("there is a NaN: no token was kept, and 0 / 0 is NaN. The likeliest token always stays.")
         right, mistakes = _nuclei(probs, top_p)
         asked = f"for {shown(probs, '.2f')} and top_p = {top_p} the answer should be {shown(right)}"
         matches(answer, right, mistakes, otherwise=f"{asked}; yours: {shown(answer)}.")
@@ -169,8 +186,12 @@ def _nuclei(probs: list[float], top_p: float) -> tuple[list[float], dict[str, li
         "the probabilities that are left do not sum to 1: divide by their sum.": nucleus,
         "the token that crosses the line is missing: the kept ones have to reach `top_p`.": _divided(cut),
         "the token that crosses the line is missing, and the rest does not sum to 1.": cut,
+        "the kept probabilities stand in wrong places: `scatter` puts values back to their indices. (`gather`, or an "
+        "index, takes them from there.)": _divided([nucleus[order[token]] for token in order]),
         "one token too many is kept: stop as soon as the sum reaches `top_p`.":
             _divided(kept(lambda rank: rank == 0 or before[rank - 1] < top_p - 1e-9)),
+        "you kept a share of the *tokens*: count their probabilities, until the sum reaches `top_p`.":
+            _divided(kept(lambda rank: rank < max(1, int(top_p * len(probs))))),
         "these are sorted: give each token its own place in the vocabulary back.":
             [*_divided([probs[token] for token in order if nucleus[token]]), *[0.0] * nucleus.count(0.0)],
         "only tokens with a probability of `top_p` itself are kept: it is their *sum* that counts.":
@@ -179,6 +200,8 @@ def _nuclei(probs: list[float], top_p: float) -> tuple[list[float], dict[str, li
         "these are the tokens that should be removed.": _divided(rest),
         "you took a softmax of what is left: removed tokens get a probability again. Divide by the sum.":
             softmax(nucleus),
+        "you took a softmax of the probabilities that are left: divide them by their sum.":
+            softmax([prob or -math.inf for prob in nucleus]),
     }  # fmt: skip
 
 
@@ -223,6 +246,12 @@ def check_rms_norm(rms_norm: Callable[..., Tensor]) -> None:
                 g * exact / (exact.square().mean() + eps).sqrt(),
             "the mean runs over the wrong axis: the features are the last one.":
                 g * exact / (exact.square().mean(-2, keepdim=True) + eps).sqrt(),
+            "the mean runs over the first axis: the features are the last one.":
+                g * exact / (exact.square().mean(0, keepdim=True) + eps).sqrt(),
+            "you squared the mean: take the mean of the *squares*.":
+                g * exact / (exact.mean(-1, keepdim=True).square() + eps).sqrt(),
+            "the gain comes last: first divide x by the root of its own mean square.":
+                g * exact / ((g * exact).square().mean(-1, keepdim=True) + eps).sqrt(),
             "`eps` is missing: add it to the mean square.": g * exact / squares.sqrt(),
             "`eps` stands outside of the root: add it to the mean square, before the root.":
                 g * exact / (squares.sqrt() + eps),

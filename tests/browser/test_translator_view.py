@@ -1,7 +1,6 @@
 """TranslatorView on a page: what is typed, what is found, and what each token looked at and could have been."""
 
 import json
-import math
 import re
 
 import pytest
@@ -133,7 +132,7 @@ def test_the_bars_are_the_numbers_of_the_model(show, transformer, step):
     signs = [("▶ " if place == after["written"] else "") + f"{rank}." for place, rank in enumerate(after["ranks"])]
     assert [row[:2] for row in shown] == [*map(list, zip(signs, after["tokens"], strict=True)), ["", "643 others"]]
     for row, value in zip(shown, [*after["probs"], after["others"]], strict=True):
-        assert row[2] == pytest.approx(max(0, 1 + math.log10(max(value, 1e-9)) / 6), abs=0.001), "a logarithmic scale"
+        assert row[2] == pytest.approx(value, abs=0.002)
         assert row[3] == chance(value)
     chosen = page.locator(".candidates tr").nth(after["written"])
     assert chosen.evaluate("row => getComputedStyle(row.cells[1]).fontWeight") == "700"
@@ -153,6 +152,24 @@ def test_a_likelier_token_is_named(show, transformer):
     page = show(view)
     assert likelier in said(page)[0]
     assert page.locator(".candidates .chosen th").all_text_contents() == [view.result["best"][chosen]["tokens"][step]]
+
+
+def test_the_candidates_of_a_word_stay_on_the_way_to_them(show, transformer):
+    page = show(TranslatorView(transformer, APPLE))
+    caption = page.locator(".candidates caption")
+    page.locator(".written .piece").nth(7).hover()
+    expect(caption).to_contain_text("step 8")
+    box = page.locator(".candidates").bounding_box()
+    page.mouse.move(box["x"] + 60, box["y"] - 40, steps=20)
+    page.mouse.move(box["x"] + 60, box["y"] + 60, steps=20)
+    assert "step 8" in caption.inner_text()
+    page.get_by_role("button", name="Next").click()
+    assert "step 2" in caption.inner_text(), "a step that is chosen is listed at once"
+    page.locator(".written .piece").nth(7).hover()
+    expect(caption).to_contain_text("step 8")
+    page.evaluate("document.querySelector('.seqlearn').dispatchEvent(new PointerEvent('pointerleave'))")
+    page.mouse.move(5, 1)
+    expect(caption).to_contain_text("step 2")
 
 
 def test_typing_a_sentence(live, transformer):

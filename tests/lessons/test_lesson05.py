@@ -2,15 +2,215 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from statistics import mean
 
+import nbformat
 import pytest
 import torch
 import torch.nn.functional as F
 
 from answers import said_by
-from seqlearn.exercises import lesson05
+from seqlearn import Translator, builtin, pad
+from seqlearn.exercises import checking, lesson05
+
+CELLS = nbformat.read(Path(__file__).parents[2] / "notebooks" / "05-sequence-to-sequence.ipynb", as_version=4).cells
+
+
+def stepped(
+    decoder, token, state, context, *, inputs=lambda e, s, c: [e, c], old=lambda d, s, c: s, dim=-1, rated=None,
+    kept=lambda new, old: new, end=lambda logits: logits,
+):  # fmt: skip
+    """The solution of 5.1, with a switch for each typical mistake."""
+    both = torch.cat(inputs(decoder.embedding(token), state, context), dim=dim)
+    new = decoder.cell(both, old(decoder, state, context))
+    return end(decoder.dense((rated or (lambda new, old: new))(new, state))), kept(new, state)
+
+
+def wrong(**switches):
+    return lambda *args: stepped(*args, **switches)
+
+
+def without_a_gradient(*args):
+    with torch.no_grad():
+        return stepped(*args)
+
+
+def in_place_state(decoder, token, state, context):
+    state *= 0.5
+    return stepped(decoder, token, state, context)
+
+
+def into_the_parameters(decoder, *args):
+    decoder.dense.bias.data += 1
+    return stepped(decoder, *args)
+
+
+def twice(decoder, token, state, context):
+    return stepped(decoder, token, stepped(decoder, token, state, context)[1], context)
+
+
+WRONG_DECODER_STEPS = {
+    "logits alone": (lambda *args: stepped(*args)[0], "return two things: the logits and the new state"),
+    "state alone": (lambda *args: stepped(*args)[1], "return two things: the logits and the new state"),
+    "three things": (lambda *args: (*stepped(*args), args[3]), "return two things"),
+    "exchanged": (lambda *args: stepped(*args)[::-1], "the logits come first, then the state"),
+    "no dense": (lambda *args: (stepped(*args)[1],) * 2, "or `decoder.dense` is missing"),
+    "old state returned": (wrong(kept=lambda new, old: old), "this is the old state"),
+    "old state rated": (wrong(rated=lambda new, old: old), "these logits come from the *old* state"),
+    "context first": (wrong(inputs=lambda e, s, c: [c, e]), "in the wrong order"),
+    "one below the other": (wrong(dim=0), "you joined along the first axis: `dim=-1`"),
+    "added": (wrong(inputs=lambda e, s, c: [e + c]), "or you added them: `torch.cat` puts them side by side"),
+    "no context": (wrong(inputs=lambda e, s, c: [e]), "one of the two is missing"),
+    "no token": (wrong(inputs=lambda e, s, c: [c]), "one of the two is missing"),
+    "an id for an embedding": (
+        lambda d, token, state, context: stepped(d, token, state, context, inputs=lambda *_: [token[:, None], context]),
+        "an id is a name, not an amount",
+    ),
+    "joined with the state": (wrong(inputs=lambda e, s, c: [e, s]), "you joined the token with the *state*"),
+    "state and context": (wrong(inputs=lambda e, s, c: [s, c]), "the token is missing: you joined state and context"),
+    "all three": (wrong(inputs=lambda e, s, c: [e, c, s]), "embedding and context side by side; yours: (2, 12)"),
+    "no state": (
+        lambda d, token, state, context: (d.dense(d.cell(torch.cat([d.embedding(token), context], -1))), state),
+        "needs the state, too",
+    ),
+    "zeros": (wrong(old=lambda d, s, c: torch.zeros_like(s)), "the state starts from zeros at each step"),
+    "from the bridge": (wrong(old=lambda d, s, c: d.bridge(c).tanh()), "the state starts again from s_0"),
+    "context as state": (wrong(old=lambda d, s, c: c), "the cell got the context in place of the state"),
+    "arguments of the cell exchanged": (
+        lambda d, token, state, context: (d.cell(state, torch.cat([d.embedding(token), context], -1)), state),
+        "the two arguments of `decoder.cell` are exchanged",
+    ),
+    "softmax": (wrong(end=lambda logits: logits.softmax(-1)), "these are probabilities"),
+    "log softmax": (wrong(end=lambda logits: logits.log_softmax(-1)), "these are logarithms of probabilities"),
+    "the best word": (wrong(end=lambda logits: logits.argmax(-1)), "return the logits of *all* words"),
+    "tanh of the state": (wrong(kept=lambda new, old: new.tanh()), "the state needs no tanh"),
+    "residual": (wrong(kept=lambda new, old: new + old), "the GRU mixes the two itself"),
+    "tanh before the logits": (wrong(rated=lambda new, old: new.tanh()), "needs no tanh before `decoder.dense`"),
+    "dense of both": (
+        lambda d, token, state, context: (d.dense(torch.cat([state, context], -1)), state),
+        "rates the words from the new state, which has 4 numbers here; you gave it 8",
+    ),
+    "one sentence": (lambda *args: [one[0] for one in stepped(*args)], "should have shape (2, 7); yours: (7,)"),
+    "the first token for all": (
+        lambda d, token, *rest: stepped(d, token[:1].expand(2), *rest), "every sentence got the first token"
+    ),
+    "the first context for all": (
+        lambda d, t, s, context: stepped(d, t, s, context[:1].expand(2, -1)), "the context of the first one"
+    ),
+    "twice": (twice, "read the token twice"),
+    "no gradient": (without_a_gradient, "no gradient flows"),
+    "detached state": (wrong(kept=lambda new, old: new.detach()), "no gradient flows"),
+    "in place": (in_place_state, "`state` has changed"),
+    "parameters": (into_the_parameters, "the parameters of the decoder have changed"),
+    "64 bits": (lambda *args: [one.double() for one in stepped(*args)], "the logits should be torch.float32"),
+    "a crash": (lambda d, token, state, context: d.cell(torch.cat([token, context], -1), state), "your code stopped"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_DECODER_STEPS.values(), ids=WRONG_DECODER_STEPS)
+def test_wrong_decoder_steps(answer, diagnosis, capsys):
+    said = said_by(lesson05.check_decoder_step, answer, capsys)
+    assert said.startswith("Exercise 5.1: not yet.") and diagnosis.lower() in said.lower()
+
+
+def cell_by_hand(decoder, token, state, context):
+    both, cell = torch.hstack([decoder.embedding.weight[token], context]), decoder.cell
+    of_word = (both @ cell.weight_ih.T + cell.bias_ih).chunk(3, -1)
+    of_state = (state @ cell.weight_hh.T + cell.bias_hh).chunk(3, -1)
+    reset, update = (torch.sigmoid(one + other) for one, other in zip(of_word[:2], of_state[:2], strict=True))
+    state = (1 - update) * torch.tanh(of_word[2] + reset * of_state[2]) + update * state
+    return F.linear(state, decoder.dense.weight, decoder.dense.bias), state
+
+
+def sentence_by_sentence(decoder, token, state, context):
+    both = torch.stack([torch.cat([decoder.embedding(one), other]) for one, other in zip(token, context, strict=True)])
+    state = decoder.cell(both, state)
+    return [torch.stack([decoder.dense(one) for one in state]), state]
+
+
+def by_one_hot(decoder, token, state, context):
+    table = decoder.embedding.weight
+    both = torch.cat((F.one_hot(token, len(table)).float() @ table, context), 1)
+    state = decoder.cell(input=both, hx=state)
+    return state @ decoder.dense.weight.T + decoder.dense.bias, state
+
+
+def into_one_tensor(decoder, token, state, context):
+    embedded = F.embedding(token, decoder.embedding.weight)
+    both = state.new_zeros(len(token), embedded.shape[1] + context.shape[1])
+    both[:, : embedded.shape[1]], both[:, embedded.shape[1] :] = embedded, context
+    return decoder.dense(new := decoder.cell(both, state)), new
+
+
+RIGHT_DECODER_STEPS = [lesson05.decoder_step, stepped, cell_by_hand, sentence_by_sentence, by_one_hot, into_one_tensor]
+
+
+@pytest.mark.parametrize("answer", RIGHT_DECODER_STEPS)
+def test_right_decoder_steps(answer, capsys):
+    assert said_by(lesson05.check_decoder_step, answer, capsys) == "Exercise 5.1: right!\n"
+
+
+def test_a_check_leaves_the_random_numbers_of_the_lesson_alone(capsys):
+    before = torch.random.get_rng_state()
+    lesson05.check_decoder_step(lesson05.decoder_step)
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_ours_is_the_folded_solution():
+    names = [cell.id for cell in CELLS]
+    text = CELLS[names.index("l05-y1c")].source
+    solution = re.search(r"<summary>Solution</summary>\s*```python\n(.*?)```", text, re.DOTALL)[1]
+    head, body = solution.strip().split("\n", 1)
+    code = Path(lesson05.__file__).read_text("utf-8")
+    assert head in code and body in code
+    assert CELLS[names.index("l05-y1a")].source.splitlines()[0] == head
+
+
+@pytest.mark.parametrize("answer", [lambda *args: None, lambda *args: 1 / 0, wrong(dim=0)])
+def test_who_is_stuck_goes_on_with_our_step(answer, capsys):
+    assert lesson05.yours_or_ours(answer).decoder_step is lesson05.decoder_step
+    assert capsys.readouterr().out == "decoder_step: ours\n" and not checking._wrong_tries
+
+
+@pytest.mark.parametrize("answer", RIGHT_DECODER_STEPS[1:])
+def test_a_right_step_is_taken(answer, capsys):
+    assert lesson05.yours_or_ours(answer).decoder_step is answer
+    assert capsys.readouterr().out == "decoder_step: yours\n"
+
+
+@pytest.fixture(scope="module")
+def untrained():
+    """The corpus and the untrained translator of section 3."""
+    pairs = builtin()
+    parts = pairs.split()
+    translator = Translator.untrained("seq2seq", parts, pairs.languages, num_hiddens=256, seed=5)
+    translator.model.cpu().eval()
+    return parts, translator
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("answer", RIGHT_DECODER_STEPS)
+def test_the_lessons_model_with_a_learners_step_is_the_packages(answer, untrained):
+    """The lesson's own cells around the step: same logits to 1e-5, same translations."""
+    parts, translator = untrained
+    names = {"my": lesson05.yours_or_ours(answer), "translator": translator, "vocab": translator.target.vocab}
+    assert names["my"].decoder_step is answer
+    exec("import torch\nfrom torch import nn\nfrom torch.nn.utils.rnn import pack_padded_sequence", names)
+    exec("from seqlearn import pad\nmodel = translator.model", names)
+    sources = {cell.id: cell.source for cell in CELLS}
+    for name in ("l05-22", "l05-261", "l05-281", "l05-y4"):
+        exec(sources[name], names)
+    sentences = [pair.source for pair in parts.test[:5]]
+    source, lens = pad([translator.source.encode(text) for text in sentences], 0)
+    target, _ = pad([[1, *translator.target.encode(pair.target)] for pair in parts.test[:5]], 0)
+    with torch.no_grad():
+        mine = names["all_steps"](target, names["encoder"](source, lens))
+        theirs = translator.model(source, lens, target)
+    assert (mine - theirs).abs().max() < 1e-5
+    assert [names["write"](text, 12) for text in sentences] == translator.translate_all(sentences, max_length=12)
+
 
 STORED = Path(__file__).parents[2] / "assets" / "experiments" / "bottleneck"
 
@@ -21,8 +221,8 @@ STORED = Path(__file__).parents[2] / "assets" / "experiments" / "bottleneck"
         ("3-6", 'at "3-6" the blue line is still above 70'),
         ("13-15", "still above 70: go on to the right"),
         ("19-20", "another group comes before it"),
-        ("20-30", '"20-30" is no group of this picture (the one with two lines); they are 3-6, 7-9'),
-        ("16-20", "the one with two lines"),
+        ("20-30", '"20-30" is no group of this picture (the second one of section 10); they are 3-6, 7-9'),
+        ("16-20", "the second one of section 10"),
         ("10 to 12", 'at "10-12" the blue line is still above 70'),
         (["16-18"], "of type list"),
         (16, "of type int"),
@@ -30,12 +230,12 @@ STORED = Path(__file__).parents[2] / "assets" / "experiments" / "bottleneck"
 )
 def test_wrong_readings_of_the_curve(answer, diagnosis, capsys):
     said = said_by(lesson05.check_group, answer, capsys)
-    assert said.startswith("Exercise 5.1: not yet.") and diagnosis.lower() in said.lower()
+    assert said.startswith("Exercise 5.2: not yet.") and diagnosis.lower() in said.lower()
 
 
 @pytest.mark.parametrize("answer", ["16-18", "16 – 18", "16 to 18", "16-18\n(n=40)"])
 def test_right_reading_of_the_curve(answer, capsys):
-    assert said_by(lesson05.check_group, answer, capsys) == "Exercise 5.1: right!\n"
+    assert said_by(lesson05.check_group, answer, capsys) == "Exercise 5.2: right!\n"
 
 
 def test_the_reading_is_that_of_the_stored_runs():
@@ -49,7 +249,7 @@ def test_the_reading_is_that_of_the_stored_runs():
 
 
 def right_loss(logits, labels, pad):
-    """The solution of 5.2."""
+    """The solution of 5.3."""
     losses = -logits.log_softmax(-1).gather(-1, labels[..., None])[..., 0]
     real = labels != pad
     return (losses * real).sum() / real.sum()
@@ -156,7 +356,7 @@ WRONG_LOSSES = [
 @pytest.mark.parametrize(("answer", "diagnosis"), WRONG_LOSSES)
 def test_wrong_losses(answer, diagnosis, capsys):
     said = said_by(lesson05.check_masked_loss, answer, capsys)
-    assert said.startswith("Exercise 5.2: not yet.") and diagnosis.lower() in said.lower()
+    assert said.startswith("Exercise 5.3: not yet.") and diagnosis.lower() in said.lower()
 
 
 @pytest.mark.parametrize(
@@ -170,11 +370,11 @@ def test_wrong_losses(answer, diagnosis, capsys):
     ],
 )
 def test_right_losses(answer, capsys):
-    assert said_by(lesson05.check_masked_loss, answer, capsys) == "Exercise 5.2: right!\n"
+    assert said_by(lesson05.check_masked_loss, answer, capsys) == "Exercise 5.3: right!\n"
 
 
 def right_greedy(step, bos, eos, limit, *, first=None, keep_eos=False, stop=True, carry=True, feed="chosen", pick=int):
-    """The solution of 5.3, with a switch for each typical mistake."""
+    """The solution of 5.4, with a switch for each typical mistake."""
     tokens, token, state = [], bos if first is None else first, None
     while len(tokens) < limit:
         scores, after = step(token, state)
@@ -278,7 +478,7 @@ WRONG_GREEDIES = [
 @pytest.mark.parametrize(("answer", "diagnosis"), WRONG_GREEDIES)
 def test_wrong_greedies(answer, diagnosis, capsys):
     said = said_by(lesson05.check_greedy, answer, capsys)
-    assert said.startswith("Exercise 5.3: not yet.") and diagnosis.lower() in said.lower()
+    assert said.startswith("Exercise 5.4: not yet.") and diagnosis.lower() in said.lower()
 
 
 def numpy_tokens(step, bos, eos, limit):
@@ -305,14 +505,14 @@ def test_right_greedies(capsys):
         return tokens[: tokens.index(eos)] if eos in tokens else tokens[:limit]
 
     for answer in (right_greedy, one_call_more, numpy_tokens):
-        assert said_by(lesson05.check_greedy, answer, capsys) == "Exercise 5.3: right!\n"
+        assert said_by(lesson05.check_greedy, answer, capsys) == "Exercise 5.4: right!\n"
 
 
 def right_step(
     x, h, W, U, *, flip=False, reset="after", order=(0, 1, 2), new=torch.tanh, gate=torch.sigmoid, mix=True, keep="",
     last="", word=1, old=1
 ):  # fmt: skip
-    """The solution of 5.4, with a switch for each typical mistake."""
+    """The solution of 5.5, with a switch for each typical mistake."""
     of_reset, of_update, of_new = order
     r = gate(word * (W[of_reset] @ x) + old * (U[of_reset] @ h))
     z = gate(word * (W[of_update] @ x) + old * (U[of_update] @ h))
@@ -388,7 +588,7 @@ WRONG_STEPS = [
 @pytest.mark.parametrize(("answer", "diagnosis"), WRONG_STEPS)
 def test_wrong_gru_steps(answer, diagnosis, capsys):
     said = said_by(lesson05.check_gru_step, answer, capsys)
-    assert said.startswith("Exercise 5.4: not yet.") and diagnosis.lower() in said.lower()
+    assert said.startswith("Exercise 5.5: not yet.") and diagnosis.lower() in said.lower()
 
 
 def by_torch(x, h, W, U):
@@ -402,4 +602,4 @@ def by_torch(x, h, W, U):
     "answer", [right_step, by_torch, lambda *args: right_step(*(tensor.double() for tensor in args))]
 )
 def test_right_gru_steps(answer, capsys):
-    assert said_by(lesson05.check_gru_step, answer, capsys) == "Exercise 5.4: right!\n"
+    assert said_by(lesson05.check_gru_step, answer, capsys) == "Exercise 5.5: right!\n"

@@ -1,13 +1,22 @@
 """The checks of lesson 06: right answers in other forms, and typical wrong ones, each with its own diagnosis."""
 
 import math
+import re
+from pathlib import Path
 
+import nbformat
 import pytest
 import torch
 
 from answers import said_by
+from seqlearn import Translator
 from seqlearn.analysis.attention_map import AttentionMap
-from seqlearn.exercises import lesson06
+from seqlearn.exercises import checking, lesson06
+
+CELLS = {
+    cell.id: cell.source
+    for cell in nbformat.read(Path(__file__).parents[2] / "notebooks" / "06-bahdanau-attention.ipynb", 4).cells
+}
 
 INF = float("inf")
 
@@ -129,6 +138,7 @@ WRONG_STEPS = {
     ),
     "in place": (in_place, "`keys` has changed"),
     "* for @": (entry_by_entry, "`*` multiplies entry by entry"),
+    "64 bits": (lambda *args: [x.double() for x in step(*args)], "the weights should be torch.float32"),
     "sizes": (lambda query, keys, *rest: query @ keys, "your code stopped with RuntimeError"),
 }  # fmt: skip
 
@@ -152,9 +162,64 @@ def renormalised(*args):
     return weights, torch.einsum("k,kv->v", weights, args[2])
 
 
-@pytest.mark.parametrize("answer", [step, by_loops, renormalised, lambda *args: [x.double() for x in step(*args)]])
+def real_keys_alone(query, keys, values, W_q, W_k, w_v, length):
+    scores = torch.einsum("kh,h->k", torch.tanh(torch.einsum("kd,hd->kh", keys[:length], W_k) + W_q @ query), w_v)
+    weights = torch.cat([scores.softmax(0), scores.new_zeros(len(keys) - length)])
+    return weights, (weights[:, None] * values).sum(0)
+
+
+def side_by_side(query, keys, values, W_q, W_k, w_v, length):
+    """[W_q W_k] [q; k] = W_q q + W_k k, as in the paper."""
+    both = torch.cat([query.expand(len(keys), -1), keys], 1) @ torch.cat([W_q, W_k], 1).T
+    scores = (both.tanh() * w_v).sum(1)
+    scores = torch.where(torch.arange(len(keys)) < length, scores, -INF)
+    return scores.softmax(-1), torch.matmul(scores.softmax(-1), values)
+
+
+RIGHT_STEPS = [lesson06.attention_step, step, by_loops, renormalised, real_keys_alone, side_by_side]
+
+
+@pytest.mark.parametrize("answer", RIGHT_STEPS)
 def test_right_attention_steps(answer, capsys):
     assert said_by(lesson06.check_attention_step, answer, capsys) == "Exercise 6.1: right!\n"
+
+
+def test_ours_is_the_folded_solution():
+    solution = re.search(r"<summary>Solution</summary>\s*```python\n(.*?)```", CELLS["l06-69"], re.DOTALL)[1]
+    head, body = solution.strip().split("\n", 1)
+    code = Path(lesson06.__file__).read_text("utf-8")
+    assert head in code and body in code and CELLS["l06-67"].splitlines()[0] == head
+
+
+@pytest.mark.parametrize("answer", [lambda *args: None, lambda *args: 1 / 0, lambda *args: step(*args, mask=False)])
+def test_who_is_stuck_goes_on_with_our_step(answer, capsys):
+    assert lesson06.yours_or_ours(answer).attention_step is lesson06.attention_step
+    assert capsys.readouterr().out == "attention_step: ours\n" and not checking._wrong_tries
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """The translator with attention that comes with the course."""
+    return Translator.pretrained("bahdanau", "cpu")
+
+
+@pytest.mark.parametrize("answer", RIGHT_STEPS)
+def test_a_trained_translator_looks_through_the_learners_function(answer, trained, capsys):
+    """The lesson's own cells, with stored weights: same logits to 1e-5, with padding or without; same translations."""
+    my = lesson06.yours_or_ours(answer)
+    assert my.attention_step is answer and capsys.readouterr().out == "attention_step: yours\n"
+    names = {"my": my, "torch": torch, "translator": trained}
+    exec(CELLS["l06-26"], names)
+    exec(CELLS["l06-y5"], names)
+    target = torch.tensor([1, *trained.target.encode("La fille mange la pomme.")])
+    ids = trained.source.encode("The girl eats the apple.")
+    source, lens = torch.tensor([ids + [0] * 4]), torch.tensor([len(ids)])
+    with torch.no_grad():
+        mine = names["all_steps"](trained.model.decoder, trained.model.encoder(source, lens), len(ids), target)
+        theirs = trained.model(source, lens, target[None])[0]
+    assert (mine - theirs).abs().max() < 1e-5
+    sentences = ["The old man gives the white cat to Marie.", "The bird drank some water because it was thirsty."]
+    assert [names["write"](text) for text in sentences] == trained.translate_all(sentences)
 
 
 def link(weights, target, source, *, eos_row=False, eos_column=False):

@@ -665,10 +665,10 @@ CELLS = nbformat.read(Path(__file__).parents[2] / "notebooks" / "09-transformer.
 SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
 
 
-def section_8():
-    """The code cells of section 8, and the folded solutions by the source of their stubs."""
-    first = next(n for n, cell in enumerate(CELLS) if cell.source.startswith("## 8. "))
-    last = next(n for n, cell in enumerate(CELLS) if cell.source.startswith("## 9. "))
+def section_4():
+    """The code cells of section 4, and the folded solutions by the source of their stubs."""
+    first = next(n for n, cell in enumerate(CELLS) if cell.source.startswith("## 4. "))
+    last = next(n for n, cell in enumerate(CELLS) if cell.source.startswith("## 5. "))
     solved = {
         CELLS[n - 2].source: found[1]
         for n, cell in enumerate(CELLS[:last])
@@ -678,26 +678,26 @@ def section_8():
 
 
 def test_ours_are_the_folded_solutions():
-    _, solved = section_8()
+    _, solved = section_4()
     code = Path(own_transformer.__file__).read_text("utf-8")
     assert len(solved) == 5 and [text for text in solved.values() if text.strip() not in code] == []
 
 
 def test_the_stubs_have_the_parameters_of_the_solutions():
-    for stub, solution in section_8()[1].items():
+    for stub, solution in section_4()[1].items():
         assert stub.splitlines()[0] == solution.splitlines()[0] and "return None  # your code here" in stub
 
 
 @functools.cache
 def solved_lesson():
-    """What the cells of sections 7 and 8 leave, with the folded solutions in the stubs; and what they print."""
-    code, solved = section_8()
-    start = [next(cell.source for cell in CELLS if cell.cell_type == "code"), "from seqlearn import grid"]
+    """What the cells of sections 3 and 4 leave, with the folded solutions in the stubs; and what they print."""
+    code, solved = section_4()
+    start = next(cell.source for cell in CELLS if cell.cell_type == "code")
     corpus = [cell.source for cell in CELLS if cell.id in ("l09-43", "l09-44")]
     names: dict = {"__name__": "lesson"}
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        for source in [*start, *corpus, *(solved.get(cell, cell) for cell in code)]:
+        for source in [start, *corpus, *(solved.get(cell, cell) for cell in code)]:
             exec(source, names)
     plt.close("all")
     return names, said.getvalue()
@@ -792,7 +792,7 @@ def test_the_right_count_is_that_of_the_package(size, capsys):
 
 
 def test_batch_norm_depends_on_the_batch_and_layer_norm_does_not():
-    """Section 3, with torch's own layers."""
+    """Appendix G, with torch's own layers."""
     sentence, others = torch.randn(1, 3, 8), torch.randn(2, 3, 8)
     by_batch, by_layer = nn.BatchNorm1d(8), nn.LayerNorm(8)
     first, second = (torch.cat([sentence, other[None]]) for other in others)

@@ -44,12 +44,6 @@ IGNORED: dict[tuple[str, str], str] = {
 
 # Cells whose output has True or False, and why there is no number to see. A new one has to argue its way in.
 TRUE_OR_FALSE: dict[tuple[str, str], str] = {
-    ("02-masked-softmax.ipynb", "l02-24"): "two masks are equal: bools have no number",
-    ("02-masked-softmax.ipynb", "l02-26"): "two masks are equal",
-    ("02-masked-softmax.ipynb", "l02-37"): "two masks are equal",
-    ("02-masked-softmax.ipynb", "l02-64"): "two tensors of weights are equal, bit for bit",
-    ("03-kernel-regression.ipynb", "l03-53"): "two tensors are equal, bit for bit",
-    ("05-sequence-to-sequence.ipynb", "l05-49"): "two sentences are the same",
     ("07-multi-head-attention.ipynb", "l07-15"): "splitting and merging gives the tensor back, bit for bit",
     ("11-reading-attention.ipynb", "l11-37b"): "a field of a dataclass that is printed, not a result",
 }

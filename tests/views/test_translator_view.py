@@ -513,11 +513,11 @@ def test_the_picture(either):
     assert title[2].startswith(f"At step 5 the model writes “{shown['tokens'][4]}” (") and seen in title[2]
 
 
-def test_the_bars_of_the_picture_are_logarithmic():
+def test_the_bars_of_the_picture_are_the_probabilities():
     figure = Figure()
     ax = figure.subplots()
     draw_candidates(ax, {"tokens": ["a", "b", "c"], "probs": [0.9, 1e-3, 1e-7], "others": 0.0, "written": 0}, "", 9)
-    assert [bar.get_width() for bar in ax.patches] == pytest.approx([0.9924, 0.5, 0, 0], abs=1e-4)
+    assert [bar.get_width() for bar in ax.patches] == pytest.approx([0.9, 0.001, 1e-7, 0], abs=1e-9)
     assert [text.get_text() for text in ax.texts] == ["0.90", "1 in 1,000", "1 in 10 million", "about 0"]
 
 

@@ -176,7 +176,7 @@ function listOf(words) {
     ["state ", "h′"],
     ["update gate ", "z"],
     ["reset gate ", "r"],
-  ].map(([long, short]) => make("span", {}, make("span", { class: "long" }, long), short));
+  ].map(([long, short]) => make("span", {}, make("span", { class: "gru-long" }, long), short));
   const side = make("div", { class: "gru-names", "aria-hidden": "true" }, make("span"), ...names);
   const options = { class: "gru-words", role: "listbox", "aria-orientation": "horizontal" };
   const group = make("div", { ...options, "aria-label": "words, from left to right" }, ...words);

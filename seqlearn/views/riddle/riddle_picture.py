@@ -16,7 +16,7 @@ def riddle_picture(riddle: Data, tried: Sequence[str]) -> Figure:
     """A row for each layer; the heads that were tried are filled by how far the probability falls without them."""
     base, heads = riddle["map"]["base"], riddle["map"]["heads"]
     layers = list(dict.fromkeys((kind, layer) for kind, layer, _, _ in heads))
-    figure = Figure(figsize=(7.5, 1.3 + 0.42 * len(layers)), layout="constrained")
+    figure = Figure(figsize=(8, 1.3 + 0.42 * len(layers)), layout="constrained")
     ax = figure.subplots()
     for kind, layer, head, one in heads:
         row = layers.index((kind, layer))
@@ -29,7 +29,7 @@ def riddle_picture(riddle: Data, tried: Sequence[str]) -> Figure:
     ax.set_xticks([])
     ax.invert_yaxis()
     ax.grid(False)
-    sentence, now = (short_label(text, 90) for text in (riddle["sentence"], _now(riddle, tried)))
+    sentence, now = (short_label(text, 64) for text in (riddle["sentence"], _now(riddle, tried)))
     ax.set(title=f"{sentence}\n{now}", xlabel="head")
     return figure
 

@@ -608,8 +608,3 @@ export function chance(p) {
     ? `1 in ${rounded.toLocaleString("en")}`
     : `1 in ${(rounded / 1e6).toLocaleString("en")} million`;
 }
-
-/** The share of a bar for a probability, on a logarithmic scale: 1 is full, one in a million is empty.
- * @param {number} p
- */
-export const onLogScale = (p) => (p > 0 ? Math.max(0, 1 + Math.log10(p) / 6) : 0);

@@ -2,7 +2,7 @@
 
 import { choice, inPixels, make, oneLine, roving, token } from "../shared/elements.js";
 import { pointing } from "../shared/heatmap.js";
-import { chance, differences, fresh, onLogScale } from "../shared/changes.js";
+import { chance, differences, fresh } from "../shared/changes.js";
 import { headName } from "./translator_choice.js";
 import { isGold } from "./translator_words.js";
 
@@ -150,7 +150,7 @@ export function headChoice([layers, count], now, choose) {
   return node;
 }
 
-/** The likeliest next tokens at a step, as bars on a logarithmic scale. With `force(text)`, a click writes another
+/** The likeliest next tokens at a step, as bars. With `force(text)`, a click writes another
  * token.
  * @param {Translation} translation
  * @param {number} step
@@ -163,7 +163,7 @@ export function candidates({ tokens, next }, step, words, force) {
   /** @type {(name: string | null, sign: string, head: Child, prob: number) => Node} */
   const line = (name, sign, head, prob) => {
     const bar = make("div", { class: "bar" });
-    bar.style.width = `${(100 * onLogScale(prob)).toFixed(1)}%`;
+    bar.style.width = `${(100 * prob).toFixed(1)}%`;
     return make(
       "tr",
       { class: name },

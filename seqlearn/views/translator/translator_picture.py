@@ -90,23 +90,18 @@ def in_words(best: Data, step: int, shown: AttentionMap | None, most: int) -> st
 
 
 def draw_candidates(ax: Axes, after: Data, title: str, words: int) -> None:
-    """A bar for each candidate, on a logarithmic scale; ▶ marks the token that was written."""
+    """A bar for each candidate, as long as its probability; ▶ marks the token that was written."""
     signs = ["▶ " if index == after["written"] else "" for index in range(len(after["tokens"]))]
     names = [sign + short_label(text, 20) for sign, text in zip(signs, after["tokens"], strict=True)]
     values = [*after["probs"], after["others"]]
-    rows = ax.barh(range(len(values)), list(map(on_log_scale, values)))
+    rows = ax.barh(range(len(values)), values)
     for row, sign in zip(rows, [*signs, ""], strict=True):
         row.set_color(TRAIN if sign else REST)
     ax.bar_label(rows, list(map(chance, values)), padding=4, fontsize=9)
     ax.set_yticks(range(len(values)), [*names, f"{words - len(names):,} others"])
     ax.invert_yaxis()
-    ax.set(xlim=(0, 1.5), xticks=[], xlabel="probability (log scale)", title=title)
+    ax.set(xlim=(0, 1.5), xticks=[], xlabel="probability", title=title)
     ax.grid(False)
-
-
-def on_log_scale(probability: float) -> float:
-    """The length of a bar: 1 for a certain token, 0 for one in a million."""
-    return max(0.0, 1 + math.log10(probability) / 6) if probability > 0 else 0.0
 
 
 def chance(probability: float) -> str:

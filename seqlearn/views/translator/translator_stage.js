@@ -42,6 +42,8 @@ export class Stage {
     this.room = 0; // for which it was drawn
     this.timer = 0;
     this.listed = -1; // the step whose candidates are listed
+    this.rested = -1; // the step that was chosen when nothing was pointed at
+    root.addEventListener("pointerleave", () => this.explain());
     this.candidates = make("table");
     /** @type {string[]} */
     this.steps = [];
@@ -92,7 +94,7 @@ export class Stage {
     const isTyping = isTyped && sameQuestion(before, choice.result.source);
     if (isOther) this.list = ranking(choice.result, (at) => choice.pick(at));
     this.room = room;
-    this.listed = -1;
+    this.listed = this.rested = -1;
     this.candidates = make("table");
     const { tokens } = choice.best();
     this.steps = tokens.map((text, i) => `${i + 1} of ${tokens.length}: ${shortened(text, 14)}`);
@@ -189,8 +191,11 @@ export class Stage {
     panel?.mark(target ?? ["query", step], locked !== null);
     this.changes.mark();
     clearTimeout(this.timer);
-    if (choice.hovered === null || locked !== null) this.listCandidates(step);
-    else this.timer = setTimeout(() => this.listCandidates(step), PAUSE);
+    // On the way from a word to one of its candidates, the list stays as it is.
+    const isOnTheWay = choice.hovered === null && step === this.rested && this.root.matches(":hover");
+    if (choice.hovered === null) this.rested = step;
+    if (locked !== null || (choice.hovered === null && !isOnTheWay)) this.listCandidates(step);
+    else if (choice.hovered !== null) this.timer = setTimeout(() => this.listCandidates(step), PAUSE);
     this.say(target, step, locked !== null);
   }
 

@@ -101,10 +101,7 @@ export const isGold = (gold, tokens) =>
 export function meaning({ best, unknown }, isChanged) {
   return legendOf(
     best[0].attention && ["", `no line: below ${THRESHOLD}`],
-    [
-      make("span", { class: "sign", "aria-hidden": "true" }, "▶"),
-      "the token that was written; bars: probability, on a logarithmic scale",
-    ],
+    [make("span", { class: "sign", "aria-hidden": "true" }, "▶"), "the token that was written; bars: probability"],
     isChanged && [make("span", { class: "piece new", "aria-hidden": "true" }, "new"), "changed"],
     unknownSign(unknown),
     best.length > 1 && ["", "score: log p / length penalty; p: probability of the whole sentence"],
