@@ -107,7 +107,8 @@ def check_labels(test: Answer) -> None:
             twice="the labels are *two* tokens ahead. Compare them with labels that you wrote by hand.",
             first_row="the first sentence is right, the others are not shifted. Use two sentences.",
         ),
-        missed="There the labels equal the inputs: in your example, are the right labels different from the inputs?",
+        missed="There the labels equal the inputs: in your example, are the right labels different from the inputs? And "
+        "does your test compare the numbers?",
         asks="Inputs are all tokens but the last; labels are all tokens but the first.",
     )  # fmt: skip
 
@@ -314,7 +315,8 @@ def check_future(test: Answer) -> None:
             first_sentence="the mask is right for the first sentence of the batch only. Look at all sentences.",
             centred="it subtracts the mean over all steps first, and this mean knows the future.",
         ),
-        missed="It sees one step ahead: change a step, and compare the position right before this step.",
+        missed="It sees one step ahead: change a step, and compare the position right before this step. (Change it in a "
+        "copy, `x.clone()`: `changed = x` is a second name.)",
         asks="When steps change, the positions *before* them stay the same, up to rounding (`torch.allclose`). The "
         "position of the change may change itself. (0 times infinity is no number: do not put infinity or NaN into "
         "the steps.)",
@@ -364,8 +366,8 @@ def check_steps(test: Answer) -> None:
         missed="It is right in its first call: give the tokens in several calls, hand the state on, and compare with "
         "one call for all tokens.",
         asks="Logits of one call for all tokens, and of calls one by one, are equal up to rounding (`torch.allclose`). "
-        "Begin both with a "
-        "fresh `decoder.init_state(memory)`.",
+        "Each of the two ways begins with "
+        "one fresh `decoder.init_state(memory)`; after that each call gets the state that the call before returned.",
     )
 
 
@@ -442,7 +444,7 @@ def check_search(test: Answer) -> None:
             forgets="it looks at the score of the last step only, and forgets the steps before.",
         ),
         missed="It is right for the first sentence of a batch, and by accident for some others: search for eight "
-        "tables in one call, and look at all of them.",
+        "tables in one call, and compare each result with the best sentence of its table.",
         asks="A beam that is narrower than the tree may miss the best sentence: use `width = vocabulary ** steps`. "
         "And with equal scores several sentences are best: draw the scores at random.",
     )  # fmt: skip

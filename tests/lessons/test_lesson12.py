@@ -945,7 +945,7 @@ def test_a_right_test_of_the_learner_is_taken_and_a_wrong_one_is_not(capsys):
     assert capsys.readouterr().out.split("\n")[:2] == ["test_shape: yours", "test_scores_stay: ours"]
 
 
-@pytest.mark.parametrize(("number", "ours"), zip(("12.1", "12.3", "12.5"), lesson12.SOLUTIONS, strict=True))
+@pytest.mark.parametrize(("number", "ours"), list(zip(("12.1", "12.3", "12.5"), lesson12.SOLUTIONS, strict=True)))
 def test_ours_are_the_folded_ones(number, ours):
     code = ast.parse(inspect.getsource(ours)).body[0]
     folded = ast.parse(solutions()[number]).body[-1]
