@@ -626,7 +626,7 @@ STEPS = [
     (lambda decoder: one_by_one(decoder, n=3), "after four steps"),
     (lambda decoder: one_by_one(decoder, batch=1), "the state of the first one"),
     (lambda decoder: one_by_one(decoder, equal_memory=True), "with different memories"),
-    (lambda decoder: one_by_one(decoder, fresh=False), "Begin both with a fresh"),
+    (lambda decoder: one_by_one(decoder, fresh=False), "begins with one fresh"),
     (lambda decoder: one_by_one(decoder, hand_on=False), "fails on right code"),
     (lambda decoder: one_by_one(decoder, close=torch.equal), "`torch.allclose`"),
     (lambda decoder: one_by_one(decoder, close=lambda a, b: a.shape == b.shape), "hand the state on"),
