@@ -149,14 +149,14 @@ def _stepped(
     return decoder.cell(torch.cat([embedded, *parts], dim=-1), state).detach()
 
 
-def _wrong_states(decoder: SimpleNamespace, token: Tensor, state: Tensor, context: Tensor) -> dict[str, Any]:
+def _wrong_states(decoder: SimpleNamespace, token: Tensor, state: Tensor, context: Tensor) -> dict[str, object]:
     """Diagnosis -> the state after a usual mistake. Some of them need context, state and embedding of one size."""
     embedded, right = decoder.embedding.weight[token], _stepped(decoder, token, state, context)
 
     def turned_round() -> Tensor:
         return decoder.cell(torch.cat([context, embedded], dim=-1), state).detach()
 
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "this is the old state: return the one that `decoder.cell` gives back.": state,
         "embedding and context are in the wrong order: the embedding comes first, as in the formula.": turned_round,
         "the state needs no tanh: the GRU has its own inside.": right.tanh(),

@@ -107,8 +107,8 @@ def check_labels(test: Answer) -> None:
             twice="the labels are *two* tokens ahead. Compare them with labels that you wrote by hand.",
             first_row="the first sentence is right, the others are not shifted. Use two sentences.",
         ),
-        missed="There the labels equal the inputs: in your example, are the right labels different from the inputs? And "
-        "does your test compare the numbers?",
+        missed="There the labels equal the inputs: in your example, are the right labels different from the inputs? "
+        "And does your test compare the numbers?",
         asks="Inputs are all tokens but the last; labels are all tokens but the first.",
     )  # fmt: skip
 
@@ -315,8 +315,8 @@ def check_future(test: Answer) -> None:
             first_sentence="the mask is right for the first sentence of the batch only. Look at all sentences.",
             centred="it subtracts the mean over all steps first, and this mean knows the future.",
         ),
-        missed="It sees one step ahead: change a step, and compare the position right before this step. (Change it in a "
-        "copy, `x.clone()`: `changed = x` is a second name.)",
+        missed="It sees one step ahead: change a step, and compare the position right before this step. (Change it in "
+        "a copy, `x.clone()`: `changed = x` is a second name.)",
         asks="When steps change, the positions *before* them stay the same, up to rounding (`torch.allclose`). The "
         "position of the change may change itself. (0 times infinity is no number: do not put infinity or NaN into "
         "the steps.)",
