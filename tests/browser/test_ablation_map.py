@@ -7,7 +7,7 @@ from seqlearn.views import TranslatorView
 from seqlearn.views.translator.ablation_map import ablation_map
 
 SENTENCE = "The old bird ate the orange because it was sweet."
-PAINTED = ".board .scale"
+PAINTED = ".board .fall-scale"
 
 
 @pytest.fixture(scope="module")

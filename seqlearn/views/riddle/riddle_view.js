@@ -3,8 +3,8 @@
 import { chance, differences } from "../shared/changes.js";
 import { KINDS } from "../shared/constants.js";
 import { change } from "../shared/life.js";
-import { effectOf } from "../shared/switches.js";
-import { fill, layOut, make, roving, tell } from "../shared/elements.js";
+import { effectOf, fallScale } from "../shared/switches.js";
+import { layOut, legendOf, make, pointHint, roving, tell } from "../shared/elements.js";
 
 /** @import { AblationMap } from "../shared/changes.js" */
 /** @import { AnyKind, Child, Model, Traits } from "../shared/types.js" */
@@ -30,11 +30,16 @@ export function build(model, root, data) {
   const asks = make("p", { class: "asks" });
   const board = make("div", { class: "heads" });
   const said = make("div", { class: "found" });
-  const next = make("button", { type: "button", onclick: () => go(model, data) }, "The next riddle");
-  const again = make("button", { type: "button", onclick: () => change(model, { tried: [] }) }, "Start again");
-  const panels = make("div", { class: "riddle" }, english, french, asks, board);
-  layOut(root, "a riddle", { controls: {}, panels, legend: null, says: [said] });
-  fill(panels, {}, [make("div", { class: "controls" }, next, again)]);
+  const control = (/** @type {string} */ name, /** @type {() => void} */ onclick) =>
+    make("button", { type: "button", "aria-label": name, onclick }, name);
+  const next = control("The next riddle", () => go(model, data));
+  const again = control("Start again", () => change(model, { tried: [] }));
+  layOut(root, "a riddle", {
+    controls: { riddles: [again, next] },
+    panels: make("div", { class: "panels riddle" }, english, french, asks, board),
+    legend: legendOf([fallScale(), "how much of the first translation's probability is lost without this head"]),
+    says: [said],
+  });
 
   const redraw = () => {
     const riddle = data.riddles[model.get("riddle")];
@@ -47,14 +52,15 @@ export function build(model, root, data) {
     tell(asks, riddle.asks);
     tell(said, ...told(riddle, last, now, solved));
     drawBoard(board, model, riddle);
-    next.hidden = !solved || model.get("riddle") === data.riddles.length - 1;
-    again.hidden = !tried.length;
+    next.setAttribute("aria-disabled", String(!solved || model.get("riddle") === data.riddles.length - 1));
+    again.setAttribute("aria-disabled", String(!tried.length));
   };
   return { riddle: redraw, tried: redraw };
 }
 
 /** @param {RiddleModel} model @param {Data} data */
 function go(model, data) {
+  if (!isSolved(data.riddles[model.get("riddle")], model.get("tried"))) return;
   change(model, { tried: [] });
   change(model, { riddle: Math.min(model.get("riddle") + 1, data.riddles.length - 1) });
 }
@@ -83,7 +89,7 @@ function marked(now, { at, map }) {
  * @param {Riddle} riddle @param {string | undefined} last @param {Ablated} now @param {boolean} solved
  * @returns {Child[]} */
 function told({ map, solutions, solved: meaning }, last, now, solved) {
-  if (last === undefined) return ["Press a number: this head is ablated, and the French changes, or it does not."];
+  if (last === undefined) return [pointHint("a number", "choose a head", { enter: "ablates it" })];
   const [kind, layer, head] = last.split(" ");
   const [before, after] = [map.base, now].map(({ probability }) => chance(probability));
   const name = `${kind} ${layer}.${head}`;
@@ -91,8 +97,8 @@ function told({ map, solutions, solved: meaning }, last, now, solved) {
   if (isOne)
     return [
       make("strong", {}, "Found. "),
-      `You have ablated ${name}. ${meaning} The colours show all ${map.heads.length} heads: the darker, the more of `,
-      "the probability of the first translation is lost when this head alone is ablated.",
+      `You have ablated ${name}. ${meaning} The colours show what each of the `,
+      `${map.heads.length} heads does alone.`,
     ];
   const isSame = now.tokens.join(" ") === map.base.tokens.join(" ");
   const what = isSame ? "the same words" : "other words";

@@ -126,6 +126,9 @@ export function effectOf([kind, layer, head, one], base) {
   ];
 }
 
+/** For a legend: from nothing to all of the probability. */
+export const fallScale = () => make("span", { class: "fall-scale", "aria-hidden": "true" });
+
 /** What the colours mean, and how many heads change a word.
  * @param {Switch[]} switches
  * @returns {Child[]} */
@@ -133,7 +136,7 @@ function summaryOf(switches) {
   const count = switches.filter(({ effect }) => effect?.word).length;
   const heads = `${count || "None"} of ${switches.length} heads`;
   return [
-    make("span", { class: "scale", "aria-hidden": "true" }),
+    fallScale(),
     " how far the probability of this translation falls, from 0 to all of it, when this head alone is ablated. ",
     `${heads} `,
     count === 1 ? "changes a word." : count ? "change a word each, or more." : "changes a word.",
