@@ -255,7 +255,7 @@ def soon_fits(frame):
 def test_the_theme_reaches_the_frames(book, page):
     page.emulate_media(color_scheme="light")
     page.goto((book / "index.html").as_uri())
-    view = page.frame_locator("iframe").locator(".seqlearn")
+    view = page.frame_locator("iframe >> nth=0").locator(".seqlearn")
     assert view.evaluate(GROUND, "rgb(255, 255, 255)")
     while page.evaluate("document.body.dataset.theme") != "dark":
         page.locator(".theme-toggle:visible").first.click()
@@ -266,7 +266,7 @@ def test_the_front_page_translates(book, page):
     """At once a sentence that the model knows; then, on a phone, the answer comes into sight."""
     page.set_viewport_size({"width": 390, "height": 700})
     page.goto((book / "index.html").as_uri())
-    view = page.frame_locator("iframe")
+    view = page.frame_locator("iframe >> nth=1")  # after the riddle
     shown = view.locator(".written")
     assert "".join(shown.all_inner_texts()).startswith("la fille lave la pomme rouge et la mange.")
     assert shown.bounding_box()["y"] > 700

@@ -130,7 +130,8 @@ const hint = () => pointHint("a batch", "read its width and its padding", { ente
  * @param {number} at
  */
 const batchText = ({ sentences, width, cells, padding }, at) =>
-  `Batch ${at + 1}: ${sentences.length} × ${width} = ${cells} cells, ${padding} of them padding (${percent(padding / cells)})`;
+  `Batch ${at + 1}: ${sentences.length} × ${width} = ${cells} cells, ` +
+  `${padding} of them padding (${percent(padding / cells)})`;
 
 /** The widths of the batches, and all cells.
  * @param {Batch[]} batches
