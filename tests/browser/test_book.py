@@ -298,7 +298,7 @@ def soon_in_sight(shown):
     """Whether all of it is inside the window, at last."""
     for _ in range(100):
         box = shown.bounding_box()
-        if 0 <= box["y"] <= shown.page.viewport_size["height"] - box["height"]:
+        if 0 <= box["y"] <= shown.page.viewport_size["height"] - box["height"] + 1:  # a pixel of rounding
             return True
         shown.page.wait_for_timeout(50)
     return False
