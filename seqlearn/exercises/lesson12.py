@@ -296,7 +296,7 @@ def _encode(tokens: Tensor, lens: Tensor, *, form: str = "") -> Tensor:
 # ---- 12.6 ----
 
 
-@check("12.6", section="6. Too good to be true", none_counts=True)
+@check("12.6", section="6. The next throw of a die", none_counts=True)
 def check_future(test: Answer) -> None:
     """Judge `test(look_back)`: does it see that a position looks into the future?"""
     judge(

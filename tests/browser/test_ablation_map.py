@@ -50,7 +50,7 @@ def test_the_whole_sentence_on_hover_and_on_focus(show, view):
         preview.inner_text()
     )
     assert preview.locator("strong").all_inner_texts() == ["il", " sucré"]
-    assert "Alone it changes the translation: le vieil oiseau" in other.get_attribute("aria-label")
+    assert "Without it: le vieil oiseau" in other.get_attribute("aria-label")
     page.mouse.move(0, 0)
     assert "1 of 24" in preview.inner_text()
     page.get_by_title("encoder, layer 0, head 0").focus()
@@ -67,6 +67,10 @@ def test_another_sentence_gets_its_own_colours(show, view):
     page.get_by_title("encoder, layer 0, head 1").click()
     page.locator(PAINTED).wait_for()
     assert page.evaluate("model.get('ablations').asked[2]") == [["ablate", "encoder", 0, 1]]
+    page.mouse.move(0, 0)
+    page.get_by_label("sentence to translate").focus()
+    said = page.locator(".preview").inner_text()
+    assert "when this head is ablated, too." in said and "of 23 heads" in said
     pressed = page.get_by_title("encoder, layer 0, head 1")
     assert pressed.get_attribute("aria-pressed") == "true" and pressed.locator(".word").inner_text() == ""
 

@@ -42,6 +42,8 @@ def test_each_press_shows_what_python_says(show, view):
 def test_a_riddle_is_solved_and_the_next_one_asked(show, view):
     page = show(view)
     press(page, "cross 0 1")
+    page.get_by_role("button", name="The next riddle").evaluate("node => node.click()")
+    assert page.evaluate("model.get('riddle')") == 0, "not before this one is solved"
     press(page, "encoder 0 1")
     assert "Now the apple is hungry" in page.locator(".says").inner_text()
     falls = [fall for _, fall, _ in page.locator(".heads button").evaluate_all(HEADS)]
@@ -63,8 +65,7 @@ def test_with_keys(show, view):
     """One Tab stop for the heads, arrows inside; the focus stays on the head that was pressed."""
     page = show(view)
     page.locator(".heads button").first.focus()
-    for _ in range(1):
-        page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     assert page.evaluate("model.get('tried')") == ["encoder 0 1"]
     assert page.evaluate("document.activeElement.dataset.head") == "encoder 0 1"

@@ -17,7 +17,7 @@ FOLDED = re.compile(r"<details.*?</details>", re.DOTALL)
 
 
 def main_path(cells):
-    """The cells before the exercises that no optional section holds."""
+    """The cells before the exercises that no optional section holds. A heading counts if its cell begins with it."""
     level = 0  # of the optional section that holds the cell, or 0
     for cell in cells:
         heading = cell.cell_type == "markdown" and HEADING.match(cell.source)

@@ -175,6 +175,8 @@ def test_vectors_are_tensors(layer, place):
         (SOURCE - 3, LENS, ValueError, "the ids of a vocabulary of 9 tokens are from 0 to 8, not -3"),
         (SOURCE, LENS + 1, ValueError, "the lengths of these sources are from 0 to 3, not 4"),
         (SOURCE, -LENS, ValueError, "the lengths of these sources are from 0 to 3, not -3"),
+        (SOURCE, LENS.float(), TypeError, "the lengths of these sources are whole numbers, not torch.float32"),
+        (SOURCE, LENS > 2, TypeError, "the lengths of these sources are whole numbers, not torch.bool"),
     ],
 )
 def test_an_encoder_names_ids_and_lengths_that_cannot_be(build, source, lens, error, message):

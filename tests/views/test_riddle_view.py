@@ -42,7 +42,7 @@ def test_nothing_is_told_before_a_head_was_tried(view):
     view.tried = ["encoder 0 1"]
     ax = view.figure().axes[0]
     assert [bar for bar in ax.patches if bar.get_fill() and (bar.get_alpha() or 0) > 0.3]
-    assert ax.get_title("left").endswith("without encoder 0 1: le chat mange la pomme verte parce qu'elle…")
+    assert ax.get_title("left").endswith("without encoder 0.1: le chat mange la pomme verte parce qu'elle a faim.")
 
 
 def test_traits_that_do_not_fit(view):

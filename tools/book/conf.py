@@ -10,8 +10,6 @@ default_role = "code"
 myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # the outputs are those that the notebooks store
-nb_code_prompt_show = "Show the output"
-nb_code_prompt_hide = "Hide the output"
 
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True

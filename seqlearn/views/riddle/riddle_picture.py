@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from ..shared.colours import VALID
+from ..shared.constants import KINDS
 from ..shared.fonts import any_script, short_label
 from ..shared.types import Data
 
@@ -15,7 +16,7 @@ from ..shared.types import Data
 def riddle_picture(riddle: Data, tried: Sequence[str]) -> Figure:
     """A row for each layer; the heads that were tried are filled by how far the probability falls without them."""
     base, heads = riddle["map"]["base"], riddle["map"]["heads"]
-    layers = list(dict.fromkeys((kind, layer) for kind, layer, _, _ in heads))
+    layers = sorted({(kind, layer) for kind, layer, _, _ in heads}, key=lambda one: (KINDS.index(one[0]), one[1]))
     figure = Figure(figsize=(8, 1.3 + 0.42 * len(layers)), layout="constrained")
     ax = figure.subplots()
     for kind, layer, head, one in heads:
@@ -29,12 +30,15 @@ def riddle_picture(riddle: Data, tried: Sequence[str]) -> Figure:
     ax.set_xticks([])
     ax.invert_yaxis()
     ax.grid(False)
-    sentence, now = (short_label(text, 64) for text in (riddle["sentence"], _now(riddle, tried)))
-    ax.set(title=f"{sentence}\n{now}", xlabel="head")
+    sentence, now = (short_label(text, 74) for text in (riddle["sentence"], _now(riddle, tried)))
+    ax.set_title(f"{sentence}\n{now}", fontsize=10)
+    ax.set(xlabel="head", xlim=(-0.6, max(head for _, _, head, _ in heads) + 0.6))
     return figure
 
 
 def _now(riddle: Data, tried: Sequence[str]) -> str:
     """The translation, without the last head that was tried."""
-    found = {f"{kind} {layer} {head}": one for kind, layer, head, one in riddle["map"]["heads"]}
-    return f"without {tried[-1]}: {found[tried[-1]]['text']}" if tried else riddle["map"]["base"]["text"]
+    for kind, layer, head, one in riddle["map"]["heads"]:
+        if tried[-1:] == [f"{kind} {layer} {head}"]:
+            return f"without {kind} {layer}.{head}: {one['text']}"
+    return riddle["map"]["base"]["text"]

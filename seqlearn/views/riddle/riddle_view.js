@@ -50,7 +50,7 @@ export function build(model, root, data) {
     tell(english, riddle.sentence);
     tell(french, ...marked(now, riddle));
     tell(asks, riddle.asks);
-    tell(said, ...told(riddle, last, now, solved));
+    tell(said, ...told(riddle, last, now));
     drawBoard(board, model, riddle);
     next.setAttribute("aria-disabled", String(!solved || model.get("riddle") === data.riddles.length - 1));
     again.setAttribute("aria-disabled", String(!tried.length));
@@ -86,9 +86,9 @@ function marked(now, { at, map }) {
 }
 
 /** What the last press has shown.
- * @param {Riddle} riddle @param {string | undefined} last @param {Ablated} now @param {boolean} solved
+ * @param {Riddle} riddle @param {string | undefined} last @param {Ablated} now
  * @returns {Child[]} */
-function told({ map, solutions, solved: meaning }, last, now, solved) {
+function told({ map, solutions, solved }, last, now) {
   if (last === undefined) return [pointHint("a number", "choose a head", { enter: "ablates it" })];
   const [kind, layer, head] = last.split(" ");
   const [before, after] = [map.base, now].map(({ probability }) => chance(probability));
@@ -97,12 +97,12 @@ function told({ map, solutions, solved: meaning }, last, now, solved) {
   if (isOne)
     return [
       make("strong", {}, "Found. "),
-      `You have ablated ${name}. ${meaning} The colours show what each of the `,
+      `You have ablated ${name}. ${solved} The colours show what each of the `,
       `${map.heads.length} heads does alone.`,
     ];
   const isSame = now.tokens.join(" ") === map.base.tokens.join(" ");
   const what = isSame ? "the same words" : "other words";
-  return [`Without ${name}: ${what}; the first translation had p = ${before}, and has ${after} now.`, solved ? "" : ""];
+  return [`Without ${name}: ${what}; the first translation had p = ${before}, and has ${after} now.`];
 }
 
 /** The buttons: a colour for each head that was tried, and for all of them when the riddle is solved.
@@ -127,7 +127,7 @@ function drawBoard(board, model, riddle) {
           onclick: () => change(model, { tried: press(tried, key) }),
         },
         `${one[2]}`,
-        make("span", { class: "word" }, isKnown ? (effect.word.split("→")[1] ?? "") : ""),
+        make("span", { class: "word" }, isKnown ? effect.after : ""),
       );
       button.style.setProperty("--fall", `${isKnown ? Math.round(100 * effect.fall) : 0}%`);
       button.classList.toggle("tried", tried.includes(key));

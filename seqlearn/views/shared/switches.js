@@ -10,8 +10,9 @@ import { make, roving, tell } from "./elements.js";
 
 /** A switch: its button, the word on the button that changes, and what its head does, if that is known.
  * @typedef {{ button: HTMLElement, word: HTMLElement, place: Place, effect: Effect | null }} Switch */
-/** `fall`: from 0 to 1, how much of the probability of the translation is lost.
- * @typedef {{ fall: number, word: string, told: Child[], spoken: string }} Effect */
+/** `fall`: from 0 to 1, how much of the probability of the translation is lost; `word`: the first word that changes,
+ * before and after; `after`: the new one alone.
+ * @typedef {{ fall: number, word: string, after: string, told: Child[], spoken: string }} Effect */
 
 /** A switch for every head and every layer: gives { node, set(edits), paint(map) }. layers: { kind: [[name, heads],
  * ...] }. choose(edits => otherEdits): called with a function when a switch is used. paint: colours each switch by what
@@ -81,7 +82,7 @@ export function headSwitches(layers, choose) {
         one.word.textContent = one.effect?.word ?? "";
         one.button.style.setProperty("--fall", `${Math.round(100 * (one.effect?.fall ?? 0))}%`);
       }
-      summary = map ? summaryOf([...switches.values()]) : [];
+      summary = map ? summaryOf([...switches.values()], off.size > 0) : [];
       tell(preview, ...summary);
       name();
     },
@@ -119,9 +120,10 @@ export function effectOf([kind, layer, head, one], base) {
     `${kind} ${layer} ${head}`,
     {
       fall: Math.min(1, Math.max(0, 1 - one.probability / base.probability)),
+      after: after[0] ?? "",
       word: isOther ? `${before[0] ?? ""}→${after[0] ?? ""}${more}` : "",
       told: [without, ...(isOther ? [make("bdi", {}, ...pieces)] : ["the same words"]), ` (${p})`],
-      spoken: isOther ? `Alone it changes the translation: ${one.text}` : `Without it alone the words stay; ${p}`,
+      spoken: isOther ? `Without it: ${one.text}` : `Without it the words stay; ${p}`,
     },
   ];
 }
@@ -129,15 +131,16 @@ export function effectOf([kind, layer, head, one], base) {
 /** For a legend: from nothing to all of the probability. */
 export const fallScale = () => make("span", { class: "fall-scale", "aria-hidden": "true" });
 
-/** What the colours mean, and how many heads change a word.
- * @param {Switch[]} switches
+/** What the colours mean, and how many heads change a word. `isMore`: other heads are ablated already.
+ * @param {Switch[]} switches @param {boolean} isMore
  * @returns {Child[]} */
-function summaryOf(switches) {
+function summaryOf(switches, isMore) {
   const count = switches.filter(({ effect }) => effect?.word).length;
-  const heads = `${count || "None"} of ${switches.length} heads`;
+  const heads = `${count || "None"} of ${switches.filter(({ effect }) => effect).length} heads`;
+  const what = isMore ? "when this head is ablated, too" : "when this head alone is ablated";
   return [
     fallScale(),
-    " how far the probability of this translation falls, from 0 to all of it, when this head alone is ablated. ",
+    ` how far the probability of this translation falls, from 0 to all of it, ${what}. `,
     `${heads} `,
     count === 1 ? "changes a word." : count ? "change a word each, or more." : "changes a word.",
   ];
