@@ -41,6 +41,7 @@ def test_all_views_stand_on_one_page(page, written, scheme, width):
 def test_a_view_changes_itself_alone(page, written):
     page.goto(written.as_uri())
     parts = page.locator("section")
+    parts.locator(".fall-scale").first.wait_for()  # the map of its heads comes after the view itself
     before = parts.all_inner_texts()
     beam = page.get_by_role("region", name="beam search, step by step")
     beam.get_by_label("previous step").click()
