@@ -195,6 +195,11 @@ def test_workflows_have_few_permissions_and_known_actions(path):
             assert ("uses" in step) != ("run" in step)
             assert re.fullmatch(r"actions/[\w-]+@v\d+", step.get("uses", "actions/none@v1"))
             assert "pull_request_target" not in str(workflow)
+            installs = re.search(r"pip install|course\.py", step.get("run", "")) and "--here" not in step["run"]
+            assert bool(installs) == ("TORCH_CPU" in str(step)), "no CUDA where no GPU is"
+            cached = step.get("with", {}).get("cache-dependency-path")
+            assert (ROOT / (cached or "constraints.txt")).exists()
+    assert workflow["concurrency"]
 
 
 def test_workflows_do_what_they_say():

@@ -42,6 +42,8 @@ SLIPS: list[tuple[str, str]] = [
      "`@` wants the last axis of the left side as long as the last but one of the right side: is a transpose missing, "
      "`.transpose(-2, -1)` or `.T`?"),
     (r"shape of the mask", "a mask in `[...]` does not broadcast; `masked_fill(mask, value)` does."),
+    (r"expected sequence of length", "the rows differ in length: a tensor needs rows that are equally long."),
+    (r"expanded size of the tensor", "the place on the left of `=` has another size than what is put into it."),
     (r"must match the size|not broadcastable|doesn't match the broadcast shape|must match the existing size",
      "two shapes do not broadcast: give the smaller one an axis of size 1, with `keepdim=True` or `unsqueeze`."),
     (r"same dtype|expected scalar type|Found dtype|same type", "two tensors differ in dtype: bring one to the other's, "

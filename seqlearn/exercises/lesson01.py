@@ -55,7 +55,7 @@ def check_pad_batch(pad_batch: Callable[..., tuple[Tensor, Tensor]]) -> None:
             "the rows are sorted by length, the longest first: keep the order of the sentences.":
                 _padded(sorted(sentences, key=len, reverse=True), pad_id, steps),
         }  # fmt: skip
-        matches(ids, right, slips, otherwise=f"{call} should give the ids {right}; yours: {ids.tolist()}.")
+        matches(ids, right, slips, otherwise=f"the ids of {call} should be {right}; yours: {ids.tolist()}.")
         valid = [min(steps, len(sentence)) for sentence in sentences]
         told = "the ids are right, but"
         matches(lengths, valid, {
@@ -106,13 +106,21 @@ def check_apply_merges(apply_merges: Callable[..., list[str]]) -> None:
                 _merged(word, merges, lambda a, b, pair: a.endswith(pair[0]) and b.startswith(pair[1])),
             'A pair is these two pieces: "ab" and "c" do not match "a" and "bc", although both give "abc".':
                 _merged(word, merges, lambda a, b, pair: a + b == "".join(pair)),
+            'A join makes *another* piece: "aa" and "a" are not the pair ("a", "a").':
+                _merged(word, merges, lambda a, b, pair: a.endswith(pair[0]) and b == pair[1], stay=True),
         }  # fmt: skip
         advice = "Take the merges one after the other; for each, walk through the pieces from left to right."
         matches(pieces, right, {f"{said} {slip}": wrong for slip, wrong in slips.items()}, otherwise=f"{said} {advice}")
 
 
-def _merged(word: str, merges: Pairs, fits=lambda a, b, pair: (a, b) == pair, once: bool = False) -> list[str]:
-    """The pieces; `fits` decides which two pieces a merge joins, and with `once` it joins only the first two."""
+def _merged(word: str, merges: Pairs, fits=lambda a, b, pair: (a, b) == pair, once=False, stay=False) -> list[str]:
+    """The pieces.
+
+    Args:
+        fits: decides which two pieces a merge joins.
+        once: whether a merge joins only the first two.
+        stay: whether a merge may go on with the piece that it has just made.
+    """
     pieces = ["▁", *word]
     for pair in merges:
         index = 0
@@ -122,6 +130,8 @@ def _merged(word: str, merges: Pairs, fits=lambda a, b, pair: (a, b) == pair, on
                 pieces[index : index + 2] = [a + b]
                 if once:
                     break
+                if stay:
+                    continue
             index += 1
     return pieces
 
@@ -131,7 +141,12 @@ def check_split_by_source(split_by_source: Callable[..., tuple[list, list]]) -> 
     """Try out `split_by_source(pairs, share, seed)` -> (train, held out)."""
 
     def split(pairs: Pairs, share: float = 0.2, seed: int = 1) -> Sequence[Answer]:
-        return has_parts(called(split_by_source, pairs, share, seed), "train pairs", "held-out pairs")
+        parts = has_parts(called(split_by_source, pairs, share, seed), "train pairs", "held-out pairs")
+        for part in parts:
+            for pair in part:
+                if isinstance(pair, str) or [isinstance(text, str) for text in pair] != [True, True]:
+                    raise Wrong(f"each part should be a list of pairs (english, french); yours holds {pair!r}.")
+        return parts
 
     def held_out(pairs: Pairs, seed: int = 1) -> list[str]:
         return _sources(split(pairs, seed=seed)[1])
@@ -231,13 +246,15 @@ def _examine_indices(indices: list[int], lengths: list[int], size: int) -> None:
     everyone = range(len(lengths))
     if sorted(indices) == sorted(lengths):
         raise Wrong("these are lengths: give the *indices* of the sentences, numbers from 0 to len(lengths) - 1.")
+    if beyond := set(indices) - set(everyone):
+        raise Wrong(f"there is no sentence {max(beyond)}: indices go from 0 to {len(lengths) - 1}.")
     if missing := set(everyone) - set(indices):
         why = "; the last batch may be smaller." if len(missing) < size else "."
         if sorted(lengths[index] for index in set(indices) & set(everyone)) == sorted(set(lengths)):
             why = ": you have one of each length (`.index` finds only the first one, a dictionary keeps the last)."
         raise Wrong(f"{len(missing)} of {len(lengths)} sentences are in no batch{why}")
     if sorted(indices) != list(everyone):
-        raise Wrong(f"each index from 0 to {len(lengths) - 1} should be there once; yours holds others, or one twice.")
+        raise Wrong(f"each index from 0 to {len(lengths) - 1} should be there once; yours holds one twice.")
 
 
 def _examine_batches(batches: list[list[int]], size: int) -> None:
@@ -249,7 +266,7 @@ def _examine_batches(batches: list[list[int]], size: int) -> None:
         raise Wrong(f"{told}; your sizes: {sizes}.")
     wasted, best = _waste(batches), _waste([lengths[start : start + size] for start in range(0, len(lengths), size)])
     if wasted > best + 0.05:
-        raise Wrong(f"{wasted:.0%} of the batches is padding; with sentences of similar length it would be {best:.0%}.")
+        raise Wrong(f"{wasted:.0%} of the cells are padding; with sentences of similar length it would be {best:.0%}.")
     longest = [max(batch) for batch in batches]
     if longest in (sorted(longest), sorted(longest, reverse=True)):
         raise Wrong("little is wasted, but the batches are still in the order of length: shuffle the *batches*.")

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from .checking import NotTried, Wrong, called, check, has_dtype, has_parts, has_shape, matches, passes
-from .plain import numbers, product, shown, transposed
+from .plain import Answer, numbers, product, shown, transposed
 
 # ---- 5.1 one step of the decoder ----
 
@@ -35,6 +35,9 @@ def yours_or_ours(written: Callable) -> SimpleNamespace:
     return SimpleNamespace(decoder_step=written if right else decoder_step)
 
 
+IDS = "the ids of the tokens went in without their embedding: look it up first, `decoder.embedding(token)`."
+
+
 class _Cell(nn.GRUCell):
     """A GRU cell that says what is wrong with its input."""
 
@@ -50,6 +53,8 @@ class _Cell(nn.GRUCell):
         if not isinstance(input, Tensor) or not isinstance(hx, Tensor):
             raise Wrong("`decoder.cell` takes two tensors: what you joined, then the state.")
         found = tuple(input.shape)
+        if not input.is_floating_point():
+            raise Wrong(IDS)
         if found == wanted and tuple(hx.shape) == (self.rows, size):
             return super().forward(input, hx)
         if tuple(hx.shape) == wanted and found == (self.rows, size):
@@ -62,7 +67,7 @@ class _Cell(nn.GRUCell):
         elif found == (self.rows, self.sizes[0]) and self.sizes[0] == self.sizes[1]:
             told += " One of the two is missing, or you added them: `torch.cat` puts them side by side."
         elif found[-1:] == (1 + self.sizes[1],):
-            told += " An id is a name, not an amount: look up its embedding first."
+            told = IDS
         elif found == wanted:
             told = f"the state has the shape {(self.rows, size)} here; you gave the cell {tuple(hx.shape)}."
         raise Wrong(told)
@@ -99,7 +104,7 @@ def check_decoder_step(decoder_step: Callable[..., tuple[Tensor, Tensor]]) -> No
             decoder, token = _decoder(words, embedded, context_size, size), torch.tensor([3, 1])
             state, context = torch.randn(2, size), torch.randn(2, context_size)
         before = [parameter.detach().clone() for parameter in _parameters(decoder)]
-        answer = called(decoder_step, decoder, token, state, context)
+        answer = _step_of(decoder_step, decoder, token, state, context)
         if any(not torch.equal(one, other) for one, other in zip(_parameters(decoder), before, strict=True)):
             raise Wrong("the parameters of the decoder have changed: a step only uses them; training changes them.")
         if isinstance(answer, Tensor):
@@ -113,6 +118,21 @@ def check_decoder_step(decoder_step: Callable[..., tuple[Tensor, Tensor]]) -> No
         for one, name in ((logits, "logits"), (new, "state")):
             has_dtype(one, torch.float32, name, "the other parts of the model compute with 32 bits.")
         _examine_step(decoder, (token, state, context), logits, new)
+
+
+def _step_of(decoder_step: Callable, decoder: SimpleNamespace, *given: Tensor) -> Answer:
+    """What the learner's step returns; `Wrong` where two tensors could not be joined for a usual reason."""
+    looked_up: list[bool] = []
+    decoder.embedding.register_forward_hook(lambda *_: looked_up.append(True))
+    try:
+        return called(decoder_step, decoder, *given)
+    except (RuntimeError, TypeError) as error:
+        said = str(error)
+        if re.search(r"must be tuple of Tensors, not Tensor|\bcat\(\) takes", said):
+            raise Wrong("`torch.cat` takes one list of tensors: `torch.cat([one, other], dim=-1)`.") from error
+        if not looked_up and re.search("same number of dimensions|Sizes of tensors must match", said):
+            raise Wrong(IDS) from error
+        raise
 
 
 def _parameters(decoder: SimpleNamespace) -> list[nn.Parameter]:

@@ -78,8 +78,10 @@ def greedy_sentence(table: Table) -> tuple[tuple[str, ...], float]:
 Gains: TypeAlias = Callable[[Sequence[float]], list[float]]  # logits -> what an extension adds to a sum
 Divisor: TypeAlias = Callable[[int, int], float]  # length, number of words -> what divides a sum
 Scored: TypeAlias = tuple[tuple[int, ...], float, float]  # tokens, score, sum
-Choice: TypeAlias = Callable[[list[Scored]], Scored]
+Choice: TypeAlias = Callable[[list[Scored], int], Scored]  # what is complete, width -> one of them
+Stop: TypeAlias = Callable[[list[tuple[float, float, bool]], float, float, int], bool]  # see `best_by_beam`
 
+FIRST_TOKENS = 0, 4  # seeds of decoders: the likeliest first token of one is 0, of the other 4
 TOY_BOS, TOY_EOS, TOY_WORDS = 3, 1, 6  # not the ids of the lesson, so that nobody writes them down
 PENALTIES: dict[str, Callable[[int], float]] = {
     "none": lambda length: 1.0,
@@ -88,7 +90,7 @@ PENALTIES: dict[str, Callable[[int], float]] = {
 }
 CASES = (  # seed of the decoder, width, longest, penalty: each mistake below shows in one of them
     (7, 3, 6, "average"), (40, 2, 5, "GNMT, 0.6"), (7, 2, 6, "average"), (3, 2, 5, "average"), (5, 1, 5, "none"),
-    (6, 500, 4, "none"), (8, 6, 4, "average"),
+    (503, 3, 6, "average"), (37, 2, 6, "average"), (6, 500, 4, "none"), (8, 6, 4, "average"),
 )  # fmt: skip
 
 
@@ -106,8 +108,9 @@ def toy_logits(seed: int, read: tuple[int, ...]) -> list[float]:
 class ToyState:
     """The words that each row has read. `select` keeps rows, as the states of the package do."""
 
-    def __init__(self, rows: Sequence[tuple[int, ...]] | None = None):
+    def __init__(self, rows: Sequence[tuple[int, ...]] | None = None, likeliest: Sequence[int] = ()):
         self.rows: list[tuple[int, ...]] | None = None if rows is None else list(rows)  # None: not even <bos>
+        self.likeliest = likeliest  # the tokens after <bos> alone, without <eos>
 
     def select(self, rows: Answer) -> ToyState:
         """The state with these rows."""
@@ -116,6 +119,9 @@ class ToyState:
                         "the row that it extends.")  # fmt: skip
         have = 1 if self.rows is None else len(self.rows)
         if outside := [row for row in rows.tolist() if not 0 <= row < have]:
+            if sorted(rows.tolist()) == sorted(self.likeliest[: len(rows)]):
+                raise Wrong(f"`state.select` got {rows.tolist()}, which are the *tokens* of the hypotheses that go on: "
+                            "give it their *parents*, the rows that they extend, here all 0.")  # fmt: skip
             raise Wrong(f"`state.select` got row {outside[0]}, and the state has {have}: give it the *parent* of each "
                         "hypothesis that goes on, the index in the flat table // the number of tokens.")  # fmt: skip
         return ToyState(None if self.rows is None else [self.rows[row] for row in rows.tolist()])
@@ -124,8 +130,8 @@ class ToyState:
 class ToyDecoder:
     """A decoder whose next word depends on *all* words before. It says at once what no decoder could work with."""
 
-    def __init__(self, seed: int, longest: int):
-        self.seed, self.longest = seed, longest
+    def __init__(self, seed: int, longest: int, width: int = TOY_WORDS):
+        self.seed, self.longest, self.width = seed, longest, width
 
     def __call__(self, tokens: Answer, state: Answer) -> tuple[Tensor, ToyState]:
         """The logits of the next word, (rows, 1, words), and the new state."""
@@ -143,6 +149,10 @@ class ToyDecoder:
                         f"{newest[0]}. After that, go on with the *new* state that the decoder returns.")  # fmt: skip
         if len(newest) != len(before):
             raise Wrong(_rows_differ(len(newest), len(before), state.rows is None))
+        if state.rows is not None and TOY_BOS in newest and self.width < TOY_WORDS - 1:
+            raise Wrong("you go on with `bos`, a word of probability 0, and better extensions are left: take the "
+                        "largest sums, and of an index into the flat table the parent by `//` and the token by `%`, "
+                        "both with the number of *tokens*.")  # fmt: skip
         if state.rows is not None and TOY_BOS in newest:
             raise Wrong("you go on with a word of probability 0: an extension with the sum minus infinity is "
                         "impossible, so leave it out.")  # fmt: skip
@@ -158,7 +168,8 @@ class ToyDecoder:
             raise Wrong(f"you go on after {self.longest} tokens, which is `longest`: it counts all tokens, `eos` "
                         "included, and what is still live then counts as complete.")  # fmt: skip
         logits = torch.tensor([toy_logits(self.seed, row) for row in read], dtype=torch.float64)
-        return logits[:, None], ToyState(read)
+        likeliest = [token for token in logits[0].argsort(descending=True).tolist() if token != TOY_EOS]
+        return logits[:, None], ToyState(read, likeliest if starts else ())
 
 
 def _rows_differ(tokens: int, rows: int, starts: bool) -> str:
@@ -179,15 +190,17 @@ def _log_softmax(logits: Sequence[float]) -> list[float]:
 
 def best_by_beam(
     seed: int, width: int, longest: int, penalty: Callable[[int], float], *, gains: Gains | None = None,
-    ended: str = "aside", each: bool = False, worst: bool = False, lost: str = "", stop: str = "", cut: bool = False,
-    less: int = 0, free_end: bool = False, running: bool = False, divide: Divisor | None = None,
-    choose: Choice | None = None, follow: bool = True,
+    ended: str = "aside", each: bool = False, worst: bool = False, lost: str = "", stop: Stop | None = None,
+    cut: bool = False, less: int = 0, greedy: int = 0, free_end: bool = False, running: bool = False,
+    divide: Divisor | None = None, choose: Choice | None = None, follow: bool = True,
 ) -> tuple[list[int], float]:  # fmt: skip
     """A beam search by plain loops: the tokens and the score of the best hypothesis. The options make usual mistakes.
 
     `gains` makes log-probabilities of logits, `ended` is what becomes of complete hypotheses, `each`
-    keeps one child for each parent, `lost` names what is not taken from the parent, `stop` ends too soon, `cut` drops
-    what still goes on at the end, `divide` gives the divisor of a complete hypothesis, `choose` one of them.
+    keeps one child for each parent, `lost` names what is not taken from the parent, `stop` ends too soon (its
+    arguments: score and sum of what is complete, and whether it is new; best live sum; penalty of this step; width),
+    `cut` drops what still goes on at the end, the first `greedy` steps keep one, `divide` gives the divisor of a
+    complete hypothesis, `choose` one of them.
     """
     live: list[tuple[tuple[int, ...], float, tuple[int, ...]]] = [((), 0.0, ())]  # tokens, sum, what the state read
     complete: list[tuple[tuple[int, ...], float, int]] = []  # tokens, sum, length
@@ -206,7 +219,7 @@ def best_by_beam(
         if each and len(live) > 1:
             found = [next(one for one in found if one[1] == parent) for parent in range(len(live))]
             found.sort(key=lambda one: -one[0])
-        room = width - len(complete) if ended == "shrinks" else width
+        room = width - len(complete) if ended == "shrinks" else 1 if step <= greedy else width
         if ended == "refill":
             kept, going = [], 0
             for one in found:
@@ -216,7 +229,7 @@ def best_by_beam(
                 going += one[2] != TOY_EOS
         else:
             kept = found[: max(room, 0)]
-        old, live, parents, before = live, [], [], len(complete)
+        old, live, parents = live, [], []
         for rank, (total, parent, token) in enumerate(kept):
             if token is None:
                 live.append(old[parent])
@@ -239,7 +252,8 @@ def best_by_beam(
         if not follow:  # the rows of the state are sorted, and the hypotheses are not
             live = [(tokens, total, (*old[parent][2], read[-1]))
                     for (tokens, total, read), parent in zip(live, sorted(parents), strict=True)]  # fmt: skip
-        if (stop == "first" and len(complete) > before) or (stop == "width" and len(complete) >= width):
+        scores = [(total / penalty(length), total, length == step) for _, total, length in complete]
+        if stop and scores and live and stop(scores, live[0][1], penalty(step), width):
             break
         if not [one for one in live if one[0][-1:] != (TOY_EOS,)]:
             break
@@ -248,7 +262,7 @@ def best_by_beam(
     scored = [
         (tokens, total if running else total / divide(length, len(tokens)), total) for tokens, total, length in complete
     ]
-    tokens, score, _ = choose(scored) if choose else max(scored, key=lambda one: one[1])
+    tokens, score, _ = choose(scored, width) if choose else max(scored, key=lambda one: one[1])
     return list(tokens), score
 
 
@@ -261,8 +275,23 @@ BEAM_MISTAKES: list[tuple[str, dict[str, Any]]] = [  # Any: options of `best_by_
      {"ended": "shrinks"}),
     ("you let the next best extension take the place of a complete one (`refill`): here a complete one counts among "
      "the `width` of its step.", {"ended": "refill"}),
-    ("you return the first complete hypothesis: one that goes on may still win.", {"stop": "first"}),
-    ("you stop when `width` hypotheses are complete: one that goes on may still win.", {"stop": "width"}),
+    ("you return the first complete hypothesis: one that goes on may still win.", {"stop": lambda *_: True}),
+    ("you return the best of the first `width` complete hypotheses: one that is complete later may still win.",
+     {"stop": lambda done, live, lp, width: len(done) >= width}),
+    ("you stop when the best *sum* is that of a complete hypothesis: a live one may still win by its score.",
+     {"stop": lambda done, live, lp, width: max(total for _, total, _ in done) >= live}),
+    ("you stop when the best extension of a step ends with `eos`: another one may still win by its score.",
+     {"stop": lambda done, live, lp, width: any(new and total >= live for _, total, new in done)}),
+    ("you stop when the best score is above the best live *sum*: a live sum may still be divided by a large penalty.",
+     {"stop": lambda done, live, lp, width: max(done)[0] >= live}),
+    ("you stop when the best score is above the best live sum with *today's* penalty: the penalty of a longer "
+     "hypothesis may be larger.", {"stop": lambda done, live, lp, width: max(done)[0] >= live / lp}),
+    ("you choose among the `width` complete hypotheses with the best *sums*: another one may win by its score.",
+     {"choose": lambda scored, width: max(sorted(scored, key=lambda one: -one[2])[:width], key=lambda one: one[1])}),
+    ("your first step keeps one hypothesis alone: *every* step keeps the `width` best of all extensions.",
+     {"greedy": 1}),
+    ("you keep one hypothesis in each step, which is greedy search: keep the `width` best of all extensions.",
+     {"greedy": 99}),
     ("what still goes on after `longest` tokens is missing: these hypotheses are complete, too, without `eos`.",
      {"cut": True}),
     *(("you stop one token too soon: `longest` counts all tokens, `eos` included.", {"less": 1, "cut": cut})
@@ -280,11 +309,11 @@ BEAM_MISTAKES: list[tuple[str, dict[str, Any]]] = [  # Any: options of `best_by_
      {"gains": lambda logits: [math.exp(each) for each in _log_softmax(logits)]}),
     ("you kept the *worst* extensions: the largest sums are the best (they are below 0).", {"worst": True}),
     ("you return the worst of the complete hypotheses: the largest score is the best (scores are below 0).",
-     {"choose": lambda scored: min(scored, key=lambda one: one[1])}),
+     {"choose": lambda scored, width: min(scored, key=lambda one: one[1])}),
     ("you return the hypothesis with the best *sum*: divide each sum by its penalty first, then choose.",
-     {"choose": lambda scored: max(scored, key=lambda one: one[2])}),
+     {"choose": lambda scored, width: max(scored, key=lambda one: one[2])}),
     ("you return the hypothesis that was complete last: choose the one with the best score.",
-     {"choose": lambda scored: scored[-1]}),
+     {"choose": lambda scored, width: scored[-1]}),
     ("the log-probability of `eos` is missing in the sum.", {"free_end": True}),
     ("you divide the running sum in every step: divide once, when a hypothesis is complete.", {"running": True}),
 ]  # fmt: skip
@@ -326,12 +355,26 @@ def _examine_cases(beam: Callable[..., Answer], cases: Sequence[tuple[int, int, 
     answers = []
     for seed, width, longest, penalty in cases:
         try:
-            found = called(beam, ToyDecoder(seed, longest), ToyState(), TOY_BOS, TOY_EOS, width, longest,
+            found = called(beam, ToyDecoder(seed, longest, width), ToyState(), TOY_BOS, TOY_EOS, width, longest,
                            PENALTIES[penalty])  # fmt: skip
         except RuntimeError as error:
             if "selected index k out of range" in str(error):
                 raise Wrong("there are fewer extensions than `width`, and `topk` wants more than there are: "
                             "`min(width, table.numel())`.") from error  # fmt: skip
+            raise
+        except ValueError as error:
+            if re.match(r"max\(\).*empty", str(error)):
+                _, ended = best_by_beam(seed, width, longest, PENALTIES[penalty], cut=True)
+                raise Wrong("you take `max()` of an empty list: ask first whether the list has any hypotheses."
+                            if ended > -math.inf else
+                            "no hypothesis ends with `eos` here, and you take `max()` of an empty list: what is still "
+                            "live after `longest` tokens counts as complete, too.") from error  # fmt: skip
+            raise
+        except IndexError as error:
+            if _parent_is_token(beam):
+                raise Wrong("a hypothesis extends a parent that is not there: an index into the flat table gives the "
+                            "parent by `//` and the token by `%`, both with the number of *tokens*."
+                            ) from error  # fmt: skip
             raise
         answers.append(_examine_hypothesis(found))
     right = [best_by_beam(seed, width, longest, PENALTIES[penalty]) for seed, width, longest, penalty in cases]
@@ -347,6 +390,18 @@ def _examine_cases(beam: Callable[..., Answer], cases: Sequence[tuple[int, int, 
                 f"with width {width}, at most {longest} tokens and the penalty {penalty!r}, the best hypothesis is "
                 f"{expected[0]} with the score {expected[1]:.3f}; yours: {tokens} with {score:.3f}."
             )
+
+
+def _parent_is_token(beam: Callable[..., Answer]) -> bool:
+    """Whether a sentence of one token breaks a search unless the token is 0, which is also the parent's row."""
+    broken = []
+    for seed in FIRST_TOKENS:
+        try:
+            beam(ToyDecoder(seed, 1, 1), ToyState(), TOY_BOS, TOY_EOS, 1, 1, float)
+            broken.append(False)
+        except Exception as error:
+            broken.append(isinstance(error, IndexError))
+    return broken == [False, True]
 
 
 def mistaken(place: int, seed: int, width: int, longest: int, penalty: str) -> tuple[list[int], float]:
@@ -542,7 +597,7 @@ def _examine_step(answer: Tensor, given: tuple[Tensor, Tensor, Tensor, int, int]
             f"be {shown(right[off])}; yours: {shown(yours)}.")  # fmt: skip
 
 
-@check("10.3", section="7. Short sentences, and a penalty")
+@check("10.3", section="7. The length penalty")
 def check_scores(scores: Callable[..., Tensor]) -> None:
     """Try out `scores(log_probs, lengths, alpha)`: rows of different length, padding that is not 0, three alphas."""
     generator = torch.Generator().manual_seed(10)

@@ -20,7 +20,7 @@ from ..analysis.attention_map import AttentionMap
 from ..data.pairs import Link
 from .shared.arguments import need_map
 from .shared.axes import COLUMN, figure_of, label_axis, new_axes, set_title, signed, stripe_masked
-from .shared.colours import CMAP, MASKED, ODD, OPEN
+from .shared.colours import BLUE_RED, CMAP, MASKED, ODD, OPEN
 from .shared.constants import AXIS_NAMES
 from .shared.fonts import any_script, literal
 from .shared.types import Style
@@ -170,14 +170,16 @@ def grid(
 ) -> Figure:
     """A mask in two colours, or any numbers as a heat map; they need not be valid attention weights.
 
-    A cell with NaN or infinity is grey, with the word in it.
+    If a number is below 0, the colours are red above 0, white at 0, and blue below it. A cell with NaN or infinity is
+    grey, with the word in it.
 
     Args:
         values: bool, a mask; or numbers. In a map of up to 12 x 12 each number is written into its cell.
         rows, columns: the label beside each row and above each column.
         words: the meaning of True and of False, in the legend of a mask.
         label: the label of the colour bar, for numbers.
-        limits: the numbers at the ends of the colour bar; default: the smallest and the largest one.
+        limits: the numbers at the ends of the colour bar; default: the smallest and the largest one. If one is below 0,
+            both ends lie equally far from 0.
         texts: a list of texts for each row, written into the cells in place of the numbers.
         legend: whether to draw a legend or a colour bar; False for all but one of several panels.
         ax: where to draw; default: a new figure.
@@ -208,9 +210,11 @@ def grid(
     else:
         finite = np.isfinite(array)
         low, high = limits or ((array[finite].min(), array[finite].max()) if finite.any() else (0.0, 1.0))
+        if low < 0:  # 0 in white
+            low, high = -max(-low, high), max(-low, high)
         how = {"annot": _written(array, values.dtype), "fmt": "", "vmin": low, "vmax": high} | how
         bar = {"label": literal(label)} if legend else None
-        _cells(ax, array, rows, columns, cmap=CMAP, cbar=legend, cbar_kws=bar, **how)
+        _cells(ax, array, rows, columns, cmap=BLUE_RED if low < 0 else CMAP, cbar=legend, cbar_kws=bar, **how)
         ax.set_facecolor(ODD)
         for row, column in zip(*np.nonzero(~finite), strict=True):
             ax.text(column + 0.5, row + 0.5, signed(str(array[row, column])), ha="center", va="center")

@@ -54,6 +54,13 @@ def keeps_eos(sentences, pad_id, steps):
     return padded([s if len(s) <= steps else [*s[: steps - 1], s[-1]] for s in sentences], pad_id, steps)
 
 
+def uncut(sentences, pad_id, steps):
+    ids = torch.full((len(sentences), steps), pad_id)
+    for row, sentence in zip(ids, sentences, strict=True):
+        row[: len(sentence)] = torch.tensor(sentence)
+    return ids, torch.tensor([*map(len, sentences)])
+
+
 WRONG_PADS = [
     (lambda s, p, n: padded(s, p, n, left=True), "the padding is on the left"),
     (lambda s, p, n: padded(s, p, n, left=True, keep_end=True), "the padding is on the left"),
@@ -79,9 +86,10 @@ WRONG_PADS = [
     (lambda s, p, n: (padded(s, p, n)[0].T, padded(s, p, n)[1]), "should have shape (3, 4); yours: (4, 3)"),
     (
         lambda s, p, n: (padded(s, p, n)[0].flip(1), padded(s, p, n)[1]),
-        "0, 4) should give the ids [[5, 6, 7, 2], [8, 2,",
+        "The ids of pad_batch([[5, 6, 7, 2], [8, 2], [9, 4, 2]], 0, 4) should be [[5, 6, 7, 2], [8, 2,",
     ),
-    (lambda s, p, n: (torch.tensor(s), torch.tensor([n] * 3)), "your code stopped with ValueError"),
+    (lambda s, p, n: (torch.tensor(s), torch.tensor([n] * 3)), "a tensor needs rows that are equally long"),
+    (uncut, "the place on the left of `=` has another size"),
     (filled_in_place, "`sentences` has changed"),
     (keeps_eos, "you cut the middle out and kept <eos>"),
     (lambda s, p, n: (padded(s, p, n)[0], padded(s, p, n)[1] * 2), "should be [4, 2, 3]; yours: [8, 4, 6]"),
@@ -117,6 +125,17 @@ def test_a_pad_by_the_library_is_right(capsys):
         return ids, (ids != pad_id).sum(1)
 
     assert said_to(lesson01.check_pad_batch, pad_batch, capsys) == "Exercise 1.1: right!\n"
+
+
+def on_and_on(word, merges):
+    """A merge also joins the piece that it has just made."""
+    pieces = ["▁", *word]
+    for left, right in merges:
+        done = pieces[:1]
+        for piece in pieces[1:]:
+            done[-1:] = [done[-1] + piece] if done[-1].endswith(left) and piece == right else [done[-1], piece]
+        pieces = done
+    return pieces
 
 
 def merged(word, merges, *, begin="▁", first_only=False, stop=None, order=1):
@@ -218,6 +237,7 @@ def test_a_right_merge_of_another_kind(capsys):
         (lambda word, merges: merged(word, 9 * merges), "each merge has one turn, in the order of the list"),
         (by_rank, "each merge has one turn, in the order of the list"),
         (replaced, "A pair is two *whole* pieces"),
+        (on_and_on, '"aa" and "a" are not the pair'),
         (greedy, "the first one learned comes first"),
         (from_the_right, "one after the other"),
         (any_cut, 'a pair is these two pieces: "ab" and "c" do not match "a" and "bc"'),
@@ -317,6 +337,9 @@ def test_a_split_by_numpy_is_right(capsys):
         (lambda *args: by_source(*args, swap=True), "the wrong way round"),
         (lambda pairs, share, seed: by_source(pairs, share / 4, seed), "you held out 5%"),
         (lambda pairs, share, seed: (list(pairs), []), "you held out 0%"),
+        (lambda *args: [[english for english, _ in part] for part in by_source(*args)], "yours holds 'Sentence "),
+        (lambda *args: [[part] for part in by_source(*args)], "should be a list of pairs (english, french); yours"),
+        (lambda *args: tuple(map(dict, by_source(*args))), "should be a list of pairs (english, french); yours"),
         (unseeded, "two calls with the same seed"),
         (tail, "every seed gives the same split"),
         (lambda *args: by_source(*args, collect=list), "with the lines in another order"),
@@ -421,7 +444,7 @@ def test_buckets_of_other_numbers_are_right(kind, capsys):
     ("answer", "diagnosis"),
     [
         (lambda *args: buckets(*args, sort=False), "of similar length it would be"),
-        (shuffled_sentences, "of the batches is padding"),
+        (shuffled_sentences, "of the cells are padding"),
         (lambda *args: buckets(*args, shuffle=False), "shuffle the *batches*"),
         (lambda *args: buckets(*args, shuffle=False, backwards=True), "shuffle the *batches*"),
         (
@@ -438,14 +461,17 @@ def test_buckets_of_other_numbers_are_right(kind, capsys):
         (lambda lengths, size, seed: buckets(lengths, size // 2, seed), "12 full ones and one of 5; your sizes: [1, 4"),
         (lambda lengths, size, seed: buckets(lengths, size, 0), "every seed gives the same order"),
         (unseeded_buckets, "two calls with the same seed"),
-        (lambda *args: [*buckets(*args), [0]], "or one twice"),
+        (lambda *args: [*buckets(*args), [0]], "yours holds one twice"),
         (
             lambda *args: [index for batch in buckets(*args) for index in batch],
             "your list holds something of type int",
         ),
         (lambda *args: dict(enumerate(buckets(*args))), "yours is of type dict"),
         (lambda *args: [[index + 0.5 for index in batch] for batch in buckets(*args)], "an index is a whole number"),
-        (lambda *args: [[index + 1 for index in batch] for batch in buckets(*args)], "1 of 101 sentences are in no"),
+        (
+            lambda *args: [[index + 1 for index in batch] for batch in buckets(*args)],
+            "there is no sentence 101: indices go from 0 to 100",
+        ),
         (shuffled_within, "shuffle the *batches*"),
         (lambda lengths, size, seed: buckets(lengths, 8, seed), "206 sentences in batches of 12 are 17 full ones"),
         (lambda *args: random.Random(args[2]).shuffle(buckets(*args)), "`shuffle` changes its list and returns None"),

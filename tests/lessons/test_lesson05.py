@@ -66,7 +66,28 @@ WRONG_DECODER_STEPS = {
     "no token": (wrong(inputs=lambda e, s, c: [c]), "one of the two is missing"),
     "an id for an embedding": (
         lambda d, token, state, context: stepped(d, token, state, context, inputs=lambda *_: [token[:, None], context]),
-        "an id is a name, not an amount",
+        "the ids of the tokens went in without their embedding",
+    ),
+    "ids joined with the context": (
+        lambda d, token, state, context: d.cell(torch.cat([token, context], -1), state),
+        "the ids of the tokens went in without their embedding: look it up first",
+    ),
+    "columns of ids, one below the other": (
+        lambda d, token, state, context: d.cell(torch.cat([token[:, None], context]), state),
+        "the ids of the tokens went in without their embedding",
+    ),
+    "ids alone": (lambda d, token, state, context: d.cell(token, state), "without their embedding"),
+    "two tensors for a list": (
+        lambda d, token, state, context: d.cell(torch.cat(d.embedding(token), context), state),
+        "`torch.cat` takes one list of tensors: `torch.cat([one, other], dim=-1)`",
+    ),
+    "two tensors for a list, by name": (
+        lambda d, token, state, context: d.cell(torch.cat(d.embedding(token), context, dim=-1), state),
+        "`torch.cat` takes one list of tensors",
+    ),
+    "two tensors and an axis": (
+        lambda d, token, state, context: d.cell(torch.cat(d.embedding(token), context, -1), state),
+        "`torch.cat` takes one list of tensors",
     ),
     "joined with the state": (wrong(inputs=lambda e, s, c: [e, s]), "you joined the token with the *state*"),
     "state and context": (wrong(inputs=lambda e, s, c: [s, c]), "the token is missing: you joined state and context"),
@@ -105,7 +126,10 @@ WRONG_DECODER_STEPS = {
     "in place": (in_place_state, "`state` has changed"),
     "parameters": (into_the_parameters, "the parameters of the decoder have changed"),
     "64 bits": (lambda *args: [one.double() for one in stepped(*args)], "the logits should be torch.float32"),
-    "a crash": (lambda d, token, state, context: d.cell(torch.cat([token, context], -1), state), "your code stopped"),
+    "a crash": (
+        lambda d, token, state, context: d.cell(torch.cat([d.embedding(token)[0], context], -1), state),
+        "your code stopped with RuntimeError: Tensors must have same number of dimensions",
+    ),
 }  # fmt: skip
 
 

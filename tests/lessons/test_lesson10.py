@@ -53,13 +53,19 @@ ONE_EACH = (
 STAYS = f"{DONE}\n                if token == eos:\n                    live.append(({PARENT}, total))"
 STAYS += "\n                    parents.append(parent)"
 
+MOST = "max(total for _, total in live)"
+BY_SUM = "sorted(complete, key=lambda one: -one[0] * penalty(len(one[1]) + 1))[:width]"
+DIVIDED = "parent, token = divmod(index, sums.shape[1])"
+FLAT = "parent by `//` and the token by `%`"
+LOST = f"that is not there: an index into the flat table gives the {FLAT}"
+
 WRONG_BEAMS = [
     ([(BEST, ONE_EACH)], "best extension of *each* hypothesis"),
     ([(DONE, STAYS)], "the decoder got `eos` as the newest token"),
     ([("token == eos or ", "")], "the decoder got `eos` as the newest token"),
     ([("min(width, sums", "min(max(width - len(complete), 0), sums")], "your beam shrinks"),
     ([("if not live:", "if not live or complete:")], "you return the first complete hypothesis"),
-    ([("if not live:", "if not live or len(complete) >= width:")], "you stop when `width` hypotheses are complete"),
+    ([("if not live:", "if not live or len(complete) >= width:")], "the first `width` complete hypotheses"),
     ([("range(1, longest + 1)", "range(1, longest)"), ("step == longest", "step == longest - 1")], "token too soon"),
     ([("range(1, longest + 1)", "range(1, longest + 9)"), ("step == longest", "step > longest")], "you go on after 6"),
     ([(PARENT, "[token]")], "only the newest word is left"),
@@ -73,6 +79,22 @@ WRONG_BEAMS = [
     ([(".log_softmax(-1)", ".softmax(-1)")], "you added probabilities"),
     ([("min(width, sums.numel())", "width")], "`topk` wants more than there are"),
     ([("            if total == -math.inf:\n                continue\n", "")], "is impossible"),
+    ([(" or step == longest", "")], "no hypothesis ends with `eos` here, and you take `max()` of an empty list"),
+    ([("if not live:", f"if {MOST} < -99:")], "ask first whether the list has any hypotheses"),
+    ([("max(complete)", "max(complete[:width])")], "the best of the first `width` complete hypotheses"),
+    ([("max(complete)", f"max({BY_SUM})")], "the `width` complete hypotheses with the best *sums*"),
+    ([("total / penalty(step), words)", "total, total / penalty(step), words)"),
+      ("if not live:", f"if not live or complete and max(complete)[0] >= {MOST}:"),
+      ("score, tokens = max(complete)", "score, tokens = max(one[1:] for one in complete)")], "when the best *sum* is"),
+    ([("if not live:", "if not live or flat[0] % sums.shape[1] == eos:")], "the best extension of a step ends with"),
+    ([("if not live:", f"if not live or complete and max(complete)[0] >= {MOST}:")], "above the best live *sum*"),
+    ([("if not live:", f"if not live or complete and max(complete)[0] >= {MOST} / penalty(step):")], "*today's*"),
+    ([(DIVIDED, "token, parent = divmod(index, sums.shape[1])")], LOST),
+    ([(DIVIDED, "parent, token = divmod(index, len(sums))")], LOST),
+    ([(DIVIDED, "token, parent = divmod(index, len(sums))")], FLAT),
+    ([(BEST, "best, flat = sums.flatten().topk(1 if step == 1 else width)")], "your first step keeps"),
+    ([(BEST, "best, flat = sums.flatten().topk(1)")], "which is greedy search"),
+    ([("parents.append(parent)", "parents.append(token)")], "which are the *tokens* of the hypotheses that go on"),
     ([("max(complete)", "min(complete)")], "you return the worst of the complete"),
     ([("max(complete)", "complete[-1]")], "complete last"),
     ([("max(complete)", "complete[0]")], "you return the first complete hypothesis"),
@@ -97,6 +119,11 @@ WRONG_BEAMS = [
     ([(NEWEST, NEWEST.replace("[tokens[-1]]", "tokens"))], "the newest token of each hypothesis alone"),
     ([(NEWEST, NEWEST.replace("[tokens[-1]]", "tokens[-1]"))], "the newest token of each hypothesis alone"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", [lambda *args: [][0], lambda decoder, state, *args: [0][int(decoder.longest > 1)]])
+def test_another_index_that_is_out_of_range_stays_a_crash(answer, capsys):
+    assert "Your code stopped with IndexError" in said_by(lesson10.check_beam, answer, capsys)
 
 
 @pytest.mark.parametrize(("changes", "diagnosis"), WRONG_BEAMS)
@@ -596,9 +623,7 @@ def test_viterbi_misses_no_path_and_beams_some():
     assert any("138, 181 and 196 of 200" in source for source in cells)
 
 
-@pytest.mark.parametrize(
-    ("check", "section"), [("beam_step", "5. The beam"), ("scores", "7. Short sentences, and a penalty")]
-)
+@pytest.mark.parametrize(("check", "section"), [("beam_step", "5. The beam"), ("scores", "7. The length penalty")])
 def test_the_section_is_named_after_three_tries(check, section, capsys):
     for _ in range(checking.TRIES_BEFORE_HINT):
         getattr(lesson10, f"check_{check}")(lambda *args: "nonsense")

@@ -221,9 +221,11 @@ def test_grid_draws_numbers_with_a_colour_bar(dtype):
     (ax,) = figure.axes
     (bar,) = ax.child_axes
     assert ax.collections[0].get_array().flatten().tolist() == [-2.0, 0.0, 0.5, 3.0]
-    assert ax.collections[0].get_clim() == (-2, 3) and ax.collections[0].get_cmap().name == "viridis"
+    assert ax.collections[0].get_clim() == (-3, 3) and ax.collections[0].get_cmap().name == "RdBu_r"
     assert texts(ax.texts) == ["−2.00", "0.00", "0.50", "3.00"] and bar.get_ylabel() == "score"
     assert plots.grid(values, ["a", "b"], ["c", "d"], limits=(0, 9)).axes[0].collections[0].get_clim() == (0, 9)
+    (positive,) = plots.grid(values + 2, ["a", "b"], ["c", "d"], legend=False).axes[0].collections
+    assert positive.get_clim() == (0, 5) and positive.get_cmap().name == "viridis"
 
 
 def test_grid_says_nan_and_infinity_on_grey():
