@@ -6,6 +6,7 @@ stand beside the tests (`tests/lessons/judge.py`).
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -19,6 +20,7 @@ from .shared.sharp import sharp_png
 Cell = SupportsFloat | str | None  # a number may be a tensor with one element
 
 FRACTION = "{:.3f}"
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 PADDING = "padding: 0.25em 0.8em"
 
 
@@ -175,6 +177,9 @@ def _write(value: Cell, style: str) -> str:
     if isinstance(number, bool):
         return "yes" if number else "no"
     text = f"{number:,}" if isinstance(number, int) and style == FRACTION else style.format(number)
+    if found := re.fullmatch(r"(.*\d)e([+-]\d+)(.*)", text):  # as a person writes it: 3 × 10⁻⁸
+        power = str(int(found[2])).translate(RAISED)
+        text = "0" if number == 0 else f"{found[1]} × 10{power}{found[3]}"
     text = text.replace("-", "−") if text.startswith("-") else text
     return text.lstrip("−") if not text.strip("−0.,%") else text  # no "−0.000"
 

@@ -26,6 +26,7 @@ from xml.etree import ElementTree
 from nbformat import NotebookNode, from_dict
 
 CLAIMS = Path(__file__).with_name("claims")
+LOWERED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 TABLE = '<table class="seqlearn-table">'
 
@@ -81,7 +82,8 @@ def _kept(text: str, bounds: list[float] | None) -> str:
     if not text:  # an empty cell of a row with bounds
         return text
     low, high = bounds
-    found = NUMBER.search(text.replace("−", "-"))
+    plain = re.sub(r" × 10(\S+)", lambda power: f"e{power[1].translate(LOWERED)}", text)
+    found = NUMBER.search(plain.replace("−", "-"))
     if found is None:
         raise ValueError(f"bounds are for numbers, and {text!r} is none")
     number = float(found[0].replace(",", "")) / (100 if "%" in text else 1)

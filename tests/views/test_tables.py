@@ -57,6 +57,12 @@ def test_several_columns():
     ]  # fmt: skip
 
 
+def test_powers_of_ten_as_a_person_writes_them():
+    values = {"a": 2.9e-8, "b": -1.5e12, "c": 0.0, "d": 3e-5}
+    forms = {"a": "{:.0e}", "b": "{:.1e} ms", "c": "{:.0e}", "d": "{:.2g}"}
+    assert [texts[1] for texts in measured(values, form=forms).rows] == ["3 × 10⁻⁸", "−1.5 × 10¹² ms", "0", "3 × 10⁻⁵"]
+
+
 def test_minus_signs_are_true_and_zero_has_none():
     rows = Cells(measured({"a": -3.5, "b": -0.0001, "c": -2, "d": True, "e": "one-way", "f": None}).to_html()).rows
     assert [row[1] for row in rows[1:]] == ["−3.500", "0.000", "−2", "yes", "one-way", ""]
