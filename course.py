@@ -385,7 +385,8 @@ def without_outputs(original, translate=None):
     english = json.loads(original.read_text("utf-8"))
     notebook = translate(english) if translate else english
     language = translate.keywords["language"] if translate else "en"
-    predictions.to_fill_in(notebook, english, original.name, language)
+    after = "".join([path.name for path in lessons() if path.name > original.name][:1])
+    predictions.to_fill_in(notebook, english, original.name, language, after)
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             cell.update(execution_count=None, outputs=[])

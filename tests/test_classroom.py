@@ -63,8 +63,8 @@ def test_the_rest_of_a_lesson_stays(lesson, students):
     original, copy = (nbformat.read(path, 4) for path in (lesson, students / "lessons" / lesson.name))
     nbformat.validate(copy)
     code, copied = ([cell for cell in book.cells if cell.cell_type == "code"] for book in (original, copy))
-    assert [cell.source for cell in copied[:-1]] == [cell.source for cell in code]
-    assert copied[-1].id == "my-predictions-table"
+    assert [cell.source for cell in copied[:-2]] == [cell.source for cell in code]
+    assert [cell.id for cell in copied[-2:]] == ["my-predictions-table", "my-lessons-table"]
     assert not any(cell.outputs or cell.execution_count for cell in copied)
     texts, kept = text_of(original), text_of(copy)
     folds, gone = texts.count("<details>"), len(SOLUTION.findall(texts))

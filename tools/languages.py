@@ -32,6 +32,10 @@ class Words:
     """The title of the fold with what was seen."""
     account: str
     """Above the cell with all predictions."""
+    done: str
+    """Above the cell with all lessons."""
+    next: str
+    """Before the link to the next lesson."""
     students: str
     """In the first cell of a handout."""
     graded: str
@@ -42,6 +46,8 @@ class Words:
     """The button that shows an output in the book."""
     hide: str
     """The button that hides it again."""
+    imports: str
+    """The button, in the book, that shows and hides the first code cell of a lesson."""
     glossary: tuple[str, ...] = ()
     """The columns of the glossary, in its order: its terms are in the first."""
     pages: dict[str, str] = field(default_factory=dict)
@@ -60,6 +66,9 @@ LANGUAGES = {
         seen="What was seen",
         account="## My predictions\n\nSave the lesson (Ctrl+S, on a Mac ⌘S), then run the cell: it shows each "
         "prediction beside what was seen. If you write ✓ or ✗ behind a prediction, the table counts them.",
+        done="## My lessons\n\nRun this cell in any lesson: it shows what you have run, predicted and solved in all of "
+        "them, as far as they were saved.",
+        next="Next:",
         students="*Student version: the solutions and the outputs are left out.*",
         graded=" *Hand in this file. Write your answers into the cells of the exercises; add cells, but delete none.*",
         note="This is the book: all outputs are here, views react, and cells do not run. After a prediction, choose "
@@ -67,6 +76,7 @@ LANGUAGES = {
         '<a href="{index}#take-the-course">take the course</a>.',
         show="Show the output",
         hide="Hide the output",
+        imports="What this lesson imports",
         glossary=("term", "symbol", "shape", "meaning", "lesson", "other"),
     ),
     "zh": Words(
@@ -80,12 +90,15 @@ LANGUAGES = {
         seen="看到了什么",
         account="## 我的猜测\n\n先保存这一课（Ctrl+S，Mac 上是 ⌘S），再运行下面的单元格："
         "它把你的每个猜测和实际看到的放在一起。在猜测后面写上 ✓ 或 ✗，表格就会替你数。",
+        done="## 我的课程\n\n在任何一课里运行这个单元：它显示你在所有课里运行、预测和做对了多少（以保存的为准）。",
+        next="下一课：",
         students="*学生版：没有解答，也没有输出。*",
         graded="*请交回这个文件。把答案写在练习的单元格里；可以添加单元格，但不要删除。*",
         note="这是网页版：结果都在页面里，互动图可以点，单元格不能运行。猜过之后，点“显示结果”。想运行代码、做练习，请"
         '<a href="{index}#take-the-course">下载课程</a>（英文说明）。',
         show="显示结果",
         hide="收起结果",
+        imports="本课导入的模块",
         glossary=("term", "other", "symbol", "shape", "meaning", "lesson"),
         pages={
             "Search": "搜索",

@@ -55,19 +55,25 @@ def folded(text: str, words: Words) -> str:
     return f"{fold}\n\n{rest}" if rest else fold
 
 
-def to_fill_in(notebook: Notebook, original: Notebook, file: str, language: str = "en") -> None:
+def to_fill_in(notebook: Notebook, original: Notebook, file: str, language: str = "en", after: str = "") -> None:
     """Give a learner's copy its lines for predictions, its folds and its account, in place.
 
     Args:
         original: the English lesson, which says where the questions are.
         file: the name of the copy, which the account reads.
+        after: the file of the next lesson beside this copy, to which the last line leads; default: no such line.
     """
     words, asked = LANGUAGES[language], questions(original)
     _add(notebook, asked, words, lambda _: f"**{words.prediction}:** *{words.type_here}*")
-    if asked:
-        code = f'from seqlearn.views import my_predictions\n\nmy_predictions("{file}")'
-        table = _text_cell("my-predictions-table", code) | {"cell_type": "code", "execution_count": None, "outputs": []}
-        notebook["cells"] += [_text_cell("my-predictions", words.account), table]
+    if not asked:
+        return
+    calls = {"my-predictions": f'my_predictions("{file}")', "my-lessons": "my_lessons()"}
+    for (name, call), text in zip(calls.items(), (words.account, words.done), strict=True):
+        code = f"from seqlearn.views import {name.replace('-', '_')}\n\n{call}"
+        table = _text_cell(f"{name}-table", code) | {"cell_type": "code", "execution_count": None, "outputs": []}
+        notebook["cells"] += [_text_cell(name, text), table]
+    if after:
+        notebook["cells"].append(_text_cell("next", f"**{words.next}** [{after.removesuffix('.ipynb')}]({after})"))
 
 
 def to_read(notebook: Notebook, asked: Questions, page: str, language: str) -> None:

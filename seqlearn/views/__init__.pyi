@@ -19,7 +19,7 @@ from .plots import (
     quality_by_length as quality_by_length,
 )
 from .position.position_view import PositionView as PositionView
-from .predictions import my_predictions as my_predictions
+from .predictions import my_lessons as my_lessons, my_predictions as my_predictions
 from .riddle.riddle_view import RiddleView as RiddleView
 from .sampling.sampling_view import SamplingView as SamplingView
 from .shared.view import View as View

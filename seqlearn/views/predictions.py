@@ -47,6 +47,30 @@ def my_predictions(path: str | Path) -> Table:
     return text_table(rows, columns, title=title)
 
 
+def my_lessons(folder: str | Path = ".") -> Table:
+    """A table of what a learner has done: for each copy of a lesson in a folder, as it was saved, the code cells that
+    were run, the predictions that were written down, and the exercises that are right.
+    """
+    rows = []
+    for path in sorted(Path(folder).glob("[0-9][0-9]-*.ipynb")):
+        if not re.fullmatch(r"\d\d-[a-z-]+\.ipynb", path.name):  # a copy of a copy
+            continue
+        try:
+            cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        except (ValueError, KeyError):
+            rows.append([path.stem, "cannot be read", "", ""])
+            continue
+        code = [cell for cell in cells if cell["cell_type"] == "code" and "".join(cell["source"]).strip()]
+        outputs = ["".join(output.get("text", "")) for cell in code for output in cell.get("outputs", [])]
+        right = sum(len(re.findall(r"^Exercise \S+: right!", text, re.MULTILINE)) for text in outputs)
+        exercises = sum(len(re.findall(r"^lesson\d\d\.check_", "".join(cell["source"]), re.MULTILINE)) for cell in code)
+        predicted = re.findall(r"\d+", my_predictions(path).title)
+        run = sum(cell.get("execution_count") is not None for cell in code)
+        counts = [(run, len(code)), tuple(map(int, predicted[:2])), (right, exercises)]
+        rows.append([path.stem, *(f"{done} of {total}" if total else "" for done, total in counts)])
+    return text_table(rows, ["lesson", "cells run", "predictions", "exercises right"])
+
+
 def beginning(text: str) -> str:
     """The first sentence of a text, without the marks of Markdown."""
     plain = re.sub(r"[*`]|^[-#>] ", "", " ".join(text.split()))

@@ -343,10 +343,21 @@ def test_paper_has_no_folds_and_all_of_the_code(book, page):
 
 @pytest.mark.parametrize(("word", "title"), [("bilinear", "Attention scores"), ("遮住", "注意力分数")])
 def test_search(book, page, word, title):
+    """Also from a file, with the words around what was found."""
     page.goto((book / "index.html").as_uri())
     page.locator(".sidebar-search").fill(word)
     page.keyboard.press("Enter")
-    page.locator("#search-results li a", has_text=re.compile(title)).first.wait_for()
+    results = page.locator("#search-results li")
+    result = results.filter(has=page.locator("a", has_text=re.compile(title))).first
+    result.locator("p.context", has_text=word).wait_for()
+    assert page.locator("#search-results img, #search-results p p").count() == 0, "texts are texts"
+
+
+def test_imports_are_folded(book):
+    soup = BeautifulSoup(lesson(book, "06").read_text("utf-8"), "lxml")
+    first = soup.select_one(".cell")
+    assert first.select_one("details summary").get_text(" ", strip=True).startswith("What this lesson imports")
+    assert "import torch" in first.select_one("details pre").text
 
 
 def test_another_folder_is_not_overwritten(tmp_path):

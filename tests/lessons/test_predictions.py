@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from seqlearn.views import my_predictions
+from seqlearn.views import my_lessons, my_predictions
 from tools import predictions
 from tools.languages import LANGUAGES
 
@@ -84,7 +84,7 @@ A_LESSON = {
 
 def a_copy():
     notebook = copy.deepcopy(A_LESSON)
-    predictions.to_fill_in(notebook, A_LESSON, "lesson.ipynb")
+    predictions.to_fill_in(notebook, A_LESSON, "lesson.ipynb", after="05-x.ipynb")
     return {cell["id"]: cell for cell in notebook["cells"]}
 
 
@@ -93,11 +93,13 @@ def test_a_question_gets_a_line_and_its_answer_a_fold():
     cells = a_copy()
     assert list(cells) == [
         "a", "a-prediction", "b", "c", "c-prediction", "d", "e", "f", "g", "my-predictions", "my-predictions-table",
+        "my-lessons", "my-lessons-table", "next",
     ]  # fmt: skip
     fold = '<details class="seen"><summary>What was seen</summary>\n\n'
     assert cells["c"]["source"] == f"{fold}The *sum* is 2. More.\n\n| a | b |\n\n</details>\n\n**Predict.** And 2 + 2?"
     assert cells["f"]["source"] == f"{fold}It is 4.\n\n</details>\n\n## 2. Words\n\n1. **Predict**: as always."
     assert cells["a"] == A_LESSON["cells"][0], "a question stays as it is"
+    assert cells["next"]["source"] == "**Next:** [05-x](05-x.ipynb)"
 
 
 def test_what_has_folds_and_what_explains_nothing_stay():
@@ -123,6 +125,22 @@ def test_the_account_shows_what_somebody_wrote_beside_what_was_seen(tmp_path):
     path.write_text(json.dumps({"cells": list(cells.values())}), "utf-8")
     table = my_predictions(path)
     assert table.title == "You predicted 2 of 2: 1 ✓, 1 ✗" and table.rows[1] == ["1. Sums", "4 ✓", "It is 4."]
+
+
+def test_what_is_done_in_all_lessons(tmp_path):
+    def code(source, count=None, text=""):
+        outputs = [{"output_type": "stream", "name": "stdout", "text": text.splitlines(True)}] * bool(text)
+        cell = {"id": "x", "cell_type": "code", "source": source, "execution_count": count, "outputs": outputs}
+        return cell | {"metadata": {}}
+
+    said = "Exercise 4.1: not yet. No.\nExercise 4.2: right!\n"
+    cells = [code("x = 1", 3), code(""), code("lesson04.check_a(a)\nlesson04.check_b(b)", 4, said), code("x")]
+    (tmp_path / "04-scores.ipynb").write_text(json.dumps({"cells": [*a_copy().values(), *cells]}), "utf-8")
+    (tmp_path / "05-next.ipynb").write_text("{", "utf-8")
+    (tmp_path / "05-next.old1.ipynb").write_text("{", "utf-8")
+    (tmp_path / "letters.ipynb").write_text("{", "utf-8")
+    shown = my_lessons(tmp_path)
+    assert shown.rows == [["04-scores", "2 of 9", "0 of 2", "1 of 2"], ["05-next", "cannot be read", "", ""]]
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name[:2])

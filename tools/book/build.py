@@ -15,11 +15,13 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from functools import cache
+from html import escape
 from importlib.resources import files
 from itertools import starmap
 from pathlib import Path
 from string import Template
 
+from bs4 import BeautifulSoup
 from sphinx.cmd.build import build_main
 
 from seqlearn.translator.translator import Translator
@@ -50,6 +52,7 @@ SENTENCE, STEP = "The girl washes the red apple and eats it.", 7  # of the first
 REAL = "real-sentences.html"  # a page with the translator of real sentences, to which the first page leads
 GALLERY = "all-views.html"  # a page with one view of each kind, the first link of the first page
 CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
+LESSON = re.compile(r"\]\((\d\d-[\w-]+)\.ipynb")
 LINK = re.compile(r"(?P<image>!?)\[(?P<words>[^]]*)\]\((?P<target>[^)#:\s]+)(?:#[^)\s]*)?\)")
 
 
@@ -69,6 +72,7 @@ def main() -> str | None:
             return "The book was not built: see the warnings above."
         shutil.rmtree(site / ".doctrees")
         mend(site, blocks.languages())
+        write(site / "_static" / "excerpts.js", excerpts(site))
         write_views(site / "views", course)
         write(site / ".nojekyll", "")  # else GitHub Pages leaves out the folders that begin with an underscore
         return put_in_place(site, out, Path(folder, "old"))
@@ -122,7 +126,8 @@ def write_source(source: Path, course: Sequence[Lesson]) -> None:
         notebook, pictures = lesson.page()
         for cell in notebook["cells"]:
             if cell["cell_type"] == "markdown":
-                cell["source"] = linked("".join(cell["source"]), lesson.original.parent, source)
+                text = linked("".join(cell["source"]), lesson.original.parent, source)
+                cell["source"] = to_lessons(text, lesson, course)
         write(source / f"{lesson.target}.ipynb", json.dumps(notebook))
         for name, content in pictures.items():
             write(source / "extra" / name, content)
@@ -137,6 +142,16 @@ def write_source(source: Path, course: Sequence[Lesson]) -> None:
     write(source / "index.md", front_page(course))
 
 
+def to_lessons(text: str, lesson: Lesson, course: Sequence[Lesson]) -> str:
+    """A text of a lesson whose links to other lessons lead to pages of its language, or else to English ones."""
+    folder, pages = lesson.target.rpartition("/")[0], {one.target for one in course}
+
+    def there(link: re.Match[str]) -> str:
+        return link[0] if f"{folder}/{link[1]}" in pages else f"](../notebooks/{link[1]}.ipynb"
+
+    return LESSON.sub(there, text)
+
+
 def write_views(folder: Path, course: Sequence[Lesson]) -> None:
     """Write the documents of all frames, and what they share."""
     frames = [first_riddle(), first_view(), *(frame for lesson in course for frame in lesson.frames.values())]
@@ -144,6 +159,20 @@ def write_views(folder: Path, course: Sequence[Lesson]) -> None:
         write(folder / name, content)
     TranslatorView(Translator.pretrained("tatoeba")).to_html(folder / REAL)
     gallery(all_views(), folder / GALLERY)
+
+
+def excerpts(site: Path) -> str:
+    """The script of the search page that has the text of each page: one opened from a file may not read the others."""
+    texts = {}
+    for path in sorted(site.rglob("*.html")):
+        main = BeautifulSoup(path.read_text("utf-8"), "html.parser").select_one("article[role=main]")
+        for part in main.select("script, style, .headerlink, details.hide") if main else ():
+            part.decompose()
+        if main:
+            words = " ".join(main.get_text(" ").split())
+            texts[f"./{path.relative_to(site).as_posix()}"] = f'<p role="main">{escape(words, quote=False)}</p>'
+    listed = json.dumps(texts, ensure_ascii=False)
+    return f"const TEXTS = {listed};\nwindow.fetch = async (page) => ({{ text: async () => TEXTS[page] }});\n"
 
 
 def front_page(course: Sequence[Lesson]) -> str:

@@ -29,7 +29,6 @@ html_css_files = ["book.css"]
 html_js_files = [("book.js", {"defer": "defer"})]
 html_copy_source = False
 html_use_index = html_domain_indices = False
-html_show_search_summary = False  # a page opened from a file may not read the texts of others
 mathjax_path = "mathjax/tex-mml-chtml.js"
 mathjax3_config = {"options": {"enableMenu": False}}  # else each formula is a stop of the Tab key
 html_theme_options = {

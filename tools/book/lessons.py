@@ -24,7 +24,8 @@ NOTE = '<p class="note">{text} {more}</p>'
 
 PICTURE = '<img class="picture" src="{file}" alt="{alt}" width="{width}" height="{height}" loading="lazy">'
 FRAME = """<figure class="view">
-<iframe src="{folder}views/{frame.name}" title="{title}" style="height: {frame.height}px" loading="lazy"></iframe>
+<iframe src="{folder}views/{frame.name}" title="{title}" style="height: {frame.height}px" loading="lazy"
+  allow="clipboard-write"></iframe>
 {still}
 </figure>"""
 
@@ -82,13 +83,15 @@ class Lesson:
         predictions.to_read(notebook, asked, self.target.rsplit("/", 1)[-1], self.language)
         title, _, text = "".join(notebook["cells"][0]["source"]).partition("\n")
         notebook["cells"][0]["source"] = f"{title}\n\n{self.note(folder)}\n{text}"
-        pictures = {}
+        pictures, words = {}, LANGUAGES[self.language]
+        first = next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")
+        first["metadata"]["tags"] = [*first["metadata"].get("tags", []), "hide-input"]
+        first["metadata"]["mystnb"] = {"code_prompt_show": words.imports, "code_prompt_hide": words.imports}
         for cell in notebook["cells"][1:]:
             if cell["cell_type"] == "markdown" and "".join(cell["source"]).startswith("# "):
                 cell["source"] = "#" + "".join(cell["source"])  # a page has one title
             if cell["id"] in folded:
                 cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-output"]
-                words = LANGUAGES[self.language]
                 cell["metadata"]["mystnb"] = {"code_prompt_show": words.show, "code_prompt_hide": words.hide}
             for index, output in enumerate(cell.get("outputs", [])):
                 if "image/png" in output.get("data", {}) and "text/html" not in output["data"]:

@@ -16,6 +16,7 @@ REPAIRS = {
     r'<aside class="sidebar-drawer"': r'\g<0> aria-label="The book"',
     r'<aside class="toc-drawer"': r'\g<0> aria-label="This page"',
     r'<div id="search-results">': r"<h1>Search</h1>\n\g<0>",
+    r'<script src="_static/searchtools.js"': r'<script src="_static/excerpts.js"></script>\n\g<0>',
 }
 
 
