@@ -115,8 +115,10 @@ class ToyState:
     def select(self, rows: Answer) -> ToyState:
         """The state with these rows."""
         if not isinstance(rows, Tensor) or rows.dtype not in (torch.int64, torch.int32) or rows.dim() != 1:
-            raise Wrong("`state.select` wants a tensor with one axis: for each hypothesis that goes on, the number of "
-                        "the row that it extends.")  # fmt: skip
+            if isinstance(rows, Tensor) and not rows.numel():
+                raise Wrong("no hypothesis goes on any more: stop there, before `state.select`.")
+            raise Wrong("`state.select` wants whole numbers (`//`, not `/`) in a tensor with one axis: the row that "
+                        "each hypothesis extends.")  # fmt: skip
         have = 1 if self.rows is None else len(self.rows)
         if outside := [row for row in rows.tolist() if not 0 <= row < have]:
             if sorted(rows.tolist()) == sorted(self.likeliest[: len(rows)]):
@@ -137,12 +139,12 @@ class ToyDecoder:
         """The logits of the next word, (rows, 1, words), and the new state."""
         if not isinstance(tokens, Tensor) or not isinstance(state, ToyState):
             raise Wrong("call `decoder(tokens, state)` with a tensor of tokens, (rows, 1), and the state.")
+        if not tokens.numel():
+            raise Wrong("no hypothesis goes on any more, and you asked the decoder again: stop there.")
         if tokens.dim() != 2 or tokens.shape[1] != 1:
             raise Wrong(f"the decoder wants the newest token of each hypothesis alone, with shape (rows, 1): the state "
                         f"remembers the earlier ones. Yours: {tuple(tokens.shape)}.")  # fmt: skip
         newest = [int(token) for token in tokens[:, 0].tolist()]
-        if not newest:
-            raise Wrong("no hypothesis goes on any more, and you asked the decoder again: stop there.")
         before = [()] if state.rows is None else state.rows
         if state.rows is None and {*newest} != {TOY_BOS}:
             raise Wrong(f"this state has read nothing: the first token that it reads is `bos`, here {TOY_BOS}; yours: "
@@ -150,9 +152,10 @@ class ToyDecoder:
         if len(newest) != len(before):
             raise Wrong(_rows_differ(len(newest), len(before), state.rows is None))
         if state.rows is not None and TOY_BOS in newest and self.width < TOY_WORDS - 1:
-            raise Wrong("you go on with `bos`, a word of probability 0, and better extensions are left: take the "
-                        "largest sums, and of an index into the flat table the parent by `//` and the token by `%`, "
-                        "both with the number of *tokens*.")  # fmt: skip
+            raise Wrong("after the first step the decoder got `bos`: give it the newest tokens. If you do: `bos` has "
+                        "the probability 0, and better extensions are left. Take the largest sums, and of an index "
+                        "into the flat table the parent by `//` and the token by `%`, both with the number of "
+                        "*tokens*. Or `log_softmax` runs over the wrong axis: take `-1`.")  # fmt: skip
         if state.rows is not None and TOY_BOS in newest:
             raise Wrong("you go on with a word of probability 0: an extension with the sum minus infinity is "
                         "impossible, so leave it out.")  # fmt: skip
@@ -343,6 +346,12 @@ def _divisors(width: int, longest: int, penalty: Callable[[int], float]) -> list
     ]  # fmt: skip
 
 
+NONE_ENDS = (
+    "no hypothesis ends with `eos` here, and {}: what is still live after `longest` tokens counts as complete, too. "
+    "Or `log_softmax` runs over the wrong axis: take `-1`."
+)
+
+
 @check("10.1", section="8. When to stop")
 def check_beam(beam: Callable[..., Answer]) -> None:
     """Try out `my_beam(decoder, state, bos, eos, width, longest, penalty)` on decoders that remember every word."""
@@ -366,11 +375,13 @@ def _examine_cases(beam: Callable[..., Answer], cases: Sequence[tuple[int, int, 
             if re.match(r"max\(\).*empty", str(error)):
                 _, ended = best_by_beam(seed, width, longest, PENALTIES[penalty], cut=True)
                 raise Wrong("you take `max()` of an empty list: ask first whether the list has any hypotheses."
-                            if ended > -math.inf else
-                            "no hypothesis ends with `eos` here, and you take `max()` of an empty list: what is still "
-                            "live after `longest` tokens counts as complete, too.") from error  # fmt: skip
+                            if ended > -math.inf else NONE_ENDS.format("you take `max()` of an empty list")
+                            ) from error  # fmt: skip
             raise
         except IndexError as error:
+            _, ended = best_by_beam(seed, width, longest, PENALTIES[penalty], cut=True)
+            if "list index" in str(error) and ended == -math.inf and not _breaks(beam, seed, width, 3 * longest):
+                raise Wrong(NONE_ENDS.format("you take the best of an empty list")) from error
             if _parent_is_token(beam):
                 raise Wrong("a hypothesis extends a parent that is not there: an index into the flat table gives the "
                             "parent by `//` and the token by `%`, both with the number of *tokens*."
@@ -394,14 +405,16 @@ def _examine_cases(beam: Callable[..., Answer], cases: Sequence[tuple[int, int, 
 
 def _parent_is_token(beam: Callable[..., Answer]) -> bool:
     """Whether a sentence of one token breaks a search unless the token is 0, which is also the parent's row."""
-    broken = []
-    for seed in FIRST_TOKENS:
-        try:
-            beam(ToyDecoder(seed, 1, 1), ToyState(), TOY_BOS, TOY_EOS, 1, 1, float)
-            broken.append(False)
-        except Exception as error:
-            broken.append(isinstance(error, IndexError))
-    return broken == [False, True]
+    return [_breaks(beam, seed, 1, 1) for seed in FIRST_TOKENS] == [False, True]
+
+
+def _breaks(beam: Callable[..., Answer], seed: int, width: int, longest: int) -> bool:
+    """Whether a search stops with IndexError."""
+    try:
+        beam(ToyDecoder(seed, longest, width), ToyState(), TOY_BOS, TOY_EOS, width, longest, float)
+    except Exception as error:
+        return isinstance(error, IndexError)
+    return False
 
 
 def mistaken(place: int, seed: int, width: int, longest: int, penalty: str) -> tuple[list[int], float]:
@@ -490,6 +503,7 @@ def check_beam_step(beam_step: Callable[..., Sequence[Tensor]]) -> None:
     for probabilities, totals, finished, eos, width in (
         ([[0.1, 0.47, 0.43], [0.2, 0.5, 0.3]], [-3.0, -0.5], [False, False], 0, 2),  # both from the second
         ([[0.6, 0.3, 0.1], [0.5, 0.3, 0.2]], [-0.4, -0.5], [False, True], 0, 2),
+        ([[0.6, 0.3, 0.1], [0.5, 0.3, 0.2]], [-3.0, -0.5], [False, True], 0, 2),  # the finished one is far better
         ([[0.5, 0.3, 0.2]], [-1.0], [False], 0, 2),  # from one beam
         (torch.rand(3, 7, generator=generator).add(0.05), [-2.0, -1.0, -1.5], [False, False, True], 4, 3),
     ):
@@ -523,7 +537,9 @@ def _step(totals, log_probs, finished, eos, width, *, ended="eos", each=False, l
     for beam, row in enumerate(log_probs.tolist()):
         total = float(totals[beam])
         own = [(worth(total, log_prob), beam, token) for token, log_prob in enumerate(row)]
-        if finished[beam] and ended != "as others":
+        if finished[beam] and ended == "other tokens, too":
+            own[eos] = worth(total, 0.0), beam, eos
+        elif finished[beam] and ended != "as others":
             tokens = {"eos": [eos], "reset": [eos], "none": [], "every token": range(len(row))}[ended]
             own = [(0.0 if ended == "reset" else worth(total, 0.0), beam, token) for token in tokens]
         extensions += sorted(own, reverse=True)[:1] if each and len(totals) > 1 else own
@@ -562,6 +578,8 @@ def _examine_step(answer: Tensor, given: tuple[Tensor, Tensor, Tensor, int, int]
     mistakes = [
         ("you extended a finished beam: after <eos> nothing follows but <eos>, and that changes no total.",
          _step(*given, ended="as others")),
+        ("a finished beam is still extended by other tokens: only `eos` costs 0, the others are minus infinity.",
+         _step(*given, ended="other tokens, too")),
         ("a finished beam is gone: it stays in the race, extended by `eos`, and that changes no total.",
          _step(*given, ended="none")),
         ("the total of a finished beam has become 0: it keeps its total, and only the extension by `eos` costs 0.",
@@ -727,7 +745,7 @@ def check_misled(answer: object) -> None:
             raise Wrong(f"the steps are 1 to {len(words) + 1}; yours is {step:g}.")
         if step == MISLED_AT + 1:
             raise Wrong(f"at step {step:g} greedy has left the best sentence already: it left it at the word before.")
-        side = "still on the thick line" if step < MISLED_AT else "off it for some time"
+        side = "still on the blue path" if step < MISLED_AT else "off it for some time"
         raise Wrong(f"at step {step:g} greedy (G) is {side}. Where does it leave it *first*?")
     one_token = "this stands on a line: the log-probability of one token. Read the box."
     last = VIEWED[words[-1]][END]
@@ -741,7 +759,7 @@ def check_misled(answer: object) -> None:
         *(("this is greedy's score at an earlier step; you want the score at its end.", value) for value in path[1:-2]),
         ("this is a probability; the view shows its logarithm.", probability),
         *((one_token, math.log(each)) for each in _factors(words)),
-        *(("this box is on the thick line, and has no G: follow the G to its end.", value) for value in thick),
+        *(("this box is on the blue path, and has no G: follow the G to its end.", value) for value in thick),
         *(("this is the end of another sentence, without a G.", value) for value in others),
         ("give two decimals, as the box shows them.", round(math.log(probability), 1)),
     )], within=0.011, otherwise=f"the step is right. The score is not {score:g}: read the last box with a G, at the "

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from .checking import check, passes
-from .judging import judge
+from .judging import _passes, _run, judge
 from .plain import Answer
 
 LAST_DIGITS = "it sums in another order, so its last digits depend on the shapes: compare with `torch.allclose`"
@@ -60,20 +60,20 @@ def check_shape(test: Answer) -> None:
         ),
         broken=_forms(
             _positions,
-            crash="it stops at an odd width. Try one.",
+            crash="it stops at an odd width above 1. Try one.",
             wide="for an odd width the table has a column too many. Does your test look at the shape of this table?",
             narrow="for an odd width the table has a column too few. Does your test look at the shape of this table?",
-            thousand="the table never has more than 1,000 rows. Ask for more steps, too.",
+            thousand="the table never has more than 1,000 rows. Compare the number of rows, too, above 1,000 steps.",
         ),
-        missed="It stops at every odd width: does your test try one?",
+        missed="It stops at the widths 3, 5, 7, ...: does your test try one?",
         asks="Ask for the shape alone, `(steps, width)`: which numbers the table holds is another test.",
     )  # fmt: skip
 
 
 def _positions(steps: int, width: int, *, form: str = "") -> Tensor:
     size = width + width % 2 if form == "wide" else width - width % 2 if form == "narrow" else width
-    rates = 10000 ** (-torch.arange(0, size, 2) / size) if size else torch.zeros(0)
-    angles = torch.arange(min(steps, 1000) if form == "thousand" else steps)[:, None] * rates
+    frequencies = 10000 ** (-torch.arange(0, size, 2) / size) if size else torch.zeros(0)
+    angles = torch.arange(min(steps, 1000) if form == "thousand" else steps)[:, None] * frequencies
     if form == "crash":
         table = torch.zeros(steps, width)
         table[:, 0::2], table[:, 1::2] = angles.sin(), angles.cos()
@@ -108,7 +108,7 @@ def check_labels(test: Answer) -> None:
             first_row="the first sentence is right, the others are not shifted. Use two sentences.",
         ),
         missed="There the labels equal the inputs: in your example, are the right labels different from the inputs? "
-        "And does your test compare the numbers?",
+        "And does your test look at the numbers of the labels?",
         asks="Inputs are all tokens but the last; labels are all tokens but the first.",
     )  # fmt: skip
 
@@ -136,7 +136,7 @@ def _inputs_and_labels(target: Tensor, *, form: str = "") -> Answer:
 # ---- 12.3 ----
 
 
-@check("12.3", section="3. Scores that change behind your back", none_counts=True)
+@check("12.3", section="3. The same scores, twice", none_counts=True)
 def check_scores_stay(test: Answer) -> None:
     """Judge `test(masked_softmax)`: does it see that the caller's scores were changed?"""
     judge(
@@ -199,10 +199,11 @@ def check_padding(test: Answer) -> None:
             no_mask="it has no mask at all.",
             after="it sets the weights of the padding to 0 *after* the softmax: what stands in the padded keys still "
             "changes the other weights. Change the keys of the padding, not only its values.",
-            zeros="it sets the scores of the padding to 0. A score of 0 still gets weight.",
+            zeros="it sets the scores of the padding to 0. A score of 0 still gets weight. "
+            "Change the values of the padding, too.",
             one_more="it masks one column too late: the first `<pad>` is attended. Change all of the padding.",
-            first="it uses the length of the first sentence for all. Put a long sentence first and a short one "
-            "behind it, and look at both.",
+            first="it uses the length of the first sentence for all. Put a long sentence first, change *all* "
+            "the padding of the short one behind it, and compare both.",
             longest="it masks only what is padding in every sentence. Give your sentences different lengths.",
         ),
         missed="Does your test have padding (lengths below the number of keys), and does it change what stands there?",
@@ -259,8 +260,8 @@ def check_neighbours(test: Answer) -> None:
         ),
         missed="Does a short sentence stand beside a longer one in your test, so that it has padding? And is the "
         "sentence cut to its own length where it stands alone, `tokens[row : row + 1, :length]`?",
-        asks="A sentence alone and the same sentence in a batch have equal contexts, up to rounding: compare with "
-        "`torch.allclose`.",
+        asks="A sentence alone and the same sentence in a batch have equal contexts, up to rounding: compare row i "
+        "with the sentence alone, by `torch.allclose`.",
     )  # fmt: skip
 
 
@@ -371,6 +372,14 @@ def check_steps(test: Answer) -> None:
     )
 
 
+def _is_a_state(state: Answer) -> None:
+    if isinstance(state, Tensor):  # right for the decoder of the lesson, whose state is the memory at first
+        raise ValueError(
+            "state comes from `decoder.init_state(memory)` or from the call before; here you passed a tensor, "
+            "such as `memory`."
+        )
+
+
 class _Decoder:
     """A recurrent decoder with a fixed context and positions. Its state: context, hidden state, position."""
 
@@ -389,6 +398,7 @@ class _Decoder:
             raise ValueError(
                 f"tokens have the shape (batch, n), not {tuple(tokens.shape)}: `tokens[:, t : t + 1]` keeps the axis"
             )
+        _is_a_state(state)
         context, hidden, start = state
         if self.form == "context":
             context = hidden
@@ -416,6 +426,7 @@ class _Rereads:
         return {"memory": memory, "tokens": None}
 
     def __call__(self, tokens: Tensor, state: Answer) -> tuple[Tensor, Answer]:
+        _is_a_state(state)
         before = state["tokens"]
         all_tokens = tokens if before is None else torch.cat([before, tokens], dim=1)
         decoder = _Decoder()
@@ -426,9 +437,16 @@ class _Rereads:
 # ---- 12.8 ----
 
 
+SEEDS_WITH_TIES = 43, 57, 104, 127, 198, 235, 321, 366  # there small tables from `torch` have two best sentences
+ASKS_OF_A_SEARCH = (
+    "Is `width = vocabulary ** steps`? Does each sentence begin after token 0? Compare log-probabilities, up to "
+    "rounding: several sentences may be equally good, and a list never equals a tuple."
+)
+
+
 @check("12.8", section="8. A sentence that nobody can beat", none_counts=True)
 def check_search(test: Answer) -> None:
-    """Judge `test(search)`: does it see that a beam search misses the best sentences?"""
+    """Judge `test(search)`: does it see that a beam search misses the best sentences? And does it accept each best?"""
     judge(
         test,
         right={"": _search, "it tries all sentences": _try_all} | _forms(
@@ -444,10 +462,13 @@ def check_search(test: Answer) -> None:
             forgets="it looks at the score of the last step only, and forgets the steps before.",
         ),
         missed="It is right for the first sentence of a batch, and by accident for some others: search for eight "
-        "tables in one call, and compare each result with the best sentence of its table.",
-        asks="A beam that is narrower than the tree may miss the best sentence: use `width = vocabulary ** steps`. "
-        "And with equal scores several sentences are best: draw the scores at random.",
+        "tables in one call, and compare each result with the best sentence of its table. Is it *as good as* the best?",
+        asks=ASKS_OF_A_SEARCH,
     )  # fmt: skip
+    for which in ("first", "last"):
+        search = functools.partial(_try_all, among_equals=which)
+        said = f"it tries all sentences, and of those that are equally good it returns the {which} one"
+        _passes([_run(test, search, seed) for seed in SEEDS_WITH_TIES], said, ASKS_OF_A_SEARCH)
 
 
 def _search(tables: Tensor, steps: int, width: int, *, form: str = "") -> Tensor:
@@ -469,10 +490,12 @@ def _search(tables: Tensor, steps: int, width: int, *, form: str = "") -> Tensor
     return found[:, -1 if form == "least" else 0, 1:]
 
 
-def _try_all(tables: Tensor, steps: int, width: int) -> Tensor:
+def _try_all(tables: Tensor, steps: int, width: int, *, among_equals: str = "first") -> Tensor:
     sentences = torch.tensor(list(itertools.product(range(tables.shape[1]), repeat=steps)))
-    before = F.pad(sentences[:, :-1], (1, 0))
-    return sentences[tables[:, before, sentences].sum(-1).argmax(-1)]
+    if among_equals == "last":
+        sentences = sentences.flip(0)
+    totals = tables.double()[:, F.pad(sentences[:, :-1], (1, 0)), sentences].sum(-1)
+    return sentences[(totals > totals.amax(-1, keepdim=True) - 1e-9).int().argmax(-1)]
 
 
 # ---- 12.9 ----
@@ -498,8 +521,8 @@ def check_split(test: Answer) -> None:
             loses="it keeps one translation of each sentence, and throws the other pairs away. Are all pairs still "
             "there, each of them once?",
         ),
-        missed="In your corpus, does an English sentence stand in several pairs? Only such a sentence can be on both "
-        "sides.",
+        missed="In your corpus, does an English sentence stand in several pairs? And do you compare the *English "
+        "sentences* of both parts, not the pairs?",
         asks="No English sentence is in both parts, and each pair is in exactly one part. How large the parts are, and "
         "how they are ordered, is not promised.",
     )  # fmt: skip

@@ -45,6 +45,8 @@ TOTALS = "torch.tensor([[total] for _, total in live]) + "
 KEPT = "for total, index in zip(best.tolist(), flat.tolist()):"
 PARENT = "[*old[parent][0], token]"
 SELECTED = "torch.tensor(parents)"
+WHOLE_NUMBERS = "torch.tensor(parents, dtype=torch.long)"
+STOP = "        if not live:\n            break\n"
 DONE = "complete.append((total / penalty(step), words))"
 ONE_EACH = (
     f"{BEST}\n        if len(sums) > 1:\n            best, column = sums.max(1)\n"
@@ -73,13 +75,19 @@ WRONG_BEAMS = [
     ([(f"state = state.select({SELECTED})", "pass")], "`state = state.select(parents)` keeps one row"),
     ([(SELECTED, f"{SELECTED}.sort().values")], "the rows of the state are in another order"),
     ([(SELECTED, "torch.arange(len(parents))")], "give it the *parent*"),
-    ([(SELECTED, "parents")], "`state.select` wants a tensor"),
+    ([(SELECTED, "parents")], "`state.select` wants whole numbers"),
+    ([(SELECTED, f"{SELECTED} / 1")], "`state.select` wants whole numbers (`//`, not `/`)"),
+    ([(STOP, "")], "no hypothesis goes on any more: stop there, before `state.select`"),
+    ([(STOP, ""), (SELECTED, WHOLE_NUMBERS)], "you asked the decoder again: stop there"),
     ([("logits, state =", "logits, _ =")], "go on with the *new* state"),
     ([(".log_softmax(-1)", "")], "you added logits"),
+    ([(".log_softmax(-1)", ".log_softmax(0)")], "`log_softmax` runs over the wrong axis: take `-1`"),
+    ([(NEWEST, "torch.tensor([[bos]] * len(live))")], "after the first step the decoder got `bos`: give it the newest"),
     ([(".log_softmax(-1)", ".softmax(-1)")], "you added probabilities"),
     ([("min(width, sums.numel())", "width")], "`topk` wants more than there are"),
     ([("            if total == -math.inf:\n                continue\n", "")], "is impossible"),
     ([(" or step == longest", "")], "no hypothesis ends with `eos` here, and you take `max()` of an empty list"),
+    ([(" or step == longest", ""), ("max(complete)", "sorted(complete)[-1]")], "you take the best of an empty list"),
     ([("if not live:", f"if {MOST} < -99:")], "ask first whether the list has any hypotheses"),
     ([("max(complete)", "max(complete[:width])")], "the best of the first `width` complete hypotheses"),
     ([("max(complete)", f"max({BY_SUM})")], "the `width` complete hypotheses with the best *sums*"),
@@ -121,7 +129,14 @@ WRONG_BEAMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("answer", [lambda *args: [][0], lambda decoder, state, *args: [0][int(decoder.longest > 1)]])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda *args: [][0],
+        lambda decoder, state, *args: [0][int(decoder.longest > 1)],
+        changed(("min(width, sums.numel()))", "min(width, sums.numel()))\n        best.tolist()[int(width == 1)]")),
+    ],
+)
 def test_another_index_that_is_out_of_range_stays_a_crash(answer, capsys):
     assert "Your code stopped with IndexError" in said_by(lesson10.check_beam, answer, capsys)
 
@@ -181,6 +196,7 @@ RIGHT_BEAMS = [
     lesson10.my_beam,
     state_by_state,
     with_tensors,
+    changed((STOP, ""), (f"select({SELECTED})", f"select({WHOLE_NUMBERS})\n{STOP}")),
     changed((BEST, "flat = sums.flatten().argsort(descending=True)[:width]\n        best = sums.flatten()[flat]")),
     changed(("return tokens, score", "return tuple(tokens), torch.tensor([score])")),
     changed(("return tokens, score", "return torch.tensor(tokens, dtype=torch.long).numpy(), score")),
@@ -295,6 +311,12 @@ def at_no_cost(totals, log_probs, finished, eos, width):
     return step(totals, log_probs.masked_fill(finished[:, None], 0.0), finished, eos, width, end=False)
 
 
+def other_tokens_too(totals, log_probs, finished, eos, width):
+    log_probs = log_probs.clone()
+    log_probs[finished, eos] = 0.0
+    return step(totals, log_probs, finished, eos, width, end=False)
+
+
 def one_child_each(totals, log_probs):
     best, tokens = (totals[:, None] + log_probs).max(1)
     return best, torch.arange(len(totals)), tokens
@@ -356,6 +378,7 @@ WRONG_STEPS = [
     (lambda *args: divided_by(*args, len(args[0])), "you divided by the wrong number"),
     (fractions, "the parents are fractions"),
     (lambda *args: step(args[0].masked_fill(args[2], 0.0), *args[1:]), "the total of a finished beam has become 0"),
+    (other_tokens_too, "a finished beam is still extended by other tokens"),
     (at_no_cost, "a finished beam is extended by every token"),
     (lambda totals, *rest: step(totals[None], *rest), "your code stopped with"),
     (without_the_finished, "a finished beam is gone"),
@@ -513,7 +536,7 @@ def test_right_scores(answer, capsys):
 @pytest.mark.parametrize(
     ("answer", "diagnosis"),
     [
-        ((2, -2.24), "still on the thick line"),
+        ((2, -2.24), "still on the blue path"),
         ((4, -2.24), "has left the best sentence already"),
         ((5, -2.24), "off it for some time"),
         ((9, -2.24), "the steps are 1 to 5"),
@@ -524,7 +547,7 @@ def test_right_scores(answer, capsys):
         ((3, -2.2), "give two decimals"),
         ((3, -1.06), "greedy's score at an earlier step"),
         ((3, -1.08), "the log-probability of one token"),
-        ((3, -1.26), "on the thick line, and has no G"),
+        ((3, -1.26), "on the blue path, and has no G"),
         ((3, -2.39), "the end of another sentence"),
         ((3, 2.24), "has a minus"),
         ((3, -1.47), "the score of the best sentence"),

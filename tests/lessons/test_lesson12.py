@@ -1,6 +1,7 @@
 """The checks of lesson 12 judge tests: right ones of every kind, and wrong ones with their own diagnosis."""
 
 import ast
+import functools
 import inspect
 import itertools
 import random
@@ -59,6 +60,15 @@ def rows_alone(positions):
     assert len(positions(2000, 5)) == 2000
 
 
+def width_alone(positions):
+    assert positions(1001, 5).shape[1] == 5
+
+
+def width_one(positions):
+    for steps, width in [(10, 1), (2000, 4)]:
+        assert positions(steps, width).shape == (steps, width)
+
+
 def no_assert(positions):
     positions(2000, 5).shape == (2000, 5)  # noqa: B015  a learner's mistake
 
@@ -114,8 +124,13 @@ SHAPES = [
     (all_sizes, "right!"),
     (with_torch_testing, "right!"),
     (with_a_message, "right!"),
-    (even_widths, "passes the buggy code of this section. It stops at every odd width"),
+    (
+        even_widths,
+        "passes the buggy code of this section. It stops at the widths 3, 5, 7, ...: does your test try one?",
+    ),
+    (width_one, "does your test try one?"),
     (few_steps, "never has more than 1,000 rows"),
+    (width_alone, "Compare the number of rows, too, above 1,000 steps."),
     (rows_alone, "a column too many"),
     (no_assert, "there is no `assert` in it"),
     (returns_the_answer, "your test returns True, and nobody looks"),
@@ -172,6 +187,10 @@ def labels_alone(inputs_and_labels):
     assert inputs_and_labels(TARGET)[1].tolist() == [[5, 6, 7, 2], [8, 9, 2, 0]]
 
 
+def inputs_alone(inputs_and_labels):
+    assert inputs_and_labels(TARGET)[0].tolist() == [[1, 5, 6, 7], [1, 8, 9, 2]]
+
+
 def they_differ(inputs_and_labels):
     inputs, labels = inputs_and_labels(TARGET)
     assert not torch.equal(inputs, labels)
@@ -214,6 +233,7 @@ LABELS = [
     (by_positions, "right!"),
     (all_tokens_equal, "are the right labels different from the inputs?"),
     (labels_alone, "the *inputs* have moved with them"),
+    (inputs_alone, "And does your test look at the numbers of the labels?"),
     (they_differ, "lets another form of it pass: the inputs are one token ahead"),
     (first_column, "the labels are *two* tokens ahead"),
     (shapes_alone, "There the labels equal the inputs"),
@@ -388,6 +408,14 @@ def other_keys_alone(attend):
     assert torch.allclose(attend(queries, keys, values, lens), before)
 
 
+def beyond_the_longest(attend):
+    queries, keys, values = drawn()
+    lens = torch.tensor([4, 2])
+    before = attend(queries, keys, values, lens)
+    keys[:, 4:] = values[:, 4:] = 9.0
+    assert torch.allclose(attend(queries, keys, values, lens), before, atol=1e-5)
+
+
 def added_padding(attend):
     queries, keys, values = drawn()
     lens = torch.tensor([6, 6])
@@ -419,11 +447,12 @@ PADDING = [
     (lambda attend: changed_padding(attend, keys_too=False), "Change the keys of the padding"),
     (lambda attend: changed_padding(attend, last_only=True), "one column too late"),
     (lambda attend: against_a_loop(attend, lens=(2, 5), rows=(1,)), "only what is padding in every sentence"),
-    (lambda attend: changed_padding(attend, rows=1), "uses the length of the first sentence"),
+    (lambda attend: changed_padding(attend, rows=1), "and compare both."),
     (lambda attend: changed_padding(attend, fill=float("nan")), "do not fill the padding with infinity or NaN"),
     (lambda attend: changed_padding(attend, compare=lambda a, b: a.shape == b.shape), "Does your test have padding"),
     (lambda attend: changed_padding(attend, fill=0.0, keys_too=True, lens=(4, 2)), "right!"),
-    (other_keys_alone, "it sets the scores of the padding to 0"),
+    (other_keys_alone, "Change the values of the padding, too."),
+    (beyond_the_longest, "Put a long sentence first, change *all* the padding of the short one behind it"),
     (added_padding, "uses the length of the first sentence"),
     (exactly_equal, "`torch.allclose`"),
     (against_a_loop, "right!"),
@@ -482,6 +511,12 @@ def with_a_width(encode):
     assert encode(TOKENS, LENS).shape == (3, 8)
 
 
+def all_with_one(encode):
+    together = encode(TOKENS, LENS)
+    for row, length in enumerate(LENS):
+        assert torch.allclose(together, encode(TOKENS[[row], :length], LENS[[row]]), atol=1e-5)
+
+
 def alone_with_padding(encode):
     assert torch.allclose(encode(TOKENS[:1], LENS[:1])[0], encode(TOKENS, LENS)[0], atol=1e-5)
 
@@ -501,6 +536,7 @@ NEIGHBOURS = [
     (lambda encode: alone_and_together(encode, order=(1, 0, 2), looked_at=(0,)), "Does a short sentence stand beside"),
     (lambda encode: alone_and_together(encode, order=(0, 1), looked_at=(0,)), "it takes the step at which the *first*"),
     (lambda encode: alone_and_together(encode, compare=torch.equal), "`torch.allclose`"),
+    (all_with_one, "compare row i with the sentence alone, by `torch.allclose`."),
     (first_features, "backwards it begins in the padding"),
     (with_a_width, "fails on right code (it reads in both directions"),
     (shuffled_batch, "Does a short sentence stand beside"),
@@ -612,6 +648,16 @@ def first_call_alone(decoder):
     assert torch.allclose(decoder(tokens[:, :1], decoder.init_state(memory))[0], whole[:, :1], atol=1e-5)
 
 
+def memory_as_state(decoder):
+    tokens, memory = torch.randint(20, (2, 6)), torch.randn(2, 8)
+    whole, _ = decoder(tokens, memory)
+    state, parts = memory, []
+    for column in tokens.split(1, dim=1):
+        logits, state = decoder(column, state)
+        parts.append(logits)
+    assert torch.allclose(torch.cat(parts, dim=1), whole, atol=1e-5)
+
+
 def only_the_state(decoder):
     decoder.init_state(torch.randn(2, 8))
     assert True
@@ -630,6 +676,7 @@ STEPS = [
     (lambda decoder: one_by_one(decoder, hand_on=False), "fails on right code"),
     (lambda decoder: one_by_one(decoder, close=torch.equal), "`torch.allclose`"),
     (lambda decoder: one_by_one(decoder, close=lambda a, b: a.shape == b.shape), "hand the state on"),
+    (memory_as_state, "comes from `decoder.init_state(memory)` or from the call before; here you passed a tensor"),
     (only_the_state, "never calls the code that it gets"),
     (lambda decoder: decoder(torch.zeros(2), 3), "`tokens[:, t : t + 1]` keeps the axis"),
     (lambda decoder: decoder(torch.zeros(1, 2), 3), "your code stopped with TypeError"),
@@ -642,16 +689,43 @@ def test_steps(test, diagnosis, capsys):
     judged(lesson12.check_steps, test, diagnosis, capsys)
 
 
+@pytest.mark.parametrize("decoder", [lesson12._Decoder(), lesson12._Rereads()])
+def test_memory_is_no_state(decoder, recwarn):
+    with pytest.raises(ValueError, match="here you passed a tensor, such as `memory`"):
+        memory_as_state(decoder)
+    assert not recwarn
+
+
 # ---- 12.8 ----
 
 
-def try_all(search, *, tables=8, width=64, seeds=None, looked_at=None, flat=False):
-    log_probs = torch.zeros(tables, 4, 4) if flat else torch.randn(tables, 4, 4).log_softmax(-1)
+def log_prob(table, sentence, start=(0,)):
+    return sum(table[last][token] for last, token in itertools.pairwise((*start, *sentence)))
+
+
+def as_likely(table, sentence, best):
+    return log_prob(table, sentence) > log_prob(table, best) - 1e-5
+
+
+def never_fails(table, sentence, best):
+    return log_prob(table, sentence) <= log_prob(table, best)
+
+
+def same_sentence(table, sentence, best):
+    return tuple(sentence) == best
+
+
+def list_and_tuple(table, sentence, best):
+    return sentence == best
+
+
+def try_all(search, *, tables=8, width=64, looked_at=None, flat=False, start=(0,), good=as_likely, draw=torch.randn):
+    """The property, with a switch for each slip; `good` gets a table, the sentence found, and the best one."""
+    log_probs = torch.zeros(tables, 4, 4) if flat else draw(tables, 4, 4).log_softmax(-1)
     found = search(log_probs, 3, width).tolist()
     for table, sentence in list(zip(log_probs.tolist(), found, strict=True))[:looked_at]:
-        sentences = itertools.product(range(4), repeat=3)
-        best = max(sentences, key=lambda s, table=table: sum(table[a][b] for a, b in zip((0, *s), s, strict=False)))
-        assert tuple(sentence) == best
+        best = max(itertools.product(range(4), repeat=3), key=functools.partial(log_prob, table, start=start))
+        assert good(table, sentence, best)
 
 
 def by_totals(search):
@@ -664,16 +738,31 @@ def by_totals(search):
         assert abs(own - totals.max()) < 1e-5
 
 
-def viterbi(search):
+def viterbi(search, *, likely=True):
     tables = torch.randn(10, 4, 4).log_softmax(-1)
-    for table, sentence in zip(tables, search(tables, 4, 256).tolist(), strict=True):
+    for table, sentence in zip(tables.tolist(), search(tables, 4, 256).tolist(), strict=True):
         best = {0: (0.0, [])}
         for _ in range(4):
             best = {
-                new: max((total + float(table[last, new]), [*path, new]) for last, (total, path) in best.items())
+                new: max((total + table[last][new], [*path, new]) for last, (total, path) in best.items())
                 for new in range(4)
             }
-        assert sentence == max(best.values())[1]
+        total, path = max(best.values())
+        assert abs(log_prob(table, sentence) - total) < 1e-5 if likely else sentence == path
+
+
+def one_of_the_best(search):
+    """A set of all best sentences is right, too."""
+    tables = torch.rand(8, 3, 3).log()
+    for table, sentence in zip(tables.tolist(), search(tables, 3, 27).tolist(), strict=True):
+        totals = {s: log_prob(table, s) for s in itertools.product(range(3), repeat=3)}
+        assert tuple(sentence) in {s for s, total in totals.items() if total > max(totals.values()) - 1e-6}
+
+
+def without_luck(search):
+    """With these tables no two sentences are equally good, so sentences may be compared."""
+    torch.manual_seed(0)
+    try_all(search, good=same_sentence)
 
 
 def alone_or_together(search):
@@ -687,14 +776,25 @@ def one_table(search):
         try_all(search, tables=1)
 
 
+ANOTHER_BEST = "of those that are equally good it returns the"
+
 SEARCHES = [
     (try_all, "right!"),
     (by_totals, "right!"),
     (viterbi, "right!"),
+    (one_of_the_best, "right!"),
+    (without_luck, "right!"),
+    (lambda search: try_all(search, flat=True, tables=1), "passes the buggy code"),
     (one_table, "passes the buggy code of this section. It is right for the first sentence"),
     (lambda search: try_all(search, looked_at=1), "search for eight tables"),
-    (lambda search: try_all(search, width=2), "A beam that is narrower than the tree may miss"),
-    (lambda search: try_all(search, flat=True), "with equal scores several sentences are best"),
+    (lambda search: try_all(search, good=never_fails), "Is it *as good as* the best?"),
+    (lambda search: try_all(search, width=2), "Is `width = vocabulary ** steps`?"),
+    (lambda search: try_all(search, start=(), good=same_sentence), "Does each sentence begin after token 0?"),
+    (lambda search: try_all(search, good=list_and_tuple), "a list never equals a tuple"),
+    (lambda search: try_all(search, flat=True, good=same_sentence), "several sentences may be equally good"),
+    (lambda search: try_all(search, good=same_sentence), ANOTHER_BEST),
+    (lambda search: try_all(search, good=same_sentence, draw=torch.rand), ANOTHER_BEST),
+    (lambda search: viterbi(search, likely=False), ANOTHER_BEST),
     (alone_or_together, "the *least* likely of its hypotheses"),
     (lambda search: try_all(search, tables=1), "It is right for the first sentence"),
     (lambda search: search(torch.randn(8, 4, 4), 3, 64).shape == (8, 3), "your test returns True"),
@@ -707,6 +807,16 @@ SEARCHES = [
 @pytest.mark.parametrize(("test", "diagnosis"), SEARCHES)
 def test_searches(test, diagnosis, capsys):
     judged(lesson12.check_search, test, diagnosis, capsys)
+
+
+@pytest.mark.parametrize(("vocab", "steps"), [(2, 3), (3, 3), (4, 3), (5, 3), (3, 4), (4, 4), (5, 4)])
+def test_usual_tables_with_the_seeds_of_ties_have_several_best_sentences(vocab, steps):
+    def both(seed):
+        torch.manual_seed(seed)
+        tables = torch.randn(8, vocab, vocab).log_softmax(-1)
+        return [lesson12._try_all(tables, steps, vocab**steps, among_equals=which) for which in ("first", "last")]
+
+    assert any(not torch.equal(*both(seed)) for seed in lesson12.SEEDS_WITH_TIES)
 
 
 # ---- 12.9 ----
@@ -754,6 +864,14 @@ def pairs_alone(split):
         assert not set(train) & set(test)
 
 
+def sentences_among_pairs(split):
+    for n in range(10, 40):
+        train, test = split(corpus_of(n))
+        for english, _ in test:
+            assert english not in train
+        assert sorted([*train, *test]) == sorted(corpus_of(n))
+
+
 def exact_size(split):
     for n in range(10, 40):
         pairs = corpus_of(n)
@@ -787,10 +905,11 @@ SPLITS = [
     (lambda split: no_sentence_twice(split, [corpus_of(n) for n in range(10, 40)]), "right!"),
     (with_a_loop, "right!"),
     (mixed_corpora, "right!"),
-    (lambda split: no_sentence_twice(split, [corpus_of(n, each=1) for n in range(10, 40)]), "on both sides"),
+    (lambda split: no_sentence_twice(split, [corpus_of(n, each=1) for n in range(10, 40)]), "stand in several pairs?"),
     (lambda split: no_sentence_twice(split, [corpus_of(30)]), "between two translations of one sentence"),
     (overlap_alone, "throws the other pairs away"),
-    (pairs_alone, "does an English sentence stand in several pairs"),
+    (pairs_alone, "do you compare the *English sentences* of both parts, not the pairs?"),
+    (sentences_among_pairs, "do you compare the *English sentences* of both parts, not the pairs?"),
     (exact_size, "How large the parts are, and how they are ordered, is not promised"),
     (keeps_the_order, "fails on right code (it shuffles the sentences first)"),
     (twice_as_many, "fails on right code (half of the sentences"),
