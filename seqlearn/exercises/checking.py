@@ -214,7 +214,8 @@ def has_shape(answer: Answer, shape: Sequence[int], name: str = "answer", mistak
     """`Wrong` unless the answer is a tensor of this shape; `mistakes` gives other shapes their diagnosis."""
     shape = tuple(shape)
     if not isinstance(answer, Tensor):
-        raise Wrong(f"return a tensor; yours is of type {type(answer).__name__}: this should be the {name}.")
+        wanted = name.rstrip(",")
+        raise Wrong(f"return a tensor; yours is of type {type(answer).__name__}: this should be the {wanted}.")
     found = tuple(answer.shape)
     if found == shape:
         return

@@ -21,6 +21,12 @@ CLASSES = (
     "`cross_entropy` wants the classes on axis 1: flatten both, `logits.flatten(0, 1)` and `labels.flatten()`, "
     "or exchange two axes, `logits.transpose(1, 2)`."
 )
+EXCHANGED = "`cross_entropy` takes the logits first, and then the labels."
+OTHER_TOKENS = (
+    "there should be as many labels as rows of logits: take inputs and labels from the same tokens, shifted by one."
+)
+REVERSED = "`.T` reverses *all* axes: `.mT` or `.transpose(-2, -1)` exchanges the last two of a batch."
+MASKS = "`&` and `|` join masks of the same queries and keys: do these two belong together?"
 ONE_OFF = "one row of logits has no label, or one label no row: row t scores token t + 1, so shift one of the two."
 IN_PLACE = "a tensor was changed in place (`+=`, `x[...] = ...`, a method that ends in `_`): make a new tensor."
 
@@ -119,14 +125,23 @@ def _slip(said: str, line: str, shapes: dict[str, tuple[int, ...]]) -> str:
     """The usual reason for such an error."""
     general = next((slip for pattern, slip in SLIPS if re.search(pattern, said)), "")
     sizes = re.search(r"input batch_size \((\d+)\) to match target batch_size \((\d+)\)", said)
-    if sizes and abs(int(sizes[1]) - int(sizes[2])) == 1:
-        return ONE_OFF
+    if sizes and (rows := sorted((int(sizes[1]), int(sizes[2]))))[0]:
+        if rows[1] - rows[0] == 1:
+            return ONE_OFF
+        if rows[1] % rows[0]:  # both are flat: else one number would be a multiple of the other
+            return OTHER_TOKENS
+    if "transpose(1, 2)" in line and "Expected target size" in said:  # the classes are on axis 1
+        return OTHER_TOKENS
+    if "cross_entropy" in line and "log_softmax" in said:
+        return EXCHANGED
     if any(len(shapes.get(name, ())) > 2 for name in re.findall(r"(\w+)\.T\b", line)):
-        return "`.T` reverses *all* axes: `.mT` or `.transpose(-2, -1)` exchanges the last two of a batch."
+        return REVERSED
     if line.startswith("assert") and "Boolean value of Tensor" in said:
         return "`assert` wants one truth value: `torch.allclose(a, b)`, or `(a == b).all()`."
     if re.search(r"must match the size|not broadcastable", said):
-        return _times(line, shapes) or _lost_axis(line, shapes) or general
+        if "@" in line and re.search(r"[\])]\.T\b", line):  # batches that do not fit, so more than two axes
+            return REVERSED
+        return _times(line, shapes) or _lost_axis(line, shapes) or (MASKS if re.search("[&|]", line) else general)
     return general
 
 

@@ -41,9 +41,9 @@ IDS = "the ids of the tokens went in without their embedding: look it up first, 
 class _Cell(nn.GRUCell):
     """A GRU cell that says what is wrong with its input."""
 
-    def __init__(self, embedded: int, context: int, size: int):
+    def __init__(self, embedded: int, context: int, size: int, rows: int):
         super().__init__(embedded + context, size)
-        self.sizes, self.rows = (embedded, context), 2
+        self.sizes, self.rows = (embedded, context), rows
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The new state; `Wrong` for an input of another shape, or without a state."""
@@ -86,9 +86,10 @@ class _Dense(nn.Linear):
         return super().forward(input)
 
 
-def _decoder(words: int, embedded: int, context: int, size: int) -> SimpleNamespace:
+def _decoder(words: int, embedded: int, context: int, size: int, rows: int) -> SimpleNamespace:
     """The parts of a small decoder. The embeddings are large, so that no mistake hides behind rounding."""
-    parts = nn.Embedding(words, embedded), nn.Linear(context, size), _Cell(embedded, context, size), _Dense(size, words)
+    cell = _Cell(embedded, context, size, rows)
+    parts = nn.Embedding(words, embedded), nn.Linear(context, size), cell, _Dense(size, words)
     for part in parts:
         for parameter in part.parameters():
             nn.init.normal_(parameter, std=0.7)
@@ -98,11 +99,11 @@ def _decoder(words: int, embedded: int, context: int, size: int) -> SimpleNamesp
 @check("5.1", section="4. The decoder: one word at a time")
 def check_decoder_step(decoder_step: Callable[..., tuple[Tensor, Tensor]]) -> None:
     """Try out `decoder_step(decoder, token, state, context)` -> (logits, new state), with small decoders."""
-    for words, embedded, context_size, size in ((7, 4, 4, 4), (6, 3, 5, 2)):
+    for words, embedded, context_size, size, rows in ((7, 4, 4, 4, 2), (6, 3, 5, 2, 1)):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(size)
-            decoder, token = _decoder(words, embedded, context_size, size), torch.tensor([3, 1])
-            state, context = torch.randn(2, size), torch.randn(2, context_size)
+            decoder, token = _decoder(words, embedded, context_size, size, rows), torch.tensor([3, 1])[:rows]
+            state, context = torch.randn(rows, size), torch.randn(rows, context_size)
         before = [parameter.detach().clone() for parameter in _parameters(decoder)]
         answer = _step_of(decoder_step, decoder, token, state, context)
         if any(not torch.equal(one, other) for one, other in zip(_parameters(decoder), before, strict=True)):
@@ -110,11 +111,11 @@ def check_decoder_step(decoder_step: Callable[..., tuple[Tensor, Tensor]]) -> No
         if isinstance(answer, Tensor):
             raise Wrong("return two things: the logits and the new state; yours is one tensor.")
         logits, new = has_parts(answer, "logits", "new state")
-        has_shape(logits, (2, words), "logits, a number for each word,", {
-            (2, size): "the logits come first, then the state: `return logits, state`. Or `decoder.dense` is missing.",
-            (2,): "these are words: return the logits of *all* words. Who chooses a word is the search, not the step.",
+        has_shape(logits, (rows, words), "logits, a number for each word,", {
+            (rows, size): "the logits come first: `return logits, state`. Or `decoder.dense` is missing.",
+            (rows,): "these are words: return the logits of *all* words. The search chooses a word, not the step.",
         })  # fmt: skip
-        has_shape(new, (2, size), "new state")
+        has_shape(new, (rows, size), "new state")
         for one, name in ((logits, "logits"), (new, "state")):
             has_dtype(one, torch.float32, name, "the other parts of the model compute with 32 bits.")
         _examine_step(decoder, (token, state, context), logits, new)
@@ -189,9 +190,9 @@ def _wrong_states(decoder: SimpleNamespace, token: Tensor, state: Tensor, contex
             lambda: _stepped(decoder, token, torch.zeros_like(state), context),
         "the cell has read the token twice: one call for each step.": lambda: _stepped(decoder, token, right, context),
         "every sentence got the first token: `decoder.embedding(token)` looks up one for each sentence.":
-            lambda: _stepped(decoder, token[:1].expand(2), state, context),
+            lambda: _stepped(decoder, token[:1].expand(len(token)), state, context),
         "every sentence got the context of the first one.":
-            lambda: _stepped(decoder, token, state, context[:1].expand(2, -1)),
+            lambda: _stepped(decoder, token, state, context[:1].expand(len(token), -1)),
         "the context is missing: its numbers were zeros.":
             lambda: _stepped(decoder, token, state, torch.zeros_like(context)),
     }  # fmt: skip
@@ -222,7 +223,7 @@ def check_group(group: object) -> None:
     """The first group of lengths in which the plain model, trained for 4 epochs, has a mean BLEU below 70."""
     if not isinstance(group, str):
         raise Wrong(f'give the group as text, such as "3-6"; yours is of type {type(group).__name__}.')
-    name = re.sub(r"\s*(?:to|[-–—])\s*", "-", group.split("(")[0].strip())
+    name = re.sub(r"\s*(?:to|[-–—−])\s*", "-", group.split("(")[0].replace("tokens", "").strip())
     if name not in GROUPS:
         raise Wrong(
             f'"{name}" is no group of this picture (the second one of section 10); they are {", ".join(GROUPS)}.'
@@ -267,7 +268,7 @@ def check_masked_loss(masked_loss: Callable[..., Tensor]) -> None:
             )
         mistakes = _wrong_losses(losses, logits.detach(), labels, pad)
         matches(loss, right, mistakes, within=1e-3 * scale, otherwise=told)
-        if not loss.requires_grad:
+        if not loss.requires_grad or torch.autograd.grad(loss, logits, allow_unused=True)[0] is None:
             raise Wrong("the number is right, but no gradient flows: no `item`, no `detach`, no `torch.no_grad()`.")
 
 
@@ -327,7 +328,7 @@ def _wrong_losses(losses: Tensor, logits: Tensor, labels: Tensor, pad: int) -> d
             loss_by(logits.softmax(-1).log_softmax(-1)),
         "the classes belong on axis 1, but `reshape` and `view` mix up the numbers: `logits.transpose(1, 2)`.":
             loss_by(logits.reshape(batch, words, steps).transpose(1, 2).log_softmax(-1)),
-        **{f"{eps:g} or so is added to the probabilities, and hides large losses: `log_softmax` needs no such help.":
+        **{f"probabilities are kept above {eps:g} or so, which hides large losses: `log_softmax` needs no such help.":
            -(chances + eps).log().mean() for eps in (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)},
     }  # fmt: skip
 
@@ -342,7 +343,7 @@ def _shifted(logits: Tensor, labels: Tensor, real: Tensor) -> Tensor:
 def check_greedy(greedy: Callable[..., list[int]]) -> None:
     """Try out `greedy(step, bos, eos, limit)` -> the tokens, over a toy `step(token, state)`."""
     for toy, limit in (
-        (_Toy(bos=1, eos=2, sentence=[4, 4, 3, 5]), 20),
+        (_Toy(bos=1, eos=2, sentence=[4, 3, 3, 5]), 20),
         (_Toy(bos=6, eos=0, sentence=[3] * 30), 7),
         (_Toy(bos=2, eos=7, sentence=[5, 1, 0, 3, 1]), 9),
     ):
@@ -369,6 +370,7 @@ def check_greedy(greedy: Callable[..., list[int]]) -> None:
             raise Wrong(f"you stop too early: {len(right)} tokens were to come, yours are {len(answer)}.")
         matches(answer, right, {
             "a token may come more than once in a sentence: keep every one.": list(dict.fromkeys(right)),
+            "the first token is missing: bos is not in your list, so cut nothing off.": right[1:],
             f"you left out tokens by their number; here bos is {toy.bos}, eos is {toy.eos}, and the others are words.":
                 [token for token in right if token > 2],
         }, otherwise=f"the best tokens are {right}; yours: {answer}.")  # fmt: skip
@@ -395,7 +397,7 @@ class _Toy:
         if self.calls == 1 and (given != self.bos or state is not None):
             raise Wrong(f"start with step(bos, None); you called step({token}, {state}).")
         if self.calls > 1 and state is None:
-            raise Wrong("the second call has the state None again: pass on the state that `step` returned.")
+            raise Wrong("the second call has the state None again: call `step` once a round, and pass on its state.")
         if self.calls > 2 and index == 1:
             raise Wrong("you pass the same old state at each step: keep the newest one that `step` returned.")
         self.went_on |= index > len(self.sentence)

@@ -37,6 +37,9 @@ def yours_or_ours(*written: Callable) -> SimpleNamespace:
 # ---- 9.1 attention with many heads ----
 
 
+ENDINGS = {2: "nd", 3: "rd"}  # of ordinal numbers
+
+
 def _cut(x: Tensor, heads: int) -> Tensor:
     """(batch, steps, d) -> (batch, heads, steps, size): head by head, by slices."""
     size = x.shape[-1] // heads
@@ -75,7 +78,6 @@ def _attend(
     scale=None,
     axis: int | None = -1,
     hide="before",
-    may=None,
     cut=_cut,
     join=_join,
     values=None,
@@ -88,7 +90,7 @@ def _attend(
     """
     queries, keys, contents = cut(q, heads), cut(k, heads), cut(v if values is None else values, heads)
     scores = torch.einsum("bhqi,bhki->bhqk", queries, keys) * (queries.shape[-1] ** -0.5 if scale is None else scale)
-    allowed = (mask if may is None else may(mask)).expand_as(scores)
+    allowed = mask.expand_as(scores)
     if hide in ("before", "by 0"):
         scores = torch.where(allowed, scores, torch.tensor(0.0 if hide == "by 0" else -math.inf))
     weights = scores if axis is None else scores.softmax(axis)
@@ -111,7 +113,7 @@ def check_attend(attend: Callable[..., Tensor]) -> None:
         d = heads * size
         q, k, v = (torch.randn(batch, steps, d, generator=generator) for steps in (queries, keys, keys))
         answer = called(attend, q, k, v, mask, heads)
-        has_shape(answer, (batch, queries, d), "answer, (batch, queries, d),", {
+        has_shape(answer, (batch, queries, d), "answer (batch, queries, d)", {
             (batch, heads, queries, size): "the heads are still apart: exchange axes 1 and 2, then join the last two.",
             (batch, queries, heads, size): "heads and size are still two axes: join them, `.flatten(2)`.",
             (batch, heads, queries, keys): "these are the weights: the answer is the weighted average of the values.",
@@ -119,8 +121,10 @@ def check_attend(attend: Callable[..., Tensor]) -> None:
             (batch, heads, queries * size): "you joined steps and size: exchange the axes 1 and 2 before you join.",
             (batch, keys, d): "there should be one vector for each *query*, and yours has one for each key.",
         })  # fmt: skip
-        matches(answer, _attend(q, k, v, mask, heads), _attend_mistakes(q, k, v, mask, heads),
-                axes=("sentence", "query"))  # fmt: skip
+        right = _attend(q, k, v, mask, heads)
+        if not is_close(answer, right) and is_close(called(attend, q, k, v, ~mask, heads), right):
+            raise Wrong("the mask is upside down: `True` means *may be attended*, so `~mask` is hidden.")
+        matches(answer, right, _attend_mistakes(q, k, v, mask, heads), axes=("sentence", "query"))
 
 
 def _attend_mistakes(q, k, v, mask, heads) -> list[tuple[str, Callable[[], Tensor]]]:
@@ -133,6 +137,12 @@ def _attend_mistakes(q, k, v, mask, heads) -> list[tuple[str, Callable[[], Tenso
     def one_head() -> Tensor:
         return _attend(q, k, v, mask[:, :1] if mask.dim() == 4 else mask, 1)
 
+    not_used = "the mask is not used: hidden keys get weights, too."
+    if mask.dim() == 2:  # masks with four axes have been used
+        not_used = (
+            f"with a mask of the shape {tuple(mask.shape)} hidden keys get weights: it has the axes (queries, keys) "
+            "alone, and your code seems to expect four."
+        )
     by_reshape = (
         "by `reshape` alone, so a head has other words: cut the last axis first, then exchange the axes 1 and 2."
     )
@@ -144,11 +154,10 @@ def _attend_mistakes(q, k, v, mask, heads) -> list[tuple[str, Callable[[], Tenso
         (f"you divided by d = {d}: divide by the square root of the size of a head, {size}.", wrong(scale=1 / d)),
         ("you divided by the root of the number of heads: take the size of one head.", wrong(scale=heads**-0.5)),
         ("you *multiplied* by the root of the size: divide by it.", wrong(scale=size**0.5)),
-        ("the mask is upside down: `True` means *may be attended*, so `~mask` is hidden.", wrong(may=lambda m: ~m)),
         ("the mask comes after the softmax, so the weights do not sum to 1: hide the *scores*.", wrong(hide="after")),
         ("a hidden score is 0 in your answer, and e to the power of 0 is 1: fill in minus infinity.",
          wrong(hide="by 0")),
-        ("the mask is not used: hidden keys get weights, too.", wrong(hide="never")),
+        (not_used, wrong(hide="never")),
         ("the softmax goes over the *queries*: it goes over the keys, the last axis.", wrong(axis=-2)),
         ("the softmax goes over the *heads*: it goes over the keys, the last axis.", wrong(axis=1)),
         ("the softmax goes over the *batch*: it goes over the keys, the last axis.", wrong(axis=0)),
@@ -158,7 +167,7 @@ def _attend_mistakes(q, k, v, mask, heads) -> list[tuple[str, Callable[[], Tenso
         ("the heads are merged without a transpose: exchange the axes 1 and 2, then join the last two.",
          wrong(join=_join_by_reshape)),
         (f"the heads are split and merged {by_reshape}", wrong(cut=_cut_by_reshape, join=_join_by_reshape)),
-        ("a head has every " + f"{heads}th number: it has {size} numbers that stand side by side.",
+        (f"a head has every {heads}{ENDINGS.get(heads, 'th')} number: it has {size} numbers that stand side by side.",
          wrong(cut=_cut_by_steps_of)),
         ("the heads are merged number by number: first all numbers of head 0, then those of head 1.",
          wrong(join=_join_number_by_number)),
@@ -217,7 +226,7 @@ def check_encoder_block(encoder_block: Callable[..., Tensor]) -> None:
     generator, block = torch.Generator().manual_seed(9), _a_block(4)
     x, real = torch.randn(2, 3, 4, generator=generator), torch.tensor([[True, True, False], [True] * 3])[:, None, None]
     answer = called(encoder_block, _watched_encoder(block, real), x, real)
-    has_shape(answer, x.shape, "answer, of the shape of x,")
+    has_shape(answer, x.shape, "answer (of the shape of x)")
     matches(
         answer,
         _encoder(block, x, real),
@@ -315,8 +324,8 @@ WRONG_ENCODERS: Wrongs = [
     (_encoder_with(stream=True), "the residual connection is taken *after* the norm: add x itself, and not its "
      "normalised copy."),
     (_encoder_with(late=True), "the second residual connection adds the block's input: add what the first sum gave."),
-    (_encoder_with(keys=False), "only the queries are normalised: the attention looks from y to y."),
-    (_encoder_with(queries=False), "only keys and values are normalised: the attention looks from y to y."),
+    (_encoder_with(keys=False), "only the queries are normalised: keys and values come from `block.ln1(x)`, too."),
+    (_encoder_with(queries=False), "only keys and values are normalised: the queries come from `block.ln1(x)`, too."),
     (_encoder_with(side=True), "the FFN reads the block's input: it should read what the attention has added to."),
     (_other_norms(_encoder, ln3="ln1"), "you used ln1 for both: the FFN has a norm of its own, ln3."),
     (_other_norms(_encoder, ln1="ln3"), "you used ln3 for both: the attention has a norm of its own, ln1."),
@@ -339,7 +348,7 @@ def check_decoder_block(decoder_block: Callable[..., Tensor]) -> None:
     x, memory = (torch.randn(2, steps, 6, generator=generator) for steps in (4, 5))
     real = torch.tensor([[True] * 3 + [False] * 2, [True] * 5])[:, None, None]
     answer = called(decoder_block, _watched_decoder(block, memory, real), x, memory, real)
-    has_shape(answer, x.shape, "answer, of the shape of x,")
+    has_shape(answer, x.shape, "answer (of the shape of x)")
     matches(
         answer,
         _decoder(block, x, memory, real),
@@ -445,6 +454,13 @@ def _cross_first(block, x, memory, real):
     return x + block.ffn(block.ln3(x))
 
 
+def _cross_from_the_old_copy(block, x, memory, real):
+    y = block.ln1(x)
+    x = x + block.attention(y, y, _past(x))
+    x = x + block.cross(y, memory, real)
+    return x + block.ffn(block.ln3(x))
+
+
 def _ffn_before_cross(block, x, memory, real):
     y = block.ln1(x)
     x = x + block.attention(y, y, _past(x))
@@ -465,6 +481,8 @@ WRONG_DECODERS: Wrongs = [
     (_decoder_with(late=True), "the second residual connection adds the block's input: add what the first sum gave."),
     (_decoder_with(side=True), "cross-attention reads the block's input: it should read what self-attention has "
      "added to."),
+    (_cross_from_the_old_copy, "the queries of the cross-attention are the old copy, made by ln1 before the "
+     "self-attention: make a new one, `block.ln2(x)`."),
     (_decoder_with(memory_norm="ln2"), "the memory is normed again: the encoder's last norm has done it (section 2). "
      "Give `memory` as it is."),
     (_decoder_with(memory_norm="ln1"), "the memory is normed again, by ln1: the encoder's last norm has done it. "
@@ -588,6 +606,7 @@ def _loss_mistakes(logits_after: Callable[[Tensor], Tensor], target: Tensor) -> 
 # ---- 9.5 greedy: one word at a time ----
 
 BOS, EOS = 7, 4  # not the ids of the lesson, so that nobody writes them down
+VOCABULARY = 9
 LOST = 6  # what the model wants to say once the prefix is wrong
 SENTENCES = (  # what the model wants to write, and how many words it may
     ([3, 8, 5, 8, 2], 12),
@@ -613,12 +632,21 @@ class _Scripted:
     def decode(self, target: Answer, memory: Answer, real: Answer) -> Tensor:
         if memory is not self.memory or real is not self.real:
             raise Wrong("`model.decode` takes the words so far, then the two things that `model.encode` gave.")
+        if isinstance(target, Tensor) and not target.numel():
+            raise Wrong("the prefix is empty: begin with `[bos]`.")
         if not isinstance(target, Tensor) or target.dim() != 2 or target.dtype != torch.long:
             raise Wrong("the words so far are a tensor of ids, (1, words): `torch.tensor([words])`.")
         rows = target.tolist()
+        if rows[0][:1] != [BOS] and not self.calls:
+            raise Wrong(f"the words begin with `bos`, here {BOS}; yours begin with {rows[0][0]}.")
         if rows[0][:1] != [BOS]:
             raise Wrong(
                 "the decoder has to read the *whole* prefix in each step, from `<bos>` on: it remembers nothing."
+            )
+        if int(target.max()) >= VOCABULARY:
+            raise Wrong(
+                "you ask for a word that is none: `argmax` ran over all positions and words. Take the last position "
+                "first, `logits[0, -1]`."
             )
         self.calls, self.read = self.calls + 1, max(self.read, target.shape[1])
         if self.calls > self.most:
@@ -637,9 +665,9 @@ class _Scripted:
         on_the_way = prefix == [BOS, *self.sentence[:known]] and known <= len(self.sentence)
         wanted = (self.sentence[known] if known < len(self.sentence) else EOS) if on_the_way else LOST
         generator = torch.Generator().manual_seed(sum((n + 1) * word for n, word in enumerate(prefix)))
-        logits = torch.rand(9, generator=generator)
+        logits = torch.rand(VOCABULARY, generator=generator)
         logits[BOS] = -0.5
-        logits[wanted] = 1.5
+        logits[wanted] = 1.5 + 0.1 * known  # the largest one of all positions is the last one
         return logits
 
 
@@ -655,7 +683,7 @@ def _write(
     return words
 
 
-@check("9.5", section="7. Writing: all at once, one by one")
+@check("9.5", section="4. Write your own Transformer")
 def check_greedy(greedy: Callable[..., list[int]]) -> None:
     """Try out `greedy(model, source, bos, eos, longest)` -> ids, with models that want to write certain sentences."""
     drawn = "you *draw* a word: greedy takes the word with the largest logit, `argmax`."

@@ -55,7 +55,7 @@ WRONG_DECODER_STEPS = {
     "logits alone": (lambda *args: stepped(*args)[0], "return two things: the logits and the new state"),
     "state alone": (lambda *args: stepped(*args)[1], "return two things: the logits and the new state"),
     "three things": (lambda *args: (*stepped(*args), args[3]), "return two things"),
-    "exchanged": (lambda *args: stepped(*args)[::-1], "the logits come first, then the state"),
+    "exchanged": (lambda *args: stepped(*args)[::-1], "the logits come first: `return logits, state`"),
     "no dense": (lambda *args: (stepped(*args)[1],) * 2, "or `decoder.dense` is missing"),
     "old state returned": (wrong(kept=lambda new, old: old), "this is the old state"),
     "old state rated": (wrong(rated=lambda new, old: old), "these logits come from the *old* state"),
@@ -114,6 +114,10 @@ WRONG_DECODER_STEPS = {
         "rates the words from the new state, which has 4 numbers here; you gave it 8",
     ),
     "one sentence": (lambda *args: [one[0] for one in stepped(*args)], "should have shape (2, 7); yours: (7,)"),
+    "no axis for a batch of one": (
+        lambda *args: [one.squeeze() for one in stepped(*args)], "should have shape (1, 6); yours: (6,). An axis of"
+    ),
+    "two times nothing": (lambda *args: (None, None), "this should be the logits, a number for each word."),
     "the first token for all": (
         lambda d, token, *rest: stepped(d, token[:1].expand(2), *rest), "every sentence got the first token"
     ),
@@ -257,7 +261,7 @@ def test_wrong_readings_of_the_curve(answer, diagnosis, capsys):
     assert said.startswith("Exercise 5.2: not yet.") and diagnosis.lower() in said.lower()
 
 
-@pytest.mark.parametrize("answer", ["16-18", "16 – 18", "16 to 18", "16-18\n(n=40)"])
+@pytest.mark.parametrize("answer", ["16-18", "16 – 18", "16−18", "16 to 18 tokens", "16-18\n(n=40)"])
 def test_right_reading_of_the_curve(answer, capsys):
     assert said_by(lesson05.check_group, answer, capsys) == "Exercise 5.2: right!\n"
 
@@ -331,6 +335,8 @@ WRONG_LOSSES = [
     (lambda *args: -mean_probability(*args).log(), "you took the logarithm of the mean"),
     (lambda *args: right_loss(*args) + 1, "the loss should be"),
     (lambda *args: right_loss(*args).detach(), "no gradient flows"),
+    (lambda *args: torch.tensor(right_loss(*args).item(), requires_grad=True), "no gradient flows"),
+    (lambda logits, *args: right_loss(logits.detach(), *args).requires_grad_(), "no gradient flows"),
     (lambda *args: right_loss(*args).item(), "return a tensor: training asks it for its gradient"),
     (
         lambda logits, labels, pad: word_losses(logits, labels),
@@ -339,7 +345,11 @@ WRONG_LOSSES = [
     (lambda logits, labels, pad: word_losses(logits, labels)[(labels != pad) & (labels != 2)].mean(), "left out <eos>"),
     (first_pad_too, "the first <pad> of each sentence is counted"),
     (lambda *args: right_loss(*args) / math.log(2), "the logarithm to base 2"),
-    (lambda logits, labels, pad: by_log((logits.softmax(-1) + 1e-9).log(), labels, pad), "or so is added to the prob"),
+    (lambda logits, labels, pad: by_log((logits.softmax(-1) + 1e-9).log(), labels, pad), "are kept above 1e-09 or so"),
+    (
+        lambda logits, labels, pad: by_log(logits.softmax(-1).clamp(min=1e-9).log(), labels, pad),
+        "are kept above 1e-09 or so, which hides large losses",
+    ),
     (lambda logits, labels, pad: by_log(logits.log_softmax(1), labels, pad), "and not over the steps"),
     (lambda logits, *args: right_loss(logits.softmax(-1), *args), "you took the softmax twice"),
     (
@@ -413,6 +423,16 @@ def right_greedy(step, bos, eos, limit, *, first=None, keep_eos=False, stop=True
     return tokens
 
 
+def two_calls_a_round(step, bos, eos, limit):
+    tokens, token, state = [], bos, None
+    while len(tokens) < limit:
+        token, state = int(step(token, state)[0].argmax()), step(token, state)[1]
+        if token == eos:
+            break
+        tokens.append(token)
+    return tokens
+
+
 def without_return(step, bos, eos, limit):
     tokens, token, state = [], bos, None
     for _ in range(limit):
@@ -474,12 +494,13 @@ WRONG_GREEDIES = [
     (lambda step, bos, eos, limit: right_greedy(step, bos, eos, 50), "with limit 7 there are 7 tokens at most"),
     (lambda step, bos, eos, limit: right_greedy(step, bos, eos, limit - 1), "you stop too early: 7 tokens"),
     (lambda *args: right_greedy(*args, carry=False), "has the state None again"),
+    (two_calls_a_round, "call `step` once a round, and pass on its state"),
     (first_state_kept, "the same old state at each step"),
     (lambda *args: right_greedy(*args, feed="bos"), "step number 2 was given bos (1) again"),
     (lambda *args: right_greedy(*args, first=args[2]), "start with step(bos, None); you called step(2, None)"),
     (lambda *args: right_greedy(*args, pick=lambda best: best), "use `int(scores.argmax())`"),
     (lambda *args: torch.tensor(right_greedy(*args)), "a list of tokens; yours is of type Tensor"),
-    (worst, "the best tokens are [4, 4, 3, 5]; yours: [7]"),
+    (worst, "the best tokens are [4, 3, 3, 5]; yours: [7]"),
     (lambda *args: chosen_by(lambda scores: scores.argmin(), *args), "which has the smallest score"),
     (lambda *args: chosen_by(sampled, *args), "the largest score was that of 4: greedy search takes the best token"),
     (lambda *args: chosen_by(lambda scores: scores.topk(2).indices[1], *args), "no sampling"),
@@ -487,6 +508,7 @@ WRONG_GREEDIES = [
     (lambda step, *args: right_greedy(lambda *given: step(*given)[::-1], *args), "returns the scores first"),
     (lambda step, *args: right_greedy(lambda token, state: step(state, token), *args), "call step(token, state)"),
     (lambda step, *args: right_greedy(lambda token, state: step([token], state), *args), "you gave it list and"),
+    (lambda *args: right_greedy(*args)[1:], "the first token is missing: bos is not in your list"),
     (lambda *args: list(dict.fromkeys(right_greedy(*args))), "a token may come more than once"),
     (lambda *args: [token for token in right_greedy(*args) if token > 2], "you left out tokens by their number"),
     (

@@ -75,6 +75,14 @@ def scales_q_in_place(q, k, v, mask, heads):
     return attending(lambda d, heads: 1)(q, k, v, mask, heads)
 
 
+def each_head(masked, q, k, v, mask, heads):
+    found, size = [], q.shape[-1] // heads
+    for head in range(heads):
+        mine = slice(head * size, (head + 1) * size)
+        found.append(look(q[..., mine], k[..., mine], v[..., mine], masked(mask), size**-0.5))
+    return torch.cat(found, -1)
+
+
 def interleaved(x, heads):
     return x.unflatten(-1, (-1, heads)).permute(0, 3, 1, 2)
 
@@ -86,7 +94,10 @@ WRONG_ATTENTIONS = [
     (attending(lambda d, heads: 1 / d), "divided by d = 8"),
     (attending(lambda d, heads: heads**-0.5), "by the root of the number of heads"),
     (attending(lambda d, heads: (d / heads) ** 0.5), "*multiplied* by the root of the size"),
+    (attending(may=lambda mask: ~mask), "upside down: `True` means *may be attended*"),
     (attending(may=lambda mask: mask if mask.all() else ~mask), "upside down: `True` means *may be attended*"),
+    (attending(may=lambda mask: mask.all() & mask), "there is a NaN in your answer"),  # not upside down
+    (functools.partial(each_head, lambda mask: mask[:, 0]), "of the shape (4, 4) hidden keys get weights"),
     (attending(may=torch.ones_like), "the mask is not used"),
     (attending(may=lambda mask: mask[..., :1, :]), "sentence 0, query 1 should be"),  # one row for all queries
     (masked_late, "the mask comes after the softmax"),
@@ -99,7 +110,7 @@ WRONG_ATTENTIONS = [
     (attending(cut=by_reshape), "the heads are split by `reshape` alone"),
     (attending(join=lambda x: x.reshape(len(x), x.shape[2], -1)), "merged without a transpose"),
     (attending(cut=by_reshape, join=lambda x: x.reshape(len(x), x.shape[2], -1)), "split and merged by `reshape`"),
-    (attending(cut=interleaved), "every 2th number"),
+    (attending(cut=interleaved), "every 2nd number"),
     (attending(join=lambda x: x.permute(0, 2, 3, 1).flatten(2)), "merged number by number"),
     (lambda q, k, v, mask, heads: attending()(q, k, k, mask, heads), "averaged the *keys*"),
     (attending(join=lambda x: x), "the heads are still apart"),
@@ -109,6 +120,7 @@ WRONG_ATTENTIONS = [
     (lambda q, k, v, mask, heads: weights_of(q, k, mask, heads), "these are the weights"),
     (lambda q, k, v, mask, heads: v, "one vector for each *query*"),
     (lambda *args: attending()(*args).tolist(), "return a tensor"),
+    (lambda *args: (attending()(*args), 1), "of type tuple: this should be the answer (batch, queries, d).\n"),
     (lambda *args: attending()(*args) + 1, "sentence 0, query 0 should be"),
     (scales_q_in_place, "`q` has changed"),
     (lambda q, k, v, mask, heads: q @ k, "your code stopped with RuntimeError"),
@@ -125,13 +137,8 @@ def test_wrong_attentions(answer, diagnosis, capsys):
     assert said.startswith("Exercise 9.1: not yet.") and diagnosis.lower() in said.lower()
 
 
-def head_by_head(q, k, v, mask, heads):
-    found, size = [], q.shape[-1] // heads
-    for head in range(heads):
-        mine = slice(head * size, (head + 1) * size)
-        one = mask[:, 0] if mask.dim() == 4 else mask
-        found.append(look(q[..., mine], k[..., mine], v[..., mine], one, size**-0.5))
-    return torch.cat(found, -1)
+def head_by_head(*args):
+    return each_head(lambda mask: mask[:, 0] if mask.dim() == 4 else mask, *args)
 
 
 def with_einsum(q, k, v, mask, heads):
@@ -230,14 +237,15 @@ def encoding(mask):
         (no_residual, "the residual connections are missing"),
         (one_norm_for_both, "you used ln1 for both"),
         (residual_after_the_norm, "the stream itself goes through the norms"),
-        (looks_from_y_to_x, "only the queries are normalised"),
+        (looks_from_y_to_x, "only the queries are normalised: keys and values come from `block.ln1(x)`, too."),
+        (lambda block, x, mask: (x, x), "of type tuple: this should be the answer (of the shape of x).\n"),
         (encoding(lambda real: ~real), "the mask is upside down"),
         (encoding(torch.ones_like), "the attention got another mask"),
         (encoding(lambda real: torch.ones(3, 3).tril().bool()), "the attention got another mask"),
         (encoding(lambda real: real.float()), "the mask should be torch.bool, and yours is torch.float32"),
         (encoding(lambda real: None), "your mask is of type nonetype"),
         (adds_in_place, "not `x += ...`"),
-        (lambda block, x, mask: x.mean(-1), "of the shape of x, should have shape (2, 3, 4)"),
+        (lambda block, x, mask: x.mean(-1), "(of the shape of x) should have shape (2, 3, 4)"),
         (lambda block, x, mask: x, "neither pre-norm nor a mistake"),
         (lambda block, x, mask: block.attention(x, x, x, mask), "your code stopped with TypeError"),
         (lambda block, x, mask: block.ln2(x).foo, "your code stopped with AttributeError"),
@@ -293,6 +301,12 @@ def causal(steps):
     return torch.ones(steps, steps, dtype=torch.bool).tril()
 
 
+def cross_from_the_old_copy(block, x, memory, real):
+    y = block.ln1(x)
+    x = x + block.attention(y, y, causal(x.shape[1]))
+    return (z := x + block.cross(y, memory, real)) + block.ffn(block.ln3(z))
+
+
 def decoding(
     past=causal,
     *,
@@ -317,6 +331,7 @@ def decoding(
     [
         (decoding(keys=lambda x, memory: F.layer_norm(memory, (6,)) * 0.8 + 0.6), "the memory is normed again"),
         (decoding(norm="ln1"), "you used ln1 for the cross-attention, too"),
+        (cross_from_the_old_copy, "the old copy, made by ln1 before the self-attention"),
         (decoding(residual=0), "the residual connection around the cross-attention is missing"),
         (decoding(lambda n: torch.ones(n, n).bool()), "a word sees its *future*: hide"),
         (decoding(lambda n: ~causal(n)), "upside down: a word sees its future"),
@@ -336,7 +351,7 @@ def decoding(
         (decoding(mask=lambda real, x: ~real), "the mask of cross-attention is upside down"),
         (decoding(mask=lambda real, x: causal(x.shape[1])), "its mask is `real`"),
         (decoding(mask=lambda real, x: torch.ones_like(real)), "hides the padding of the *source*"),
-        (lambda b, x, m, real: x[:, -1], "of the shape of x, should have shape (2, 4, 6)"),
+        (lambda b, x, m, real: x[:, -1], "(of the shape of x) should have shape (2, 4, 6)"),
         (lambda b, x, m, real: x.add_(1), "`x` has changed"),
         (lambda b, x, m, real: x, "no mistake that this check knows"),
         (lambda b, x, m, real: b.cross(x), "your code stopped with TypeError"),
@@ -495,6 +510,25 @@ def test_right_losses(answer, capsys):
     assert said_by(lesson09.check_shifted_loss, answer, capsys) == "Exercise 9.4: right!\n"
 
 
+def over_everything(of):
+    """The argmax runs over all positions and words of what `of` takes of the logits."""
+
+    def greedy(model, source, bos, eos, longest):
+        encoded, words = model.encode(source), [bos]
+        while len(words) <= longest:
+            word = int(of(model.decode(torch.tensor([words]), *encoded)).argmax())
+            if word == eos:
+                break
+            words.append(word)
+        return words[1:]
+
+    return greedy
+
+
+def from_nothing(model, source, bos, eos, longest):
+    return model.decode(torch.tensor([[]]), *model.encode(source))
+
+
 def writing(
     *, pick=lambda logits: int(logits.argmax()), at=-1, stop=True, limit=True, more=0, start=0, end=False, read=None
 ):
@@ -524,6 +558,10 @@ WRONG_SEARCHES = [
     (writing(start=1, end=True), "`<eos>` is in your answer"),
     (writing(start=0, end=True), "`<bos>` and `<eos>` are in your answer"),
     (writing(start=1, at=0), "the *first* position"),
+    (over_everything(lambda logits: logits), "over all positions and words. Take the last position first"),
+    (over_everything(lambda logits: logits[0]), "over all positions and words. Take the last position first"),
+    (over_everything(lambda logits: logits[-1]), "over all positions and words. Take the last position first"),
+    (from_nothing, "the prefix is empty: begin with `[bos]`."),
     (writing(start=1, pick=lambda logits: int(logits.argmin())), "the *least* likely"),
     (writing(start=1, pick=lambda logits: logits.topk(2).indices[1].item()), "the second best word"),
     (writing(start=1, more=-1), "one word less than it may"),
@@ -537,7 +575,8 @@ WRONG_SEARCHES = [
     (lambda *args: str(writing(start=1)(*args)), "yours is of type str"),
     (lambda *args: [word + 0.0 for word in writing(start=1)(*args)], "which are whole numbers"),
     (lambda model, source, bos, eos, longest: writing(start=1)(model, source, bos, 2, longest), "it should write"),
-    (lambda model, source, bos, eos, longest: writing(start=1)(model, source, 1, eos, longest), "from `<bos>` on"),
+    (lambda model, source, bos, eos, n: writing(start=1)(model, source, 1, eos, n), "here 7; yours begin with 1."),
+    (lambda model, source, bos, eos, n: writing(start=1)(model, source, eos, eos, n), "here 7; yours begin with 4."),
     (lambda model, source, bos, eos, n: model.decode([bos], *model.encode(source)), "a tensor of ids, (1, words)"),
     (lambda model, source, bos, eos, n: model.decode(source, source, source), "the two things that `model.encode`"),
     (lambda model, source, bos, eos, n: model.encode(source[:, :1]), "`model.encode` reads the source"),
@@ -550,6 +589,12 @@ WRONG_SEARCHES = [
 def test_wrong_searches(answer, diagnosis, capsys):
     said = said_by(lesson09.check_greedy, answer, capsys)
     assert said.startswith("Exercise 9.5: not yet.") and diagnosis.lower() in said.lower()
+
+
+def test_after_three_tries_a_section_above_the_exercise_is_named(capsys):
+    for _ in range(3):
+        lesson09.check_greedy(one_call)
+    assert 'Read "4. Write your own Transformer" again' in capsys.readouterr().out
 
 
 def draws(model, source, bos, eos, longest):
