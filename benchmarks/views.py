@@ -38,7 +38,7 @@ from seqlearn.views import (
     TranslatorView,
     View,
 )
-from seqlearn.views.gallery import LEMON, SENTENCE, tree_search
+from seqlearn.views.gallery import LEMON, SENTENCE
 from seqlearn.views.translator.translator_data import translated
 
 ROUNDS = 10
@@ -103,7 +103,7 @@ def examples(translator: Translator) -> list[View]:
         SamplingView(5 * torch.randn(50_000), range(50_000)),
         SoftmaxView(torch.randn(16)),
         PatchView(translator, SENTENCE, LEMON),
-        BeamView(tree_search(translator, SENTENCE), translator.target.vocab.tokens, width=4, alphas=(0.0, 0.6)),
+        BeamView.of(translator, SENTENCE, width=4, alphas=(0.0, 0.6)),
     ]
 
 

@@ -31,13 +31,13 @@ COLOURS = 96
 
 LOOK = """
 header h1 { font-size: 21px !important; padding: 14px 10px 8px !important; }
-.controls > :not(.asking):not(.head-line), .asking select, .asking .control, .note, .legend, .feet, .whatif,
-.panels .map, .before > .faint, .says .faint { display: none !important; }
+.controls > :not(.asking):not(.head-line), .asking > :not(input, [type="submit"]), .note, .legend, .feet, .linking,
+.whatif, .panels .map, .before > .faint, .says .faint, .walk, .chip::after { display: none !important; }
 .seqlearn .written { flex: none; padding: 2px 0; font-size: 21px; white-space: nowrap; }
-.seqlearn .before { min-height: 20px; }
-.seqlearn .present { flex-wrap: nowrap; gap: 10px; white-space: nowrap; }
+.seqlearn .before { min-height: 20px !important; }
+.seqlearn .present { white-space: nowrap; }
 .seqlearn:has(.asking) .says { min-height: 2em; margin: 8px 0 14px; font-size: 15px; }
-.seqlearn .panels.side { flex-wrap: nowrap; gap: 6px; }
+.seqlearn .panels.side { display: flex; flex-wrap: nowrap; gap: 6px; }
 .seqlearn .beside { width: 420px; grid-template-columns: 222px 180px; gap: 18px; }
 .seqlearn .candidates { width: 222px; }
 .seqlearn .candidates .sign { width: 2.6em; }
@@ -98,7 +98,7 @@ class Film:
 
 def word(text: str) -> str:
     """The selector of a token of the translation."""
-    return f".written .piece[title={text!r}]"
+    return f".written .piece[title^={text + ':'!r}]"
 
 
 def told(page: Page, text: str) -> None:
@@ -131,7 +131,7 @@ def shoot(page: Page) -> Film:
     film.hold(1700)
     film.say("What if one of its 24 heads says nothing?")
     kind, layer, head = HEAD
-    button = f'.switches button[title="{kind}, layer {layer}, head {head}"]'
+    button = f'.switches button[title^="{kind}, layer {layer}, head {head}:"]'
     film.point(button)
     film.hold(500)
     film.click(button)

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from ..analysis.roles import read_roles
 from ..data.corpus import builtin
 from ..nn.positions import sinusoids
 from ..runtime.ownership import write
-from ..search.beam import beam_search
-from ..search.forced_decoding import forced_decoding
-from ..search.hypotheses import Tree
-from ..search.lengths import gnmt
 from ..translator.translator import Translator
 from ..translator.whatif import Ablate
 from .attention.attention_view import AttentionView
@@ -31,7 +25,6 @@ from .position.position_view import PositionView
 from .riddle.riddle_view import RiddleView
 from .sampling.sampling_view import SamplingView
 from .shared.page import page_of
-from .shared.types import Style
 from .shared.view import View, parts_of
 from .softmax.softmax_view import SoftmaxView
 from .steps.steps_view import AttentionSteps
@@ -113,7 +106,9 @@ def all_views() -> list[tuple[str, View]]:
     steps = AttentionSteps(queries, keys, values, torch.tensor([2, 3]), ["girl", "it"], ["the", "girl", "apple"])
     x = torch.linspace(0, 5, 50)
     noisy, widths = x.sin() + 0.3 * (9 * x).sin(), [0.1, 0.3, 0.5, 1.0, 2.0, 5.0]
-    boxes, words = tree_search(translator, BOXES), translator.target.vocab.tokens
+    kernel = KernelView(x, noisy, x[::2], ("gaussian", "boxcar"), width=0.3, widths=widths)
+    wrong = [[at, -1.2 if i == 15 else value] for i, (at, value) in enumerate(kernel.readings)]  # the highest one
+    words, boxes = translator.target.vocab.tokens, {"sentence": BOXES}
     prefix = translator.target.tokenizer.tokenize(FRENCH)[:7]
     heads = AttentionView.of(translator, ORANGE, read_roles(), kind="encoder", layer=1, head=3)
     noun_of_it = {"kind": "encoder", "layer": 1, "head": 3, "show": "head", "overlay": [], "edits": []}
@@ -160,14 +155,33 @@ def all_views() -> list[tuple[str, View]]:
         (
             "Can an average know what you ask for?\nThe prediction at a point is an average of all readings, and near "
             "readings weigh more. This is attention from 1964, without anything learned. Drag a reading. Lesson 03.",
-            KernelView(x, noisy, x[::2], ("gaussian", "boxcar"), width=0.3, widths=widths),
+            kernel.tell(
+                "With [a narrow kernel] the curve follows the readings, and with [a wide one] it is nearly flat. [One "
+                "wrong reading] makes a deep dent in the narrow curve, and [hardly any] in the wide one.",
+                {
+                    "a narrow kernel": {"width": 0.1, "readings": kernel.readings, "locked": [12]},
+                    "a wide one": {"width": 2.0, "readings": kernel.readings, "locked": [12]},
+                    "One wrong reading": {"width": 0.1, "readings": wrong, "locked": [8]},
+                    "hardly any": {"width": 2.0, "readings": wrong, "locked": [8]},
+                },
+            ),
         ),
         (
             "What does one attention compute?\nFive steps lead from queries, keys and values to the result. Point at a "
-            "number to see what made it. Lesson 04.",
+            "number to see what made it, or drag a number of Q or K. Lesson 04.",
             steps.tell(
-                "Begin with [the products], see what [the mask] takes away, and end at [the weighted sum].",
-                {"the products": {"step": 0}, "the mask": {"step": 2}, "the weighted sum": {"step": 4}},
+                "Begin with [the products], see what [the mask] takes away, and end at [the weighted sum]. What if "
+                "[the query girl] were 0 and 2? The weight of its own key rises from 0.50 to 0.80.",
+                {
+                    "the products": {"step": 0, "locked": [], "changes": []},
+                    "the mask": {"step": 2, "locked": [], "changes": []},
+                    "the weighted sum": {"step": 4, "locked": [], "changes": []},
+                    "the query girl": {
+                        "step": 3,
+                        "locked": [0, 1],
+                        "changes": [["queries", 0, 0, 0.0], ["queries", 0, 1, 2.0]],
+                    },
+                },
             ),
         ),
         (
@@ -189,7 +203,16 @@ def all_views() -> list[tuple[str, View]]:
         (
             "How does the model know the order of words?\nAttention alone sees a heap of words. So each position gets "
             "a pattern of waves, fast ones and slow ones. Lesson 08.",
-            PositionView(sinusoids(50, 32)),
+            PositionView(sinusoids(50, 32)).tell(
+                "[Five positions on], the hand of pair 2 has turned by 91°, [from every i]. The hand of [a slow pair] "
+                "has hardly moved. At [distance 0] all hands agree: each of the 16 pairs adds 1 to the dot product.",
+                {
+                    "Five positions on": {"position": 0, "offset": 5, "pair": 2},
+                    "from every i": {"position": 20, "offset": 5, "pair": 2},
+                    "a slow pair": {"position": 20, "offset": 5, "pair": 12},
+                    "distance 0": {"position": 20, "offset": 0, "pair": 12},
+                },
+            ),
         ),
         (
             "What do the 24 heads look at?\nEvery head of every layer has its own map; some have a role, which was "
@@ -226,15 +249,15 @@ def all_views() -> list[tuple[str, View]]:
         (
             "Which sentence does the model write in the end?\nThe likeliest next word does not always begin the "
             "likeliest sentence. A beam follows several beginnings at once. Lesson 10.",
-            BeamView(boxes, words, alphas=(0.0, 0.6), source=BOXES, step=1).tell(
+            BeamView.of(translator, BOXES, alphas=(0.0, 0.6), step=1).tell(
                 "Boxes are feminine in French, so the first word has to be quelles. But [quels] is the likelier first "
                 "word. [A beam of two] keeps both; already after the next word quelles is ahead, and it stays so to "
                 "[the end]. Greedy search is [a beam of one]: it has dropped quelles at once.",
                 {
-                    "quels": {"width": 2, "step": 1, "locked": [words.index("quels")]},
-                    "A beam of two": {"width": 2, "step": 2, "locked": [words.index("quelles")]},
-                    "the end": {"width": 2, "step": 5, "locked": None},
-                    "a beam of one": {"width": 1, "step": 5, "locked": None},
+                    "quels": boxes | {"width": 2, "step": 1, "locked": [words.index("quels")]},
+                    "A beam of two": boxes | {"width": 2, "step": 2, "locked": [words.index("quelles")]},
+                    "the end": boxes | {"width": 2, "step": 5, "locked": None},
+                    "a beam of one": boxes | {"width": 1, "step": 5, "locked": None},
                 },
             ),
         ),
@@ -242,7 +265,7 @@ def all_views() -> list[tuple[str, View]]:
             "How does a chatbot choose its next word?\nIt does not always take the likeliest word: it draws one at "
             "random, and three numbers say how freely. Here the same model draws the first word of the sentence above. "
             "Lesson 13.",
-            SamplingView(next_logits(translator, BOXES), words).tell(
+            SamplingView.of(translator, BOXES).tell(
                 "Two words share nearly everything. At [temperature 4] all words come closer, and the many unlikely "
                 "ones get most of it together. [Top-k = 4] removes these: what is left are four forms of one word. At "
                 "temperature 1, [top-p = 0.9] leaves two.",
@@ -254,24 +277,3 @@ def all_views() -> list[tuple[str, View]]:
             ),
         ),
     ]
-
-
-def next_logits(translator: Translator, sentence: str) -> Float[Tensor, "vocab"]:
-    """The logits of the first token of a sentence's translation."""
-    ids = torch.tensor([translator.source.encode(sentence)], device=translator.device)
-    bos = torch.tensor([[translator.target.vocab.bos]], device=translator.device)
-    return forced_decoding(translator.model, ids, torch.tensor([ids.shape[1]]), bos).logits[0, -1]
-
-
-def tree_search(translator: Translator, sentence: str) -> Callable[[int, float], Tree]:
-    """The function that a `BeamView` of this sentence calls: it takes a width and an alpha, and returns the `Tree`."""
-    vocab, ids = translator.target.vocab, torch.tensor([translator.source.encode(sentence)], device=translator.device)
-    options: Style = {"bos": vocab.bos, "eos": vocab.eos, "forbidden": (vocab.pad, vocab.bos)}
-
-    def search(width: int, alpha: float) -> Tree:
-        trees: list[Tree] = []
-        given = options | {"width": width, "length_penalty": gnmt(alpha), "trace": trees}
-        beam_search(translator.model, ids, torch.tensor([ids.shape[1]]), **given)
-        return trees[0]
-
-    return search

@@ -27,7 +27,7 @@ FRAME = """<!doctype html>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy"
   content="default-src 'none'; base-uri 'none'; form-action 'none'; script-src {here}; style-src {here};
-    worker-src blob:">
+    img-src data:; worker-src blob:">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{title}</title>
@@ -123,18 +123,18 @@ def shared_files() -> dict[str, str | bytes]:
     return {
         "views.css": DARK.sub("", css),
         "dark.css": "".join(DARK.findall(css)),
-        "views.js": _script(),
+        "views.js": _script(css),
         "model.js": f"window.courseModel = {safe_json(course_model())};\n",
     }
 
 
-def _script() -> str:
-    """All views, in a block of their own: no name gets into the page."""
+def _script(css: str) -> str:
+    """All views, in a block of their own: no name gets into the page. A saved picture takes the styles along."""
     lines, views = ['import { openFrame } from "./shared/frame.js";\n'], []
     for i, (name, view) in enumerate(classes().items()):
         lines.append(view.scripts.imported(i, live=True))
         views.append(f"  {name}: {{ build: build{i}{f', answers: answers{i}' if view.scripts.answers else ''} }},")
-    main = "\n".join(["".join(lines), live_engine(), "openFrame({", *views, "}, liveEngine);"])
+    main = "\n".join(["".join(lines), live_engine(), "openFrame({", *views, f"}}, liveEngine, {json.dumps(css)});"])
     return f'"use strict";\n{{\n{bundle(main, VIEWS)}\n}}\n'
 
 

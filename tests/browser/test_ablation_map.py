@@ -16,8 +16,8 @@ def view():
 
 
 def falls(page):
-    """By the title of each switch."""
-    pairs = "nodes => nodes.map(node => [node.title, parseFloat(node.style.getPropertyValue('--fall'))])"
+    """By the head of each switch."""
+    pairs = "nodes => nodes.map(node => [node.title.split(':')[0], parseFloat(node.style.getPropertyValue('--fall'))])"
     return dict(page.locator(".board .head").evaluate_all(pairs))
 
 
@@ -55,6 +55,18 @@ def test_the_whole_sentence_on_hover_and_on_focus(show, view):
     assert "1 of 24" in preview.inner_text()
     page.get_by_title("encoder, layer 0, head 0").focus()
     assert "Without encoder 0.0: the same words (p 0.99 → 0.99)" in preview.inner_text()
+
+
+def test_the_preview_moves_nothing(show, page, view):
+    """Where the page is scrolled to its end, a shorter text would move the switches from under the pointer."""
+    page.set_viewport_size({"width": 1300, "height": 700})
+    show(view)
+    page.locator(PAINTED).wait_for()
+    height = page.locator(".seqlearn").bounding_box()["height"]
+    for head in (0, 3):
+        page.get_by_title(f"encoder, layer 1, head {head}").hover()
+        assert page.locator(".seqlearn").bounding_box()["height"] == height
+    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_another_sentence_gets_its_own_colours(show, view):

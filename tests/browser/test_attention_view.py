@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from browser.test_family import AXE, FIND_BARRIERS, SOON_FITS
+from browser.test_family import AXE, CUT, FIND_BARRIERS, SOON_FITS
 from hostile import HOSTILE
 
 from seqlearn.analysis.attention_map import AttentionMap
@@ -263,7 +263,7 @@ def test_a_click_locks_and_frees(show):
     token(page, 1, 2).click()
     assert page.evaluate("model.get('locked')") == ["key", 2]
     token(page, 0, 0).hover()
-    assert said(page).startswith("it is looked at by mange 0.20") and "(locked: Escape" in said(page)
+    assert said(page).startswith("it is looked at by mange 0.20") and "(kept: Escape" in said(page)
     assert page.locator(".tip").is_hidden()
     page.evaluate("model.set('head', 1)")
     assert said(page).startswith("it is looked at by elle 0.20"), "another head, the same token"
@@ -366,7 +366,7 @@ def test_every_control_has_a_name(show):
         "nodes => nodes.map(node => node.getAttribute('aria-label'))"
     )
     assert len(names) == 10 and all(names)
-    assert "Arrow keys move, Enter locks" in columns(page).get_attribute("aria-label")
+    assert "Arrow keys move, Enter keeps" in columns(page).get_attribute("aria-label")
     assert page.locator(".says").get_attribute("aria-live") == "polite"
 
 
@@ -539,6 +539,42 @@ def test_all_heads_stand_above_the_fold(show, page, real):
         page.get_by_title("layer 1, head 3").first.locator(".caption").inner_text() == "1.3 noun of it: 93 % (because)"
     )
     assert page.get_by_title("layer 0, head 2: article's noun: 97 %").count() == 1
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_in_a_book_all_heads_are_seen_in_groups_beside_each_other(show, page, real, scheme):
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": 818, "height": 900})
+    show(real)
+    groups = [group.bounding_box() for group in page.locator(".overview .group").all()]
+    assert len({box["y"] for box in groups}) == 1 and len({box["x"] for box in groups}) == 3
+    maps = [canvas.bounding_box() for canvas in page.locator(".small canvas").all()]
+    assert len(maps) == 24 and all(box["width"] == box["height"] == 56 for box in maps)
+    tops = [[box["y"] for box in maps[at : at + 4]] for at in range(0, 24, 4)]
+    assert all(max(row) - min(row) < 1 for row in tops), "a row for each layer"
+    assert max(box["y"] + box["height"] for box in groups) < page.locator(".looks").bounding_box()["y"]
+    assert page.evaluate(CUT) == [], "no name of a head is cut off"
+    assert page.locator("[aria-expanded]").count() == 0, "nothing is folded"
+    page.get_by_role("slider", name="causal").locator(".small").nth(5).click()
+    assert state(page, "kind", "layer", "head") == ["causal", 1, 1]
+    page.set_viewport_size({"width": 1300, "height": 1400})
+    page.emulate_media(color_scheme="light")
+
+
+def test_on_a_phone_folded_groups_say_that_they_are_folded(show, page, real):
+    page.set_viewport_size({"width": 390, "height": 900})
+    show(real)
+    kinds = page.locator(".overview .kind")
+    signs = "nodes => nodes.map(node => getComputedStyle(node, '::before').content)"
+    expanded = "nodes => nodes.map(node => node.getAttribute('aria-expanded'))"
+    assert kinds.evaluate_all(signs) == ['"▾"', '"▸"', '"▸"']
+    assert kinds.evaluate_all(expanded) == ["true", "false", "false"]
+    page.get_by_label("cross attention").click()
+    assert kinds.evaluate_all(expanded) == ["false", "false", "true"]
+    assert [grid.is_visible() for grid in page.locator(".every").all()] == [False, False, True]
+    show(AttentionView(cross()))
+    assert page.locator("[aria-expanded]").count() == 0, "one kind is never folded"
     page.set_viewport_size({"width": 1300, "height": 1400})
 
 

@@ -114,7 +114,7 @@ def test_the_same_keys_do_the_same(show, name):
         grid.focus()
         page.keyboard.press("ArrowRight")
         page.keyboard.press("Enter")
-        assert page.evaluate("model.get('locked')") and "locked: Escape" in page.locator(".says").inner_text()
+        assert page.evaluate("model.get('locked')") and "kept: Escape" in page.locator(".says").inner_text()
         page.keyboard.press("Escape")
         assert page.evaluate("model.get('locked')") in (None, []), "free"
         page.keyboard.press(" ")
@@ -137,8 +137,10 @@ def test_keys_stop_at_the_view(show, name):
     """For a notebook "b" is a new cell; with Ctrl, Alt or Command a key is for the browser, and goes on."""
     page = show(SAMPLES[name](PLAIN))
     page.evaluate("() => { window.heard = []; document.addEventListener('keydown', ({ key }) => heard.push(key)) }")
-    for control in page.locator(CONTROLS).all():
-        control.focus()
+    controls, at = page.locator(CONTROLS), 0
+    while at < controls.count():  # a key may bring other controls
+        controls.nth(at).focus()
+        at += 1
         for key in ("b", "d", "ArrowDown", "Enter", "Escape", "Shift+M"):
             page.keyboard.press(key)
     assert page.evaluate("heard") == []

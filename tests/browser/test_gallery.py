@@ -1,5 +1,7 @@
 """The page with all views: each of them draws, answers, and keeps to itself."""
 
+import re
+
 import pytest
 from browser.test_family import AXE, CUT, FIND_BARRIERS, FITS
 from playwright.sync_api import expect
@@ -57,6 +59,52 @@ def test_the_gallery_answers(page, written):
     text = what_if(Translator.pretrained("transformer", "cpu"), FRENCH_UP_TO_LE).translate(SENTENCE, beam=4)
     expect(first.locator(".written")).to_contain_text(text)
     assert written.stat().st_size < 3_000_000
+
+
+def test_the_words_above_a_view_show_what_they_say(page, written):
+    page.goto(written.as_uri())
+
+    def part(heading):
+        return page.locator("section", has=page.get_by_role("heading", name=heading))
+
+    def word(section, text):
+        section.locator(".told").get_by_role("button", name=text, exact=True).click()
+
+    average = part("Can an average know what you ask for?")
+    curve = average.locator(".regression .prediction")
+    heights = {}
+    for text in ("a narrow kernel", "One wrong reading", "a wide one", "hardly any"):
+        word(average, text)
+        path = [float(y) for y in re.findall(r"[ML ,][\d.]+[ ,]([\d.]+)", curve.get_attribute("d"))]
+        heights[text] = path
+    dents = [
+        max(abs(one - two) for one, two in zip(heights[before], heights[after], strict=True))
+        for before, after in (("a narrow kernel", "One wrong reading"), ("a wide one", "hardly any"))
+    ]
+    assert dents[0] > 60 and dents[1] < 15, "in pixels"
+    assert average.get_by_role("button", name="put the readings back").is_enabled()
+
+    positions = part("How does the model know the order of words?")
+    told = {}
+    for text in ("Five positions on", "from every i", "a slow pair", "distance 0"):
+        word(positions, text)
+        told[text] = positions.locator(".says").inner_text() + positions.locator(".curve p").inner_text()
+    assert "k ω ≈ 1.58 rad = 91°" in told["Five positions on"] and "k ω ≈ 1.58 rad = 91°" in told["from every i"]
+    assert "From i = 20 to j = 25" in told["from every i"] and "= 0.29°" in told["a slow pair"]
+    assert "adds cos(0°) ≈ 1. All 16 pairs together: 16." in told["distance 0"]
+
+    steps = part("What does one attention compute?")
+    word(steps, "the query girl")
+    assert steps.locator(".says").inner_text().splitlines()[0].startswith("weight of girl for girl (kept")
+    assert steps.locator(".says").inner_text().endswith("≈ 0.8")
+    word(steps, "the products")
+    assert steps.locator(".five .value").first.inner_text() == "" and steps.get_by_role("status").inner_text() == (
+        "step 1 of 5: products"
+    )
+    word(steps, "the mask")
+    steps.locator(".five button").nth(3).click()
+    steps.get_by_role("application").hover(position={"x": 100, "y": 10})
+    assert "≈ 0.5" in steps.locator(".says").inner_text()
 
 
 def test_texts_of_a_gallery_are_texts(page, tmp_path):

@@ -442,6 +442,7 @@ def test_a_sentence_is_typed(lab, page):
     page.keyboard.press("Enter")
     page.wait_for_function(f"() => {{ {TYPED}return view.querySelector('.written').textContent.includes('noir') }}")
     python_knows(notebook, "The black cat sleeps. | le chat noir dort. | 1 0 0 None", cell=13)
+    view.locator(".more > summary").click()
     view.get_by_label("search").select_option("beam 4")
     view.locator(".ranking .option").nth(1).click()
     written.locator(".piece").nth(2).click()
@@ -456,6 +457,20 @@ def test_a_sentence_is_typed(lab, page):
     page.wait_for_function(
         f"() => {{ {TYPED}return view.querySelector('.written').textContent.startsWith('le chat') }}"
     )
+
+    # Where the translation is off the screen, what a press has changed stands beside the press
+    page.set_viewport_size({"width": 1300, "height": 500})
+    head, echo = view.locator(".board .head").last, view.locator(".echo")
+    head.evaluate("node => node.scrollIntoView({ block: 'end' })")
+    head.click()
+    echo.wait_for()
+    assert echo.inner_text().startswith("the same words (p 1.00 → ") and written.bounding_box()["y"] < 0
+    place = echo.bounding_box()
+    assert 0 < place["y"] < place["y"] + place["height"] < 500
+    head.click()  # once more: the head is back
+    page.set_viewport_size({"width": 1300, "height": 1400})
+    echo.wait_for(state="hidden")
+
     sentences = [
         f"The {noun} sees the {colour} apple." for noun in ("girl", "dog", "boy") for colour in ("red", "green", "old")
     ]

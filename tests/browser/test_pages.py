@@ -3,6 +3,7 @@
 import itertools
 import math
 import os
+import re
 from pathlib import Path
 
 import matplotlib
@@ -89,8 +90,25 @@ def result(page):
     return page.get_by_role("application")
 
 
-def hover(page, row, column, cell=(38, 24)):
-    result(page).hover(position={"x": (column + 0.5) * cell[0], "y": (row + 0.5) * cell[1]})
+def cell_of(body):
+    """The size of a cell of a map, in pixels."""
+    box, label = body.bounding_box(), body.get_attribute("aria-label")
+    rows, columns = map(int, re.search(r"(\d+) rows, (\d+) columns", label).groups())
+    return box["width"] / columns, box["height"] / rows
+
+
+def middle(body, row, column):
+    """The middle of a cell of a map, as a position in it."""
+    width, height = cell_of(body)
+    return {"x": (column + 0.5) * width, "y": (row + 0.5) * height}
+
+
+def hover(page, row, column):
+    result(page).hover(position=middle(result(page), row, column))
+
+
+def click(page, row, column):
+    result(page).click(position=middle(result(page), row, column))
 
 
 def said(page):
@@ -98,10 +116,10 @@ def said(page):
 
 
 def frames(page):
-    """The frames of each map, as [row, column, rows, columns] of cells with numbers."""
-    script = """maps => maps.map(map => [...map.querySelectorAll('.frame')].map(({offsetTop, offsetLeft, offsetHeight,
-        offsetWidth}) => [offsetTop / 24, offsetLeft / 38, offsetHeight / 24, offsetWidth / 38]))"""
-    return page.locator(".map").evaluate_all(script)
+    """The frames of each map, as [row, column, rows, columns] of cells."""
+    script = """(body, [width, height]) => [...body.querySelectorAll('.frame')].map((frame) => [
+        frame.offsetTop / height, frame.offsetLeft / width, frame.offsetHeight / height, frame.offsetWidth / width])"""
+    return [body.evaluate(script, cell_of(body)) for body in page.locator(".map .body").all()]
 
 
 def test_the_five_steps(show):
@@ -221,10 +239,15 @@ def test_a_mask_makes_nothing_brighter(show):
 
 
 def test_cells_are_larger_where_there_is_room(show, page):
-    for width, size in ((1300, (38, 24)), (1440, (46, 30))):
+    for width, size in ((500, (38, 24)), (818, (55, 34)), (1240, (88, 44)), (1440, (88, 44))):
         page.set_viewport_size({"width": width, "height": 900})
-        box = show(steps()).locator(".body[role=application]").bounding_box()
-        assert (box["width"] / 3, box["height"] / 2) == size
+        show(steps())
+        for step in range(5):
+            page.evaluate(f"model.set('step', {step})")
+            assert cell_of(result(page)) == size, "in every step"
+            boxes = [body.bounding_box() for body in page.locator(".map .body").all()]
+            ends = [box["y"] + box["height"] for box in boxes]
+            assert width < 800 or max(ends) - min(ends) < 1, "in a row"
     page.set_viewport_size({"width": 1300, "height": 1400})
 
 
@@ -236,7 +259,7 @@ def test_a_number_has_its_own_name(show):
     names = ["product of the and chat", "score of the for chat", "masked score of the for chat"]
     for step, name in enumerate([*names, "weight of the for chat", "context of the, column 1"]):
         page.evaluate(f"model.set('step', {step})")
-        assert said(page).splitlines()[0].startswith(f"{name} (locked")
+        assert said(page).splitlines()[0].startswith(f"{name} (kept")
 
 
 def test_a_result_keeps_its_size_from_step_to_step(show, page):
@@ -279,13 +302,148 @@ def test_the_steps_can_be_drawn_in_another_view(show, tmp_path):
             return "steps inside"
 
     page = show(Other(data=steps().data))
-    assert said(page).startswith("weight of the for le (locked")
+    assert said(page).startswith("weight of the for le (kept")
     page.locator(".five button").first.click()
-    result(page).click(position={"x": 57, "y": 36})
+    click(page, 1, 1)
     assert said(page).splitlines() == [
-        "product of cat and chat (locked: Escape or a click frees it)",
+        "product of cat and chat (kept: Escape or a click frees it)",
         "0.5·2 + (−1)·0 = 1",
     ]
+
+
+NUMBERS_INSIDE = """import { changed } from "SHARED/../steps/steps_numbers.js";
+
+export function build(model, root, data) {
+  const { matrices } = changed(data, model.get("changes"));
+  window.answers = Object.entries(matrices).map(([name, { numbers }]) => [name, [...numbers.values].map(String)]);
+  return {};
+}"""
+
+
+@pytest.mark.parametrize("scale", [None, 3.0])
+def test_changed_numbers_of_a_page_are_those_of_pytorch(show, tmp_path, scale):
+    write_script(tmp_path, NUMBERS_INSIDE)
+
+    class Numbers(AttentionSteps, folder=tmp_path):
+        pass
+
+    torch.manual_seed(0)
+    queries, keys, values = torch.randn(4, 3), torch.randn(5, 3), 3 * torch.randn(5, 2)
+    mask = torch.rand(4, 5) < 0.7
+    mask[2] = False
+    view = Numbers(queries, keys, values, mask, scale=scale)
+    view.changes = [["queries", 1, 2, 9], ["keys", 0, 4, -1.5], ["values", 3, 1, 0.1], ["queries", 1, 2, -2.3]]
+    answers = {name: list(map(float, numbers)) for name, numbers in show(view).evaluate("answers")}
+    queries, keys, values = queries.double(), keys.double(), values.double()
+    queries[1, 2], keys[4, 0], values[3, 1] = -2.3, -1.5, 0.1
+    scores = queries @ keys.T
+    scaled = scores * (scale or 3**-0.5)
+    masked = scaled.where(mask, -math.inf)
+    weights = masked.softmax(-1).nan_to_num()
+    right = {"queries": queries, "keys": keys.T, "values": values, "scores": scores, "scaled": scaled, "mask": mask}
+    right |= {"masked": masked, "weights": weights, "context": weights @ values}
+    assert set(answers) == set(right)
+    for name, numbers in right.items():
+        found = torch.tensor(answers[name]).double().view(numbers.shape)
+        torch.testing.assert_close(found, numbers.double(), atol=1e-6, rtol=1e-6)
+        torch.testing.assert_close(view.tensor(name).double(), numbers.double(), atol=1e-5, rtol=1e-5)
+
+
+def dragged(page, name, row, column, right=0, up=0):
+    """Drags a number of an input, and lets it go."""
+    body = page.get_by_role("slider", name=name)
+    at = middle(body, row, column)
+    body.hover(position=at)
+    page.mouse.down()
+    box = body.bounding_box()
+    for share in (0.5, 1):
+        page.mouse.move(box["x"] + at["x"] + share * right, box["y"] + at["y"] - share * up)
+    page.mouse.up()
+
+
+def changes(page):
+    return page.evaluate("model.get('changes')")
+
+
+def test_a_number_is_dragged_and_all_steps_follow(show):
+    page = show(steps())
+    assert "Drag a number of Q or Kᵀ: all later steps follow." in page.locator("p.faint").inner_text()
+    pictures = "nodes => nodes.map(node => node.toDataURL())"
+    before = page.locator(".five canvas").evaluate_all(pictures)
+    page.get_by_role("slider", name="Q (").hover(position=middle(page.get_by_role("slider", name="Q ("), 0, 1))
+    assert said(page).startswith("Q of the, column 1: 2\nDrag it up or to the right for more")
+    assert frames(page) == [[[0, 1, 1, 1]], [], [[0, 0, 1, 3]]], "the number, and what follows it"
+    dragged(page, "Q (", 0, 1, up=20)
+    assert changes(page) == [["queries", 0, 1, 2.5]] and said(page).startswith("Q of the, column 1: 2.5\n")
+    after = page.locator(".five canvas").evaluate_all(pictures)
+    assert [one == other for one, other in zip(before, after, strict=True)] == [False] * 5
+    hover(page, 0, 0)
+    assert said(page).splitlines()[-1] == "1·0.5 + 2.5·1 = 3"
+    assert page.locator(".five .value").all_text_contents()[:4] == ["3", "2.12", "2.12", "0.67"]
+    dragged(page, "Kᵀ (", 1, 2, right=-40)
+    assert changes(page) == [["queries", 0, 1, 2.5], ["keys", 1, 2, 0]], "to the left is less"
+    page.evaluate("model.set('step', 4)")
+    hover(page, 0, 0)
+    assert said(page).splitlines()[-1] == "0.67·1 + 0.33·0 + 0·3 ≈ 0.67"
+    dragged(page, "V (", 2, 0, up=8)
+    assert changes(page)[2] == ["values", 2, 0, 3.2]
+    for left in (2, 1):
+        page.get_by_role("button", name="Undo").click()
+        assert len(changes(page)) == left
+    page.get_by_role("button", name="Reset").click()
+    assert changes(page) == [] and page.locator(".five canvas").evaluate_all(pictures) == before
+    assert page.locator("[aria-disabled=true]").all_inner_texts() == ["Undo", "Reset"]
+
+
+def test_a_number_is_changed_by_keys(show):
+    page = show(steps())
+    slider = page.get_by_role("slider", name="Kᵀ (2 × 3): 2 rows, 3 columns. Left and right choose a number")
+    slider.focus()
+    for key in ("End", "ArrowLeft", "ArrowUp", "ArrowUp", "Shift+ArrowDown"):
+        page.keyboard.press(key)
+    assert changes(page) == [["keys", 1, 1, -0.8]], "one change: Undo takes all of the keys back"
+    assert slider.get_attribute("aria-valuetext") == "1, chat: −0.8" and slider.get_attribute("aria-valuenow") == "5"
+    assert "Keys: left and right choose a number" in said(page) and frames(page)[2] == [[0, 1, 2, 1]]
+    page.keyboard.press("PageDown")
+    assert page.evaluate("model.get('step')") == 1 and page.get_by_role("slider").count() == 0
+    page.keyboard.press("PageUp")
+    undo = page.get_by_role("button", name="Undo")
+    undo.focus()
+    page.keyboard.press("Enter")
+    assert changes(page) == [] and undo.evaluate("node => node === document.activeElement"), "the focus stays"
+
+
+def test_a_finger_that_scrolls_changes_no_number(show):
+    page = show(steps())
+    slider = page.get_by_role("slider", name="Q (")
+    assert slider.evaluate("node => getComputedStyle(node).touchAction") == "pan-y"
+    slider.hover(position=middle(slider, 1, 0))
+    page.mouse.down()
+    box = slider.bounding_box()
+    page.mouse.move(box["x"] + 100, box["y"] + 20)
+    assert changes(page)[0][:3] == ["queries", 1, 0]
+    slider.dispatch_event("pointercancel")
+    page.mouse.move(box["x"] + 160, box["y"] + 20)
+    page.mouse.up()
+    assert changes(page) == [["queries", 1, 0, 0.5]], "as it was"
+
+
+def test_numbers_that_python_changed_are_shown_and_large_matrices_stay(show):
+    view = steps()
+    view.changes, view.locked = [["queries", 0, 0, -3]], [0, 1]
+    assert said(show(view)).splitlines()[-1] == "(−3)·2 + 2·0 = −6"
+    page = show(AttentionSteps(torch.ones(3, 13), torch.ones(3, 13), torch.ones(3, 2)))
+    assert page.get_by_role("slider").count() == 0, "numbers that are not seen"
+
+
+def test_small_results_have_their_numbers(show):
+    page = show(steps())
+    colours = """canvas => new Set(new Uint32Array(
+        canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size"""
+    written = [canvas.evaluate(colours) > 12 for canvas in page.locator(".five canvas").all()]
+    assert written == [True] * 5
+    page = show(AttentionSteps(torch.ones(7, 2), torch.ones(20, 2), torch.ones(20, 2)))
+    assert page.locator(".five canvas").first.evaluate(colours) < 12
 
 
 def test_who_has_nothing_to_attend_to(show):
@@ -301,25 +459,25 @@ def test_who_has_nothing_to_attend_to(show):
 def test_a_click_locks_and_frees(show):
     page = show(steps())
     hover(page, 1, 1)
-    result(page).click(position={"x": 57, "y": 36})
+    click(page, 1, 1)
     assert page.evaluate("model.get('locked')") == [1, 1]
     hover(page, 0, 0)
-    assert said(page).startswith("product of cat and chat (locked") and frames(page)[-1] == [[1, 1, 1, 1]]
-    result(page).click(position={"x": 57, "y": 36})
+    assert said(page).startswith("product of cat and chat (kept") and frames(page)[-1] == [[1, 1, 1, 1]]
+    click(page, 1, 1)
     assert page.evaluate("model.get('locked')") == [] and "locked" not in said(page)
 
 
 def test_what_python_locked_is_shown(show):
     view = steps()
     view.step, view.locked = 4, [0, 1]
-    assert said(show(view)).startswith("context of the, column 1 (locked")
+    assert said(show(view)).startswith("context of the, column 1 (kept")
     view.step, view.locked = 4, [0, 2]  # there is such a key, and no such number of the values
     assert said(show(view)).startswith("Point at a cell")
 
 
 def test_keys(show):
     page = show(steps())
-    for _ in range(7):  # one button, as the one before it is switched off, and the five small results
+    for _ in range(9):  # one button, as the others are switched off, the five small results, and the numbers of Q and K
         page.keyboard.press("Tab")
     assert said(page).startswith("product of the and le\n")
     page.keyboard.press("ArrowRight")
@@ -337,7 +495,7 @@ def test_keys(show):
     assert page.evaluate("model.get('locked')") == [0, 1], "the lock follows"
     page.keyboard.press("PageDown")
     assert page.get_by_role("status").inner_text() == "step 2 of 5: scale"
-    assert said(page).startswith("score of the for chat (locked"), "the keys stay in the map"
+    assert said(page).startswith("score of the for chat (kept"), "the keys stay in the map"
     page.keyboard.press("Escape")
     assert page.evaluate("model.get('locked')") == []
     page.keyboard.press("PageUp")
@@ -403,7 +561,7 @@ def test_the_colours_are_those_of_the_pictures(show):
     page = show(steps())
     scores = torch.tensor([[2.5, 2.0, 1.0], [-0.75, 1.0, -1.5]])
     for row, column in itertools.product(range(2), range(3)):
-        drawn = pixel(page, 2, column * 38 + 2, row * 24 + 2)
+        drawn = pixel(page, 2, column * 88 + 2, row * 44 + 2)
         colour = matplotlib.colormaps[CMAP](float(scores[row, column] + 1.5) / 4, bytes=True)
         assert drawn[:3] == [int(part) for part in colour[:3]]
 
@@ -413,7 +571,7 @@ def test_masked_cells_are_grey(show):
     view.step = 3
     page = show(view)
     for index in (0, 1):
-        red, green, blue, alpha = pixel(page, index, 2 * 38 + 2, 2)
+        red, green, blue, alpha = pixel(page, index, 2 * 88 + 2, 2)
         assert red == green == blue and alpha == 255
     assert len(set(pixel(page, 1, 2, 2)[:3])) > 1
 
@@ -435,7 +593,7 @@ def test_a_large_attention_is_drawn_at_every_step(show):
     page = show(AttentionSteps(torch.randn(256, 64), torch.randn(256, 64), torch.randn(256, 64), torch.arange(256)))
     for step in (1, 2, 3, 4):
         page.evaluate(f"() => {{ model.set('step', {step}); return new Promise(requestAnimationFrame) }}")
-    hover(page, 100, 0, cell=(5, 2))
+    hover(page, 100, 0)
     assert said(page).startswith("context of q100, column 0")
 
 
@@ -535,6 +693,27 @@ def test_a_pair_of_positions_is_told(show):
     assert page.locator(".clock .name").all_text_contents() == ["i = 1", "j = 3"]
 
 
+@pytest.mark.parametrize(("size", "offset", "pair"), [(6, 3, 1), (7, -5, 0), (2, 4, 0), (6, 0, 2)])
+def test_the_plot_is_the_sum_of_all_clocks(show, size, offset, pair):
+    """Each pair adds the cosine of the angle between its hands; the last of an odd number of dimensions has no pair."""
+    table = sinusoids(12, size)
+    page = show(PositionView(table, position=6, offset=offset, pair=pair))
+    words = page.locator(".curve p").inner_text().replace("−", "-")
+    angle, added, rest, total = re.fullmatch(
+        rf"Each pair is such a clock, and adds the cosine of the angle between its hands. Pair {pair} adds "
+        r"cos\((.*)°\) ≈ (.*?)\. (.*) together: (.*)\.", words
+    ).groups()  # fmt: skip
+    one, two = table[6], table[6 + offset]
+    here = float((one * two)[2 * pair : 2 * pair + 2].sum())
+    assert float(added) == pytest.approx(here, abs=0.006)
+    assert math.cos(math.radians(float(angle))) == pytest.approx(here, abs=0.02)
+    assert float(total) == pytest.approx(float(one @ two), abs=0.006)
+    pairs = {2: "The one pair", 6: "All 3 pairs", 7: "All 3 pairs and the last dimension"}
+    assert rest == pairs[size]
+    page = show(PositionView(torch.randn(9, 6)))
+    assert page.locator(".curve p").inner_text() == "", "a learned table has no clocks"
+
+
 def test_the_curve_is_that_of_the_dot_products(show):
     """From the first position on the left to the last one on the right; the dot is on the curve, at position j."""
     page = show(positions(position=1, offset=2))
@@ -585,7 +764,7 @@ def test_a_cell_of_the_table_is_told_and_a_click_moves_there(show):
     page = show(positions())
     hover(page, 5, 3)
     assert pairing(page)[1] == "Position 5, dimension 3: cos(5 · 0.05) ≈ 0.97"
-    result(page).click(position={"x": 3.5 * 38, "y": 5.5 * 24})
+    click(page, 5, 3)
     assert traits(page) == [5, 2, 1]
     page.mouse.move(5, 5)
     page.locator(".says").click()
@@ -615,7 +794,7 @@ def test_the_table_is_blue_below_0_and_red_above(show):
 def test_a_table_without_rotation(show):
     page = show(PositionView(torch.linspace(-1, 1, 12).reshape(4, 3), start=7, position=8, offset=-1))
     assert page.locator(".remark").inner_text().startswith("No rotation is shown: this table differs")
-    assert page.locator(".clock, .equation").count() == 0 and page.locator("input").count() == 2
+    assert page.locator(".clock, .equation").count() == 0 and page.locator(".controls input").count() == 2
     hover(page, 1, 2)
     assert pairing(page)[1] == "Position 8, dimension 2: −0.09"
     assert pairing(page)[0].startswith("From i = 8 to j = 7: P[8] · P[7] ≈ 0.74.")
@@ -656,14 +835,16 @@ def test_the_clock_can_be_read(show, page, scheme):
 def test_the_numbers_in_the_cells_can_be_read(show, view):
     page = show(view())
     grounds_and_inks = page.locator(".body > canvas").last.evaluate(
-        """canvas => { const [context, found] = [canvas.getContext('2d'), []];
-        for (let y = 0; y < canvas.height; y += 24) for (let x = 0; x < canvas.width; x += 38) {
-            const { data } = context.getImageData(x, y, 37, 23); const sum = (i) => data[i] + data[i + 1] + data[i + 2];
-            const ground = 4 * 37 * 2 + 8; let ink = ground;
+        """(canvas, [width, height]) => { const [context, found] = [canvas.getContext('2d'), []];
+        for (let y = 0; y < canvas.height; y += height) for (let x = 0; x < canvas.width; x += width) {
+            const { data } = context.getImageData(x, y, width - 1, height - 1);
+            const sum = (i) => data[i] + data[i + 1] + data[i + 2];
+            const ground = 4 * (width - 1) * 2 + 8; let ink = ground;
             for (let i = 0; i < data.length; i += 4) {
                 if (Math.abs(sum(i) - sum(ground)) > Math.abs(sum(ink) - sum(ground))) ink = i; }
             found.push([`rgb(${data.slice(ground, ground + 3)})`, sum(ink) > sum(ground) ? 'white' : 'black']); }
-        return found }"""
+        return found }""",
+        cell_of(result(page)),
     )
     assert {ink for _, ink in grounds_and_inks} == {"white", "black"}
     for ground, ink in grounds_and_inks:
@@ -688,10 +869,10 @@ def test_the_tree_grows(show):
     assert page.get_by_label("step", exact=True).get_attribute("aria-valuetext") == "0 of 3"
     on.click()
     assert nodes(page) == ["start", "the", "a"]
-    assert told(page)[0] == "Step 1: each kept sentence gets one more token. The likeliest extensions: 2 kept."
+    assert told(page)[0].startswith("Step 1: each kept sentence gets one more token. The likeliest extensions: 2 kept.")
     on.click()
     assert nodes(page) == ["start", "the", "a", "cat", "dog", "dog", "cat"]
-    assert told(page)[0].endswith("The likeliest extensions: 2 kept, 3 pruned.")
+    assert "The likeliest extensions: 2 kept, 3 pruned." in told(page)[0]
     assert page.locator(".foot").all_text_contents() == ["", "… 1 more ×", ""]
     assert page.locator(".done").count() == 0, "what is found is not given away before"
     on.click()
@@ -728,7 +909,7 @@ def test_a_click_locks_a_node(show):
     end.click()
     assert page.evaluate("model.get('locked')") == [2, 4, 0]
     page.locator(".node").first.hover()
-    assert told(page)[1].startswith("a dog <eos> – complete: the sentence ends here and is set aside. (locked")
+    assert told(page)[1].startswith("a dog <eos> – complete: the sentence ends here and is set aside. (kept")
     assert end.get_attribute("aria-selected") == "true"
     page.get_by_label("previous step").click()
     page.mouse.move(5, 5)
@@ -738,7 +919,7 @@ def test_a_click_locks_a_node(show):
     assert page.evaluate("model.get('locked')") is None and "locked" not in said(page)
     view = beams()
     view.locked = []
-    assert told(show(view))[1].startswith("The start: nothing is written yet, and the total is 0. (locked")
+    assert told(show(view))[1].startswith("The start: nothing is written yet, and the total is 0. (kept")
 
 
 def test_keys_in_the_tree(show):
@@ -802,7 +983,7 @@ def test_a_model_that_is_sure(show):
 
 def test_a_ready_tree_has_no_search(show):
     page = show(BeamView(search(2, 0.0), WORDS))
-    assert page.locator("input").count() == 1 and nodes(page, ".best") == ["a", "dog", "<eos>"]
+    assert page.get_by_role("slider").count() == 1 and nodes(page, ".best") == ["a", "dog", "<eos>"]
 
 
 def test_any_token_of_a_tree_is_text(show):
@@ -890,7 +1071,8 @@ def test_a_small_weight_has_no_number_in_its_cell(show, count, hides):
     page = show(view)
     colours = """(canvas, x) => { const { data } = canvas.getContext('2d').getImageData(x + 1, 1, 35, 21);
         return new Set(new Uint32Array(data.buffer)).size }"""
-    inks = [page.locator(".body > canvas").last.evaluate(colours, 38 * column) for column in range(2)]
+    wide, _ = cell_of(result(page))
+    inks = [page.locator(".body > canvas").last.evaluate(colours, wide * column) for column in range(2)]
     assert inks[0] > 1 and (inks[1] == 1) == hides
     hover(page, 0, 1)
     assert said(page).splitlines()[1] == "e^0 / (e^4 + e^0 + e^−∞ + e^−∞ + e^−∞) ≈ 0.02"
@@ -963,7 +1145,7 @@ def test_the_place_in_a_tree_is_kept(show, page):
 def test_the_source_of_a_tree(show):
     page = show(beams(source="the <b>big</b> dog"))
     assert page.locator(".source").inner_text() == "Source: the <b>big</b> dog"
-    assert show(beams()).locator(".source").count() == 0
+    assert show(beams()).locator(".source").is_hidden()
 
 
 def reading(page):
@@ -1148,7 +1330,7 @@ def test_positions_play(show, page):
             "count => { for (let i = 0; i < count; i++) window.beats.forEach(beat => beat && beat()) }", beats
         )
 
-    button = page.get_by_role("button")
+    button = page.locator(".controls button")
     assert button.inner_text() == "▶ Play"
     button.click()
     assert traits(page) == [4, 2, 0] and page.locator(".says").get_attribute("aria-live") == "off"

@@ -32,7 +32,7 @@ def cell(page, side, row, column):
     """Where the cell of a map is."""
     body = page.get_by_role("application").nth(("encoder", "decoder").index(side))
     canvas, columns = body.locator("canvas").first.bounding_box(), {"encoder": 10, "decoder": 7}[side]
-    width, height = canvas["width"] / columns, 18
+    width, height = canvas["width"] / columns, 24
     return body, {"x": width * (column + 0.5), "y": height * (row + 0.5)}
 
 
@@ -148,11 +148,41 @@ def test_a_page_without_a_model_only_shows(show, translator, monkeypatch):
     view = PatchView(translator, APPLE, LEMON)
     view.patches = [["encoder 1.3", 7]]
     page = show(view)
-    assert page.locator("button:enabled").count() == 0
+    assert page.locator(":is(.controls, .readings, .patched) button:enabled").count() == 0
     body, position = cell(page, "encoder", 11, 6)
     body.click(position=position)
     assert page.evaluate("() => model.get('patches')") == [["encoder 1.3", 7]]
     assert "run the notebook" in page.locator(".note").inner_text()
+
+
+@pytest.mark.parametrize("width", [390, 818, 1240])
+def test_squares_have_one_size_in_both_maps(show, page, translator, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    show(PatchView(translator, APPLE, LEMON))
+    boxes = [page.get_by_role("application").nth(i).bounding_box() for i in range(2)]
+    counts = zip(boxes, ((10, 12), (7, 20)), strict=True)  # columns and rows
+    sizes = [(box["width"] / columns, box["height"] / rows) for box, (columns, rows) in counts]
+    assert sizes[0] == sizes[1] and min(sizes[0]) >= 24, "a mouse finds them, too"
+    assert (boxes[0]["y"] == pytest.approx(boxes[1]["y"], abs=2)) == (width > 800), "beside each other"
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_line_tells_each_square_from_the_page(show, page, translator, scheme):
+    """A white square on a white page, and a dark one on a dark page."""
+    page.emulate_media(color_scheme=scheme)
+    show(PatchView(translator, APPLE, LEMON))
+    edge, ground = page.evaluate(
+        """() => ['.moves .body canvas', '.seqlearn'].map(name =>
+            getComputedStyle(document.querySelector(name)).backgroundColor.match(/[0-9]+/g).map(Number))"""
+    )
+    light = [sum(colour) / 3 for colour in (edge, ground)]
+    assert edge != [0, 0, 0, 0] and abs(light[0] - light[1]) > 90
+    gap = """canvas => { const context = canvas.getContext('2d'), wide = canvas.width / 10;
+        return context.getImageData(Math.round(wide) - 1, 5, 1, 1).data[3] }"""
+    assert page.locator(".moves .body canvas").first.evaluate(gap) == 0, "the line is seen between two squares"
+    assert page.locator(".map .foot").all_inner_texts() == ["−1\n1"] * 2 and page.locator(".map .bar").count() == 2
+    page.emulate_media(color_scheme="light")
 
 
 @pytest.mark.parametrize("width", [320, 390, 818, 1024, 1440])

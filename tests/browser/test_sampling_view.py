@@ -2,15 +2,19 @@
 
 import pytest
 import torch
+from browser.rounding import in_page
 from browser.test_family import CUT, FITS
 from views.test_sampling_view import LOGITS, MANY, SETTINGS, WORDS, by_definition
 
+from seqlearn.search.forced_decoding import forced_decoding
+from seqlearn.translator.translator import Translator
 from seqlearn.views import SamplingView
 from seqlearn.views.shared.bundle import bundle
 from seqlearn.views.shared.view import VIEWS
 
-ROW = "[role=option]"
-NEXT = 'import { nextDistribution } from "./sampling/sampling_view.js";\nreturn nextDistribution;'
+ROW = "[role=option]:visible"
+SHARE = f"{ROW} .share"
+NEXT = 'import { nextDistribution } from "./live/sampling.js";\nreturn nextDistribution;'
 COMPUTED = """([code, logits, settings]) => {
     const distribution = new Function(code)();
     return settings.map((setting) => distribution(logits, ...setting).probs) }"""
@@ -41,7 +45,8 @@ def test_every_number_is_that_of_the_definition_and_of_python(page, name):
 
 def test_a_sum_of_exactly_p_is_enough(show):
     page = show(SamplingView(torch.zeros(4), WORDS, top_p=0.5))
-    assert page.locator(".share").all_inner_texts() == ["0.500", "0.500", "removed", "removed"]
+    assert page.locator(SHARE).all_inner_texts() == ["0.500", "0.500"]
+    assert page.locator(".gone").inner_text() == "2 removed: un · <eos>"
 
 
 @pytest.mark.parametrize("name", ["any", "float64", "ties"])
@@ -55,9 +60,10 @@ def test_what_is_drawn_is_the_picture_of_python(show, name, setting):
     for part, bars in zip((".bar", ".outline"), ax.containers[:2], strict=True):
         widths = page.locator(f"{ROW} {part}").evaluate_all("nodes => nodes.map(node => parseFloat(node.style.width))")
         assert widths == pytest.approx([100 * bar.get_width() / end for bar in bars], abs=1e-3)
-    assert page.locator(".share").all_inner_texts() == [text.get_text() for text in ax.texts]
-    names = [label.get_text() for label in ax.get_yticklabels()]
-    assert page.locator(f"{ROW} > :first-child").all_inner_texts() == names
+    assert page.locator(SHARE).all_inner_texts() == [text.get_text() for text in ax.texts]
+    names = page.locator(f"{ROW} > :first-child").all_inner_texts()
+    gone = [page.locator(".gone").inner_text().split(":")[0]] if page.locator(".gone").is_visible() else []
+    assert names + gone == [label.get_text() for label in ax.get_yticklabels()]
     assert page.locator(".left").inner_text() == ax.get_title("left").split("\n")[0]
     assert page.locator(".ends span").last.inner_text() == f"{end:g}"
 
@@ -104,15 +110,19 @@ def test_a_number_that_python_chose_between_two_stops_is_shown(show):
     assert page.locator(".knobs output").first.inner_text() == "9" and "has 0.2" in page.locator(".left").inner_text()
 
 
-def test_what_was_removed_is_hatched_and_called_removed(show):
+def test_what_was_removed_is_one_line(show):
     page = show(view(top_k=1))
-    assert page.locator(f"{ROW}.removed").count() == 2
-    assert page.locator(".share").all_inner_texts() == ["1.000", "removed", "removed"]
-    assert page.locator(ROW).nth(1).get_attribute("aria-label") == "le removed"
-    hatched = page.locator(".outline").evaluate_all("nodes => nodes.map(n => getComputedStyle(n).backgroundImage)")
-    assert ["repeating" in image for image in hatched] == [False, True, True]
-    page.evaluate("model.set('top_k', null)")
-    assert page.locator(".removed").count() == 0
+    assert page.locator(ROW).count() == 2 and page.locator(SHARE).all_inner_texts() == ["1.000"]
+    assert page.locator(".gone").inner_text() == "3 removed: le · the other 2"
+    assert said(page, 1) == (
+        "The softmax gives 0.500 to what is removed, and the others share it. The likeliest of these, le: logit 0.69, "
+        "and the softmax over all 4 tokens gives 0.250. It is number 2, and top-k keeps 1: removed."
+    )
+    page.get_by_label("top-k", exact=True).press("End")
+    assert page.locator(".gone").is_hidden() and page.locator(ROW).count() == 3
+    page.mouse.move(5, 5)
+    page.evaluate("model.set('top_k', 3)")
+    assert page.locator(".gone").is_hidden(), "a part of the others is left, and so is their bar"
 
 
 @pytest.mark.parametrize(
@@ -120,9 +130,9 @@ def test_what_was_removed_is_hatched_and_called_removed(show):
     [
         ({}, 0, "la: logit 1.39, and the softmax over all 4 tokens gives 0.500."),
         ({"temperature": 0.5}, 1, "le: logit 0.69 / 0.5 ≈ 1.39, and the softmax over all 4 tokens gives 0.182."),
-        ({"top_k": 1}, 1, "gives 0.250. It is number 2, and top-k keeps 1: removed."),
         ({"top_k": 2}, 1, "gives 0.250. Divided by the sum of what is left: 0.250 / 0.750 ≈ 0.333."),
-        ({"top_p": 0.4}, 1, "gives 0.250. The likelier token has 0.500, at least 0.4: top-p removes this one."),
+        ({"top_p": 0.4}, 1, "The likeliest of these, le: logit 0.69, and the softmax over all 4 tokens gives 0.250. "
+         "The likelier token has 0.500, at least 0.4: top-p removes this one."),
         ({"top_p": 0.4}, 0, "gives 0.500. Top-p always keeps the likeliest. Divided by the sum of what is left: "
          "0.500 / 0.500 ≈ 1.000."),
         ({"top_p": 0.6}, 1, "The likelier token has 0.500, less than 0.6: top-p keeps this one. Divided by the sum of "
@@ -133,7 +143,7 @@ def test_what_was_removed_is_hatched_and_called_removed(show):
         ({"temperature": 2}, 2, "tokens: the softmax gives 0.369 together, where temperature 1 gives 0.250."),
         ({"top_k": 3}, 2, "gives 0.250 together. Only 1 of them is left. Divided by the sum of what is left: 0.125 / "
          "0.875 ≈ 0.143."),
-        ({"top_k": 2}, 2, "gives 0.250 together. All of them are removed."),
+        ({"top_k": 2, "temperature": 2}, 2, "The softmax gives 0.369 to what is removed"),
         ({"shown": 3}, 3, "The other token: the softmax gives 0.125."),
     ],
 )  # fmt: skip
@@ -152,15 +162,15 @@ def test_numbers_that_are_kept_are_never_written_as_p(show):
 
 def test_a_small_probability_is_not_written_as_0(show):
     page = show(SamplingView(torch.tensor([9.0, 0.0, -9.0]), "abc"))
-    assert page.locator(".share").all_inner_texts() == ["1.000", "<0.001", "<0.001"]
+    assert page.locator(SHARE).all_inner_texts() == ["1.000", "<0.001", "<0.001"]
     assert "gives 1.2e−4." in said(page, 1) or "gives 0.00012." in said(page, 1)
     assert "gives 1.5e−8." in said(page, 2)
 
 
 def test_the_keys_go_from_row_to_row(show):
-    """All rows are one stop of the Tab key."""
+    """All rows are one stop of the Tab key, also when some are removed."""
     page = show(view())
-    page.get_by_role("button", name="reset").focus()
+    page.get_by_label("clear the draws").focus()
     page.keyboard.press("Tab")
     says = page.locator(".says")
     assert says.inner_text().startswith("la: ")
@@ -172,23 +182,77 @@ def test_the_keys_go_from_row_to_row(show):
     ]:
         page.keyboard.press(key)
         assert says.inner_text().startswith(start), key
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.ariaLabel") == "draw 20 tokens"
+    page.get_by_label("top-k", exact=True).press("Home")
     assert says.inner_text().startswith("Point at")
+    page.get_by_label("clear the draws").focus()
+    page.keyboard.press("Tab")
+    assert says.inner_text().startswith("la: "), "the row that had the focus is removed"
+    page.keyboard.press("End")
+    assert says.inner_text().startswith("The softmax gives 0.500 to what is removed")
+
+
+def traits(page):
+    return page.evaluate("JSON.stringify(['temperature', 'top_k', 'top_p', 'data'].map(model.get))")
 
 
 def test_tokens_are_drawn(show):
     """A random number is a place on the bars, laid end to end; sliders change the bars under the same numbers."""
     page = show(view(shown=4))
-    state = page.evaluate("JSON.stringify(['temperature', 'top_k', 'top_p', 'data'].map(model.get))")
+    state = traits(page)
     page.evaluate(DRAW, [0, 0.49, 0.51, 0.74, 0.76, 0.9, 0.999, *[0.3] * 13])
     drawn = page.locator(".drawn bdi")
     assert drawn.all_inner_texts() == ["la", "la", "le", "le", "un", "<eos>", "<eos>", *["la"] * 13]
-    assert page.evaluate("JSON.stringify(['temperature', 'top_k', 'top_p', 'data'].map(model.get))") == state
+    assert traits(page) == state
     page.evaluate("model.set('top_k', 2)")
     assert drawn.all_inner_texts()[:7] == ["la", "la", "la", "le", "le", "le", "le"], "2 of 3 are la"
     page.evaluate("model.set('top_k', 1)")
     assert set(drawn.all_inner_texts()) == {"la"} and drawn.count() == 20
+
+
+def piles(page):
+    """For each row the number of its draws, and where its pile ends on the axis."""
+    end = float(page.locator(".ends span").last.inner_text())
+    counts = page.locator(f"{ROW} .count").all_inner_texts()
+    widths = page.locator(f"{ROW} .pile").evaluate_all(
+        "piles => piles.map(pile => pile.offsetWidth / pile.parentNode.clientWidth)"
+    )
+    return [(int(count), share * end) for count, share in zip(counts, widths, strict=True)]
+
+
+def test_draws_pile_up(show):
+    """A plain count of the same random numbers; from 20 draws on, a pile ends at the share of its draws."""
+    page = show(view(shown=2))
+    dice = [(7 * i % 40 + 0.5) / 40 for i in range(40)]
+    before = [0.5, 0.75, 1.0]  # la, le, the other two
+    expected = lambda dice: [sum(low <= die < high for die in dice) for low, high in zip([0, *before], before)]  # noqa: E731, B905
+    assert (
+        page.locator(".titles .count").inner_text() == "draws"
+        and page.get_by_label("clear the draws").get_attribute("aria-disabled") == "true"
+    )
+    page.evaluate(DRAW.replace("draw 20 tokens", "draw a token"), dice[:1])
+    assert [count for count, _ in piles(page)] == expected(dice[:1])
+    assert max(share for _, share in piles(page)) == pytest.approx(1 / 20, abs=0.01), "a brick"
+    page.evaluate(DRAW, dice[1:21])
+    page.evaluate(DRAW.replace("draw 20 tokens", "draw a token"), dice[21:22])
+    assert page.locator(".titles .count").inner_text() == "of 22"
+    assert [count for count, _ in piles(page)] == expected(dice[:22])
+    for count, share in piles(page):
+        assert share == pytest.approx(count / 22, abs=0.01)
+    assert page.locator(".drawn").inner_text().startswith("The last 20 of 22: ")
+    assert page.locator(ROW).first.get_attribute("aria-label") == f"la 0.500 {expected(dice[:22])[0]} of 22 draws"
+    page.evaluate("model.set('top_k', 1)")
+    assert [count for count, _ in piles(page)] == [22], "with the same luck, all are la"
+    page.get_by_label("clear the draws").click()
+    assert page.locator(f"{ROW} .count").all_inner_texts() == [""] and page.locator(".drawn").inner_text() == ""
+
+
+def test_shares_approach_probabilities(show):
+    page = show(view(shown=2))
+    button = page.get_by_role("button", name="draw 20 tokens")
+    for _ in range(100):
+        button.click()
+    for (_, share), probability in zip(piles(page), [0.5, 0.25, 0.25], strict=True):
+        assert share == pytest.approx(probability, abs=0.05)  # of 2,000 draws: more than four standard deviations
 
 
 def test_twenty_tokens_are_drawn_anew_each_time(show):
@@ -216,26 +280,119 @@ def test_other_logits_are_drawn_anew(show):
         const logits = { dtype: "float32", shape: [2], data };
         model.set("data", { logits, tokens: ["a", "b"], shown: [1, 0] }) }""")
     assert page.locator(f"{ROW} > :first-child").all_inner_texts() == ["b", "a"]
-    assert page.locator(".share").all_inner_texts() == ["0.881", "0.119"]
+    assert page.locator(SHARE).all_inner_texts() == ["0.881", "0.119"]
 
 
 @pytest.mark.parametrize("width", [332, 390, 800, 1440])
 def test_no_text_is_cut_off_and_nothing_moves(show, page, width):
-    """Whatever the sliders say, and whatever is pointed at."""
+    """Sliders move what stands below the rows, and neither buttons nor rows that are left; the page gets no shorter.
+    Pointing moves nothing."""
     page.set_viewport_size({"width": width, "height": 900})
     words = [f"mot{i}" for i in range(649)]
-    show(SamplingView(torch.arange(649.0) / 50, words))
-    places = """[...document.querySelectorAll('.row, .draws, .legend, .says')].flatMap(node => {
+    show(SamplingView(torch.arange(649.0) / 50, words, write=lambda *asked: [("la pomme", 0.5)] * 5, seed=1))
+    places = """selector => [...document.querySelectorAll(selector)].flatMap(node => {
         const { top, bottom } = node.getBoundingClientRect(); return [top, bottom] })"""
+    fixed, all_parts = ".knobs, .draws, .titles", ".knobs, .draws, .row, .sentences, .legend, .says, .seqlearn"
     page.get_by_role("button", name="draw 20 tokens").click()
-    before = page.evaluate(places)
+    page.get_by_label("temperature", exact=True).press("Home")
+    before, height = page.evaluate(places, fixed), page.locator(".seqlearn").bounding_box()["height"]
     for setting in ({"temperature": 4}, {"top_p": 0.95, "top_k": 500}, {"temperature": 0.2}, {"top_k": 1}):
         page.evaluate("values => Object.entries(values).forEach(([name, value]) => model.set(name, value))", setting)
-        for row in (0, 3, 15):
+        assert page.evaluate(places, fixed) == before, setting
+        assert page.locator(".seqlearn").bounding_box()["height"] >= height, setting
+        page.mouse.move(1, 1)
+        still = page.evaluate(places, all_parts)
+        for row in {0, page.locator(ROW).count() // 2, page.locator(ROW).count() - 1}:
             page.locator(ROW).nth(row).hover()
-            assert page.evaluate(places) == before, setting
+            assert page.evaluate(places, all_parts) == still, setting
         assert page.evaluate(FITS) and page.evaluate(CUT) == []
     page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+# ---- Sentences that are drawn ---------------------------------------------------------------------------------------
+
+BOXES = "What big boxes!"
+
+
+def mulberry32(seed):
+    """Random numbers from 0 to 1, as the page has them."""
+    state = seed % 2**32
+    times = lambda one, other: one * other % 2**32  # noqa: E731
+    while True:
+        state = (state + 0x6D2B79F5) % 2**32
+        mixed = times(state ^ (state >> 15), state | 1)
+        mixed ^= (mixed + times(mixed ^ (mixed >> 7), mixed | 61)) % 2**32
+        yield (mixed ^ (mixed >> 14)) / 2**32
+
+
+def drawn_by_a_loop(translator, sentence, seed, temperature, top_k, top_p):
+    """Five sentences with the random numbers of the page: a token is where a number falls on bars laid end to end."""
+    vocab, source, seeds = translator.target.vocab, translator.source.encode(sentence), mulberry32(seed)
+    for _ in range(5):
+        dice, ids, probability = mulberry32(int(next(seeds) * 2**32)), [], 1.0
+        while len(ids) < 2 * len(source) + 10 and ids[-1:] != [vocab.eos]:
+            read = torch.tensor([source]), torch.tensor([len(source)]), torch.tensor([[vocab.bos, *ids]])
+            row = forced_decoding(translator.model, *read).logits[0, -1].tolist()
+            allowed = [-1e9 if id in (vocab.pad, vocab.bos) else logit for id, logit in enumerate(row)]
+            probs, die, total = by_definition(allowed, temperature, top_k, top_p), next(dice), 0.0
+            for id in sorted(range(len(probs)), key=lambda id: -probs[id]):
+                total += probs[id]
+                if total > die:
+                    break
+            ids.append(id)
+            probability *= by_definition(row, 1.0, None, None)[id]
+        end = "" if ids[-1] == vocab.eos else " …"
+        yield translator.target.decode([id for id in ids if id != vocab.eos]) + end, probability
+
+
+@pytest.fixture(scope="module")
+def rounded():
+    """The Transformer with the weights that a page has."""
+    return in_page(Translator.pretrained("transformer", "cpu"))
+
+
+@pytest.mark.parametrize("setting", [(1.0, None, None), (2.0, 5, None), (4.0, None, 0.7)], ids=str)
+def test_the_model_in_the_page_draws_sentences(show, rounded, setting):
+    settings = dict(zip(("temperature", "top_k", "top_p"), setting, strict=True))
+    page = show(SamplingView.of(rounded, BOXES, **settings))
+    for seed in (1, 2**31 - 1):
+        page.evaluate("seed => model.set('seed', seed)", seed)
+        page.wait_for_function("seed => model.get('written').asked?.[0] === seed", arg=seed)
+        found = page.evaluate("model.get('written').sentences")
+        expected = list(drawn_by_a_loop(rounded, BOXES, seed, *setting))
+        assert [text for text, _ in found] == [text for text, _ in expected]
+        assert [p for _, p in found] == pytest.approx([p for _, p in expected], rel=2e-3)
+
+
+def test_sentences_in_the_page(show, rounded):
+    """A button draws them; a slider draws them again, with the same luck."""
+    page = show(SamplingView.of(rounded, BOXES, temperature=2.0))
+    assert page.locator(".source").inner_text() == f"Source: {BOXES}" and page.locator(".sentences li").count() == 0
+    page.get_by_role("button", name="draw five sentences").click()
+    page.wait_for_selector(".sentences li")
+    texts = page.locator(".sentences bdi").all_inner_texts()
+    assert len(texts) == 5 and [text for text, _ in page.evaluate("model.get('written').sentences")] == texts
+    heading = page.locator(".drawn-with")
+    assert heading.inner_text().startswith("Drawn with temperature 2; p: ")
+    seed = page.evaluate("model.get('seed')")
+    page.get_by_label("top-k", exact=True).press("Home")
+    page.wait_for_function("() => document.querySelector('.drawn-with').innerText.includes('top-k 1')")
+    assert page.evaluate("model.get('seed')") == seed
+    greedy = rounded.translate(BOXES)
+    assert page.locator(".sentences bdi").all_inner_texts() == [greedy] * 5
+    page.get_by_label("top-k", exact=True).press("End")
+    page.wait_for_function("() => !document.querySelector('.drawn-with').innerText.includes('top-k')")
+    assert page.locator(".sentences bdi").all_inner_texts() == texts, "the same numbers, the same sentences"
+
+
+def test_a_page_without_a_model_has_the_sentences_of_python(show):
+    page = show(view(write=lambda *asked: [("la <b>", 0.25), ("le", 1e-4)], seed=3, top_p=0.9))
+    assert page.locator(".sentences li").all_inner_texts() == ["la <b>p = 0.25", "lep: 1 in 10,000"]
+    assert page.locator(".drawn-with").inner_text().startswith("Drawn with temperature 1, top-p 0.9; p: ")
+    assert page.get_by_role("button", name="draw five sentences").count() == 0
+    page.get_by_label("temperature", exact=True).press("ArrowRight")
+    assert page.locator(".writing.waiting").count() == 0, "nobody is asked"
+    assert show(view()).locator(".writing").is_hidden()
 
 
 def test_a_tap_tells(show):

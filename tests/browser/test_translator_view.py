@@ -203,6 +203,7 @@ def test_typing_a_sentence(live, transformer):
 def test_the_button_and_the_search(live, transformer):
     page = live(TranslatorView(transformer, APPLE), TranslatorView(transformer, ZEBRA, beam=4))
     box(page).fill(ZEBRA)
+    page.locator(".more > summary").click()
     assert page.get_by_label("search").locator("option").all_text_contents() == ["greedy", "beam 2", "beam 4", "beam 8"]
     page.get_by_label("search").select_option("beam 4")
     assert (get(page, "sentence"), get(page, "beam")) == (ZEBRA, 4), "with what stands in the box"
@@ -272,7 +273,7 @@ def test_a_token_is_pointed_at_and_locked(show, transformer):
     assert (get(page, "locked"), get(page, "step")) == (["query", 5], 5)
     page.mouse.move(5, 5)
     assert said(page) == [
-        "At step 6 the model writes rouge (1.00) and looks at red (1.00). (locked: Escape or a click frees it)"
+        "At step 6 the model writes rouge (1.00) and looks at red (1.00). (kept: Escape or a click frees it)"
     ]
     page.get_by_label("next step").click()
     assert (get(page, "locked"), get(page, "step")) == (["query", 6], 6), "the lock follows"
@@ -282,12 +283,11 @@ def test_a_token_is_pointed_at_and_locked(show, transformer):
 
 def test_keys_in_the_translation(show, transformer):
     page = show(TranslatorView(transformer, APPLE, step=4))
-    written = page.get_by_role("application", name="The translation, 11 tokens. Left and right move, Enter locks.")
+    written = page.get_by_role("application", name="The translation, 11 tokens. Left and right move, Enter keeps.")
     assert written.get_attribute("aria-label").startswith("la fille lave la pomme rouge et la mange. ")
-    page.get_by_label("attention", exact=True).focus()
-    for _ in range(3):  # the words of the source are one stop, the program and the true links are two
+    page.locator(".more > summary").focus()
+    for _ in range(2):  # the words of the source are one stop
         page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
     for key, token in [
         ("ArrowRight", "rouge"),
         ("ArrowLeft", "pomme"),
@@ -312,7 +312,7 @@ def test_lines_and_cells(show, transformer):
     assert said(page)[1].startswith("apple is looked at by pomme 0.97, la (2nd) 0.47")
     assert pieces(page, ".on") == ["lave"], "the step stays"
     page.locator(".looks .keys .label").nth(5).click()
-    assert (get(page, "locked"), get(page, "step")) == (["key", 5], 2) and "(locked: Escape" in said(page)[0]
+    assert (get(page, "locked"), get(page, "step")) == (["key", 5], 2) and "(kept: Escape" in said(page)[0]
     cells = page.locator(".map [role=application]")
     cells.click(position={"x": 8.5 * cells.bounding_box()["width"] / 11, "y": 7.5 * 26})
     assert (get(page, "locked"), get(page, "step")) == (["pair", 7, 8], 7)
@@ -379,7 +379,7 @@ def test_a_model_without_attention(show):
     assert page.locator(".looks, .map").count() == 0 and page.get_by_label("attention", exact=True).count() == 0
     assert re.fullmatch(r"At step 1 the model writes .* \(0\.\d\d\).*\.", said(page)[0]) and len(bars(page)) == 7
     page.locator(".written .piece").first.click()
-    assert get(page, "locked") == ["query", 0] and "locked: Escape" in said(page)[0]
+    assert get(page, "locked") == ["query", 0] and "kept: Escape" in said(page)[0]
 
 
 def test_a_decoder_only_model(live):

@@ -18,6 +18,7 @@ from seqlearn.translator.translator import Translator
 from seqlearn.translator.whatif import Ablate, change_of, what_if
 from seqlearn.views import AttentionView, TranslatorView, View
 from seqlearn.views.shared.arguments import as_text
+from seqlearn.views.translator.translator_data import SENTENCES
 
 APPLE = "The girl washes the red apple and eats it."
 BOY = "The boy washes the red apple and eats it."
@@ -68,6 +69,7 @@ def test_a_sentence_is_typed_and_translated(live, transformer):
         box.press("Enter")
         now(live, transformer.translate(sentence, beam=4))
         assert get(live, "result")["source"] == transformer.source.tokenizer.tokenize(sentence)
+    live.locator(".more > summary").click()
     live.get_by_label("search").select_option("greedy")
     now(live, transformer.translate("  the BOY   saw L’été ??  "))
     live.get_by_label("example").select_option(index=3)
@@ -87,7 +89,7 @@ def test_a_candidate_is_forced_and_taken_back(live, transformer):
         transformer.translate(APPLE, beam=4),
         changed(transformer, [*"la fille lave la pomme rouge et".split(), "le"]),
     )
-    live.get_by_role("button", name=re.compile("^write le at step 8")).click()
+    live.get_by_role("button", name=re.compile("^force le at step 8")).click()
     now(live, after)
     assert get(live, "prefix") == [*"la fille lave la pomme rouge et".split(), "le"] and get(live, "step") == 7
     assert live.locator(".before bdi").inner_text() == before
@@ -98,16 +100,17 @@ def test_a_candidate_is_forced_and_taken_back(live, transformer):
     shown = live.locator(".certainty").all_inner_texts()
     best = what_if(transformer, get(live, "prefix")).search([APPLE], beam=4)[0][0]
     odds = torch.tensor(best.log_probs).sum().neg().exp().item()
-    assert shown[0] == "p = 1.00" and float(re.sub(r"[^\d]", "", shown[1].split("in")[1])) == pytest.approx(
+    assert shown[1] == "p = 1.00" and float(re.sub(r"[^\d]", "", shown[0].split("in")[1])) == pytest.approx(
         odds, rel=0.06
     )
-    live.get_by_role("button", name=re.compile("^write la at step 8")).press("Enter")  # by keyboard, the other way
+    live.get_by_role("button", name=re.compile("^force la at step 8")).press("Enter")  # by keyboard, the other way
     now(live, before)
     live.get_by_role("button", name="Undo").click()
     now(live, after)
     live.get_by_role("button", name="Reset").press("Enter")
     now(live, before)
-    assert live.locator(".before bdi").count() == 0 and live.get_by_role("button", name="Undo").is_disabled()
+    assert live.locator(".before bdi").count() == 0 and live.get_by_role("button", name="Undo").count() == 0
+    assert live.locator(".before").inner_text().startswith("What if? Swap a word of the source, force a candidate, ")
     assert (get(live, "prefix"), get(live, "edits")) == ([], [])
 
 
@@ -132,7 +135,7 @@ def test_heads_are_ablated(live, transformer):
     now(live, changed(transformer, edits=edits))
     assert get(live, "edits") == edits, "one head is restored"
     live.get_by_role("button", name="Reset").click()
-    live.get_by_label("or keep only the head that I click").check()
+    live.get_by_label("solo").check()
     live.get_by_role("button", name="2, head of encoder layer 0: not ablated").click()
     edits = [Ablate("encoder", 0, head) for head in (0, 1, 3)] + [Ablate("encoder", 1)]
     now(live, changed(transformer, edits=edits))
@@ -183,8 +186,9 @@ def test_a_word_is_swapped(live, transformer):
     now(live, changed(transformer, edits=edits))
     live.get_by_label("sentence to translate").fill(CAT)
     live.keyboard.press("Enter")
-    now(live, transformer.translate(CAT, beam=4))
-    assert live.locator(".before bdi").count() == 0, "a new sentence is a new beginning"
+    now(live, changed(transformer, edits=edits, sentence=CAT))
+    expect(live.locator(".before bdi")).to_have_text(transformer.translate(CAT, beam=4))
+    assert get(live, "edits") == [["ablate", "cross", 1, 2]], "a new sentence is a new beginning, and the head is off"
 
 
 @pytest.mark.parametrize(
@@ -199,7 +203,7 @@ def test_of_two_equal_words_the_right_one_is_swapped(live, transformer, sentence
     box = live.get_by_label("sentence to translate")
     box.fill(sentence)
     box.press("Enter")
-    live.get_by_role("button", name=f"{word}: another word", exact=True).nth(place).press("Enter")
+    live.get_by_role("button", name=f"swap {word}: another word", exact=True).nth(place).press("Enter")
     typed = live.get_by_role("combobox", name=f"another word for {word}")
     typed.fill("a")
     typed.press("Enter")
@@ -219,6 +223,7 @@ def test_of_two_equal_words_the_right_one_is_swapped(live, transformer, sentence
 def test_the_program_says_the_same(live, transformer, capsys, prefix, edits):
     live.evaluate("given => { model.set('prefix', given[0]); model.set('edits', given[1]); }", [prefix, edits])
     now(live, changed(transformer, prefix, edits))
+    live.locator(".more > summary").click()
     live.locator(".python summary").click()
     exec(live.locator(".python pre").inner_text(), {"translator": transformer})
     assert capsys.readouterr().out.strip() == changed(transformer, prefix, edits)
@@ -264,6 +269,7 @@ def test_true_links_and_their_scores(show, transformer, corpus):
     expect(live.locator(".says")).to_contain_text(f"The pronoun {before[right]} is right.")
     live.evaluate("given => model.set('prefix', given)", [*before[:right], "nous"])
     expect(live.locator(".says")).to_contain_text("nous stands where the corpus has")
+    live.locator(".more > summary").click()
     live.get_by_label("true links").uncheck()
     expect(live.locator(".map .gold, .says:has-text('corpus')")).to_have_count(0)
 
@@ -281,6 +287,7 @@ def test_a_source_word_shows_who_looks_at_it(live, transformer):
 def test_a_page_knows_the_links_of_its_examples(live):
     live.get_by_label("example").select_option("The turtle took the banana because it was delicious.")
     expect(live.locator(".written")).to_contain_text("tortue")  # the answer draws the checkbox anew
+    live.locator(".more > summary").click()
     live.get_by_label("true links").check()
     expect(live.locator(".says")).to_contain_text(
         "is right. The translation is that of the corpus. Alignment error rate"
@@ -301,9 +308,77 @@ def test_doubts(live, transformer):
     box.fill("The the the the the the the the")  # known words, and no sentence
     box.press("Enter")
     expect(note).to_have_text(re.compile("^Do not trust this translation: the model itself gives it a probability of "))
+    box.fill("The cat that sleeps eats an apple because it is hungry and the old dog that the girl sees takes bread.")
+    box.press("Enter")
+    expect(note).to_contain_text("it has 12 tokens for 22, and parts of the sentence may be left out.")
+    box.fill("I love you.")
+    box.press("Enter")
+    expect(note).to_contain_text("The model is not sure: it gives this translation a probability of 0.5")
+    live.get_by_role("button", name="0, head of encoder layer 0: not ablated").click()
+    expect(note).to_have_text("")
+    live.get_by_role("button", name="Undo").click()
     box.fill(APPLE)
     box.press("Enter")
-    expect(note).not_to_contain_text("Do not trust")
+    expect(note).to_have_text("")
+
+
+def test_the_words_that_it_knows(live, transformer):
+    box, drawer = live.get_by_label("sentence to translate"), live.locator(".known")
+    assert drawer.locator("button").count() == 0, "drawn when somebody looks"
+    drawer.locator("summary").click()
+    kinds = ["nouns", "verbs", "adjectives", "names", "others"]
+    assert [drawer.get_by_role("group", name=name, exact=True).count() for name in kinds] == [1] * 5
+    assert sorted(drawer.locator("button").all_inner_texts()) == sorted(transformer.source.vocab.tokens[4:])
+    assert drawer.locator("button[tabindex='0']").count() == 5, "each kind is one stop"
+    box.fill("The cat eats the")
+    for word in ("apple", "."):
+        drawer.get_by_label(f"insert {word}", exact=True).click()
+    assert box.input_value() == "The cat eats the apple."
+    box.evaluate("node => node.setSelectionRange(4, 7)")
+    drawer.get_by_label("insert dog", exact=True).press("Enter")
+    assert box.input_value() == "The dog eats the apple."
+    live.get_by_role("button", name="Translate").click()
+    now(live, transformer.translate("The dog eats the apple.", beam=4))
+
+
+def test_another_sentence_and_the_examples(live, transformer):
+    for sentence in SENTENCES[:2]:
+        live.get_by_role("button", name="another sentence").click()
+        now(live, transformer.translate(sentence, beam=4))
+        assert live.get_by_label("sentence to translate").input_value() == sentence
+    assert live.locator(".note").inner_text() == "", "who has asked needs no hint"
+    live.get_by_label("example").select_option(index=2)
+    name = live.locator(".examples span")
+    assert name.inner_text() == "examples ▾" and name.evaluate("node => node.scrollWidth <= node.clientWidth + 1")
+
+
+def test_an_unknown_word_gets_an_offer(live, transformer):
+    box, note = live.get_by_label("sentence to translate"), live.locator(".note")
+    box.fill("The fox sleeps near the xylophone.")
+    box.press("Enter")
+    offered = "they are read as <unk>. Nearest in spelling: fox: try box (The model knows 432 tokens.)"
+    expect(note).to_contain_text(offered)
+    note.get_by_role("button", name="swap fox for box").click()
+    now(live, transformer.translate("The box sleeps near the xylophone.", beam=4))
+    assert box.input_value() == "The box sleeps near the xylophone."
+    assert live.locator(".chips .new").all_inner_texts() == ["box"], "it is a change, with a before"
+
+
+def test_a_click_is_named_before_it_is_made(live):
+    assert get(live, "step") == 7
+    titles = {
+        ".chip >> nth=1": "girl: click to swap it for another word",
+        ".written .piece >> nth=1": "fille: click to keep it",
+        ".candidates button >> nth=0": "click to force l' here",
+        ".board .head >> nth=0": "encoder, layer 0, head 0: click to ablate it",
+        ".board .layer >> nth=0": "click to ablate the layer",
+    }
+    assert {part: live.locator(part).get_attribute("title") for part in titles} == titles
+    assert re.search(r"\block", live.locator("main").inner_text()) is None
+    live.locator(".board .head").first.click()
+    expect(live.locator(".board .head").first).to_have_attribute(
+        "title", "encoder, layer 0, head 0: click to restore it"
+    )
 
 
 def test_one_current_step(live):
@@ -341,7 +416,7 @@ def test_at_every_width(live, page, width, scheme):
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
     page.reload()
-    live.get_by_role("button", name=re.compile("^write le at step 8")).click()
+    live.get_by_role("button", name=re.compile("^force le at step 8")).click()
     live.get_by_role("button", name="2, head of cross layer 1: not ablated").click()
     expect(live.locator(".before bdi")).to_have_count(1)
     page.evaluate(AXE)
@@ -433,7 +508,7 @@ def test_an_answer_takes_no_word_away_that_is_being_typed(show, transformer):
         page.evaluate("late => model.set('data', { ...model.get('data'), late })", key)
         assert page.evaluate("document.activeElement.value") == "bo"
         page.keyboard.type("y")
-        page.evaluate("window.before = document.querySelector('.seqlearn > *')")
+        page.evaluate("window.before = document.querySelector('.seqlearn .chips')")
         page.keyboard.press(key)
         assert not page.evaluate("before.isConnected"), "once the word is there, the view is drawn anew"
         assert_reads(page, transformer, text)
@@ -639,6 +714,30 @@ def test_a_line_is_dragged(show, page, transformer):
     assert get(page, "edits")[0][:4] == ["weight", "cross", None, None], "of all heads that are shown together"
 
 
+def test_the_slider_of_a_weight_is_there_before_a_cell_is_kept(show, page, transformer):
+    """It says what to do, shows the weight that is pointed at, and moves when the cell is kept."""
+    show(AttentionView.of(transformer, PEAR, kind="cross", layer=1, head=3))
+    place, slider = page.locator(".weigh"), page.get_by_label("weight", exact=True)
+    typed = page.get_by_label("weight as a number")
+    assert place.inner_text() == "To change a weight, drag a line, or click a cell and move this:"
+    assert slider.is_disabled() and typed.is_disabled() and typed.input_value() == ""
+    cells = page.get_by_role("application").nth(1)
+    assert place.bounding_box()["y"] > cells.bounding_box()["y"] and place.bounding_box()["y"] < 1400
+    box = cells.bounding_box()
+    at = {"x": 1.5 * box["width"] / 11, "y": 2.5 * box["height"] / 11}
+    cells.hover(position=at)
+    weight = float(transformer.attend(PEAR, transformer.translate(PEAR)).weights[1, 3, 2, 1])
+    assert place.inner_text() == "weight of boy for mange; click to change it:" and slider.is_disabled()
+    assert slider.input_value() == f"{weight:.2f}".rstrip("0").rstrip(".")
+    cells.click(position=at)
+    assert place.inner_text() == "weight of boy for mange, also by the keys + and −:" and slider.is_enabled()
+    top = place.bounding_box()["y"]
+    page.keyboard.press("Escape")
+    assert slider.is_disabled() and place.bounding_box()["y"] == top, "nothing moves"
+    page.evaluate("model.set('zoom', 'cell')")
+    expect(place).to_be_hidden()
+
+
 def test_the_only_key_keeps_all_the_weight(show, page, transformer):
     show(AttentionView.of(transformer, PEAR, kind="causal", layer=0, head=1))
     starts = page.locator(".looks .all line").evaluate_all("all => all.map(line => Number(line.getAttribute('y1')))")
@@ -755,24 +854,19 @@ def test_a_wider_beam_keeps_what_was_changed(live, transformer):
     edits = [["ablate", "encoder", 1, 3]]
     live.get_by_label("example").select_option("The turtle took the banana because it was delicious.")
     live.locator(".board").get_by_label("3, head of encoder layer 1: not ablated").click()
+    live.locator(".more > summary").click()
     live.get_by_label("search").select_option("greedy")
     assert (get(live, "beam"), get(live, "edits")) == (1, edits)
     sentence = get(live, "sentence")
     now(live, what_if(transformer, edits=map(change_of, edits)).translate(sentence))
     live.get_by_label("sentence to translate").fill(CAT)
     live.get_by_label("sentence to translate").press("Enter")
+    now(live, what_if(transformer, edits=map(change_of, edits)).translate(CAT))
     assert get(live, "edits") == edits, "a head is ablated until it is restored"
     live.get_by_role("button", name="Reset").click()
+    now(live, transformer.translate(CAT))
     assert get(live, "edits") == []
-    assert live.evaluate("document.activeElement.textContent") == "Reset", "the keyboard keeps its place"
-
-
-def test_on_a_phone_the_translation_stays_in_sight(live):
-    live.set_viewport_size({"width": 390, "height": 844})
-    live.locator(".board").scroll_into_view_if_needed()
-    box = live.locator(".present").bounding_box()
-    live.set_viewport_size({"width": 1300, "height": 1400})
-    assert box["y"] >= 0 and box["y"] + box["height"] <= 120
+    assert live.evaluate("document.activeElement.className") == "written", "the buttons are gone: it is beside them"
 
 
 def test_keys_into_the_arithmetic_of_any_head_and_back(show, transformer):
@@ -816,5 +910,19 @@ def test_an_answer_does_not_take_the_text_box_away(live, transformer):
 def test_words_that_ask_two_things_are_one_change(live, transformer):
     live.evaluate("sentence => { model.set('sentence', sentence); model.set('prefix', ['les']); }", CAT)
     now(live, what_if(transformer, ["les"]).translate(CAT, beam=4))
-    assert live.locator(".before bdi").count() == 0, "another sentence: there is nothing to compare with"
-    assert live.get_by_role("button", name="Undo").is_disabled()
+    plain = transformer.translate(CAT, beam=4)
+    assert live.locator(".before bdi").inner_text() == plain, "the model was asked without the change, too"
+    live.get_by_role("button", name="Undo").click()
+    now(live, plain)
+
+
+def test_a_head_that_is_ablated_first_has_a_before(live, transformer):
+    """As by a link, or the words above a view: sentence, beam and edits come together."""
+    orange, edits = "The old bird ate the orange because it was sweet.", [["ablate", "encoder", 1, 3]]
+    set_all = "(asked) => { for (const [name, value] of Object.entries(asked)) model.set(name, value); }"
+    live.evaluate(set_all, {"sentence": orange, "beam": 1, "edits": edits})
+    now(live, changed(transformer, edits=edits, sentence=orange, beam=1))
+    assert live.locator(".before bdi").inner_text() == transformer.translate(orange)
+    assert live.locator(".before del").all_inner_texts()[0] == "elle" and get(live, "edits") == edits
+    live.get_by_role("button", name="Reset").click()
+    now(live, transformer.translate(orange))

@@ -13,6 +13,7 @@ from seqlearn.nn.recording import record_attention
 from seqlearn.views import AttentionSteps
 from seqlearn.views.shared.constants import MATRICES
 from seqlearn.views.shared.packing import unpack
+from seqlearn.views.steps.steps_data import changed
 
 matplotlib.use("agg")
 
@@ -151,12 +152,44 @@ def test_step_and_lock():
     assert (view.step, view.locked) == (4, [2, 4])
 
 
+def test_changed_numbers():
+    queries, keys, values = tensors()
+    view = AttentionSteps(queries, keys, values, MASK, list("abc"), list("wxyz"))
+    given = view.tensor("context")
+    view.step, view.locked = 4, [1, 0]
+    before = view.figure().get_suptitle()
+    view.changes = [("queries", 0, 1, 2.5), ["keys", 1, 3, -1], ["values", 2, 4, 0.5], ["queries", 0, 1, 3]]
+    queries[0, 1], keys[3, 1], values[2, 4] = 3, -1, 0.5
+    same = AttentionSteps(queries, keys, values, MASK, list("abc"), list("wxyz"))
+    for name in MATRICES:
+        torch.testing.assert_close(view.tensor(name), same.tensor(name))
+    assert [step["limits"] for step in changed(view.data, view.changes)["steps"]] == [
+        step["limits"] for step in same.data["steps"]
+    ]
+    assert view.figure().get_suptitle() != before, "the picture follows"
+    view.changes = []
+    assert torch.equal(view.tensor("context"), given), "the given numbers are still there"
+    assert "every key may be" in changed(AttentionSteps(*tensors()).data, [["keys", 0, 0, 1]])["steps"][2]["sentence"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [3, [], ["scores", 0, 0, 1], ["queries", 3, 0, 1], ["keys", 2, 0, 1], ["values", 0, -1, 1], ["values", 0, 0, "1"],
+     ["queries", 0, 0, math.nan]],
+)  # fmt: skip
+def test_a_change_that_does_not_fit(change):
+    view = AttentionSteps(*tensors())
+    with pytest.raises(traitlets.TraitError, match=r"a change is a matrix \(queries, keys, values\), row, column"):
+        view.changes = [["queries", 0, 0, 1], change]
+    assert view.changes == []
+
+
 def test_another_attention_in_the_same_view():
     view = AttentionSteps(*tensors())
-    view.step, view.locked = 3, [2, 3]
+    view.step, view.locked, view.changes = 3, [2, 3], [["queries", 2, 1, 4]]
     view.update(torch.ones(1, 2), torch.ones(2, 2), torch.ones(2, 1), key_tokens=["x", "y"])
     assert view.tensor("weights").tolist() == [[0.5, 0.5]] and view.data["axes"]["key"] == ["x", "y"]
-    assert (view.step, view.locked) == (3, [])
+    assert (view.step, view.locked, view.changes) == (3, [], [])
     with pytest.raises(ValueError):
         view.update(torch.ones(1, 3), torch.ones(2, 2), torch.ones(2, 1))
     assert view.tensor("weights").tolist() == [[0.5, 0.5]], "what is wrong changes nothing"

@@ -19,6 +19,7 @@ from seqlearn.search.exhaustive import exhaustive_search
 from seqlearn.search.hypotheses import Hypothesis, Node, Tree
 from seqlearn.search.lengths import gnmt
 from seqlearn.search.sampling import greedy_search
+from seqlearn.translator.translator import Translator
 from seqlearn.views import BeamView
 from seqlearn.views.beam.beam_data import tree_data
 
@@ -225,7 +226,7 @@ def test_steps_and_lock_when_the_tree_changes():
 
 def test_a_ready_tree_has_no_sliders():
     view = BeamView(by_hand(), step=1)
-    assert view.data == {"widths": [], "alphas": [], "source": None} and view.step == 1
+    assert view.data == {"widths": [], "alphas": [], "typed": False} and view.step == 1 and view.sentence is None
     assert repr(view) == "BeamView(3 steps, 12 nodes)"
     view.update(Tree([], by_hand().steps[:1]), decode=lambda token: f"<{token}>")
     assert view.step == 1 and view.trees[0]["nodes"]["text"][1] == "<5>" and view.trees[0]["best"] == []
@@ -355,11 +356,53 @@ def test_the_picture_says_what_was_found():
 
 def test_the_source_is_shown_and_changed():
     view = BeamView(searcher(chain()), WORDS, source="the <b>cat</b> \ud800")
-    assert view.data["source"] == "the <b>cat</b> �"
+    assert view.sentence == view.trees[0]["sentence"] == "the <b>cat</b> �"
     view.update(searcher(chain()), source="another")
-    assert view.data["source"] == "another"
+    assert view.sentence == view.trees[0]["sentence"] == "another"
     view.update(searcher(chain()))
-    assert view.data["source"] is None, "another sentence has not the old source"
+    assert view.sentence is None, "another sentence has not the old source"
+
+
+@pytest.fixture(scope="module")
+def transformer():
+    return Translator.pretrained("transformer", "cpu")
+
+
+def test_a_sentence_that_is_typed(transformer):
+    """The tree is that of a beam search; a sentence that cannot be searched leaves the former tree."""
+    view = BeamView.of(transformer, "What big boxes!", alpha=0.6)
+    assert view.data["typed"] and view.sentence == "What big boxes!"
+    assert transformer.target.decode(view.tree.best[0].tokens) == transformer.translate(view.sentence, beam=2)
+    view.sentence = "The girl sleeps."
+    assert transformer.target.decode(view.tree.best[0].tokens) == transformer.translate("The girl sleeps.", beam=2)
+    assert view.trees[0]["sentence"] == "The girl sleeps." and len(view.trees) == 1
+    assert view.step == len(view.tree.steps), "all steps stay all steps"
+    tree = view.tree
+    for text, problem in [(" ", "There is nothing to translate"), ("the " * 101, "This sentence has 101 tokens")]:
+        view.sentence = text
+        assert view.tree is tree and view.trees[0]["sentence"] == "The girl sleeps."
+        assert view.trees[1]["sentence"] == text and view.trees[1]["problem"].startswith(problem)
+        assert [view.trees[1][name] for name in ("width", "alpha")] == [2, 0.6]
+    view.width = 3
+    assert view.trees[1]["width"] == 3 and "This sentence has" in view.trees[1]["problem"]
+    state = view.page_state(live=True)
+    assert state["sentence"] == "The girl sleeps." and {one["sentence"] for one in state["trees"]} == {
+        state["sentence"]
+    }
+    assert view.figure().texts[0].get_text().startswith("Source: The girl sleeps.")
+    view.sentence = "The girl sleeps."
+    assert len(view.trees) == 1 and view.trees[0]["width"] == 3
+
+
+def test_who_answers_in_a_page(transformer):
+    view = BeamView.of(transformer, "The girl sleeps.")
+    assert view.page_model() is not None and view.page_state(live=True)["data"]["typed"]
+    assert not view.page_state()["data"]["typed"], "nobody answers"
+    assert BeamView.of(Translator.pretrained("bahdanau", "cpu"), "The girl sleeps.").page_model() is None
+    view.update(searcher(chain()), WORDS)
+    assert view.page_model() is None and not view.data["typed"]
+    with pytest.raises(ValueError, match="There is nothing to translate"):
+        BeamView.of(transformer, "")
 
 
 @pytest.mark.slow

@@ -8,8 +8,12 @@ import pytest
 import torch
 import traitlets
 
+from seqlearn.nn.contract import eval_mode
+from seqlearn.search.forced_decoding import forced_decoding
 from seqlearn.search.sampling import next_distribution
+from seqlearn.translator.translator import Translator
 from seqlearn.views import SamplingView
+from seqlearn.views.sampling.sampling_data import drawn_sentences
 from seqlearn.views.shared.packing import unpack
 
 matplotlib.use("agg")
@@ -164,43 +168,130 @@ def test_what_cannot_be_chosen(name, value, sentence, as_a_user):
 
 
 def bars_of(ax):
-    """The widths of the bars, of the outlines, and of the hatched bars with their rows."""
-    probabilities, outlines, *hatched = ax.containers
-    return (
-        [bar.get_width() for bar in probabilities],
-        [bar.get_width() for bar in outlines],
-        {round(bar.get_y() + 0.4): bar.get_width() for bars in hatched for bar in bars if bar.get_hatch()},
-    )
+    """The widths of the bars, and of the outlines."""
+    return tuple([bar.get_width() for bar in bars] for bars in ax.containers)
 
 
 def test_the_picture():
-    """A bar for each token that is shown and one for the rest; outlines of what was; what was removed is hatched."""
+    """A bar for each token that is left; one line for all that are removed; outlines of what was."""
     figure = view(shown=2, top_k=1).figure()
     (ax,) = figure.axes
-    bars, outlines, hatched = bars_of(ax)
-    assert bars == pytest.approx([1, 0, 0]) and outlines == pytest.approx([4 / 8, 2 / 8, 2 / 8])
-    assert hatched == pytest.approx({1: 2 / 8, 2: 2 / 8})
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["la", "le", "the other 2 together"]
-    assert [text.get_text() for text in ax.texts] == ["1.000", "removed", "removed"]
+    bars, outlines = bars_of(ax)
+    assert bars == pytest.approx([1]) and outlines == pytest.approx([4 / 8])
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["la", "3 removed"]
+    assert [text.get_text() for text in ax.texts] == ["1.000"]
     assert ax.get_title("left") == "1 of 4 tokens is left: “la”, with 1.000\ntemperature 1, top-k 1"
     assert ax.get_xticks()[-1] == 1, "the axis has room for the longest bar"
     (legend,) = figure.legends
     outline = "probability at temperature 1, nothing removed"
-    assert [text.get_text() for text in legend.get_texts()] == ["probability", outline, "removed"]
+    assert [text.get_text() for text in legend.get_texts()] == ["probability", outline]
 
 
 def test_the_picture_with_nothing_removed():
     figure = view(shown=3).figure()
-    (ax,), (legend,) = figure.axes, figure.legends
-    assert len(legend.get_texts()) == 2
-    bars, outlines, hatched = bars_of(ax)
-    assert bars == outlines == pytest.approx([4 / 8, 2 / 8, 1 / 8, 1 / 8]) and hatched == {}
+    (ax,) = figure.axes
+    bars, outlines = bars_of(ax)
+    assert bars == outlines == pytest.approx([4 / 8, 2 / 8, 1 / 8, 1 / 8])
     assert [label.get_text() for label in ax.get_yticklabels()][-1] == "the other token"
     assert ax.get_title("left") == "4 of 4 tokens are left; the likeliest, “la”, has 0.500\ntemperature 1"
     (ax,) = SamplingView(torch.zeros(4), WORDS).figure().axes
     assert ax.get_xticks()[-1] == 0.5 and len(ax.get_yticklabels()) == 4, "no bar for no token"
 
 
+def test_the_picture_with_a_part_of_the_others_removed():
+    """Their bar stays, and there is no line for what is removed."""
+    (ax,) = view(shown=2, top_k=3).figure().axes
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["la", "le", "the other 2 together"]
+
+
 def test_a_small_probability_is_not_written_as_0():
     (ax,) = SamplingView(torch.tensor([9.0, 0.0]), "ab").figure().axes
     assert [text.get_text() for text in ax.texts] == ["1.000", "<0.001"]
+
+
+# ---- Sentences that are drawn ----
+
+BOXES = "What big boxes!"
+
+
+@pytest.fixture(scope="module")
+def transformer():
+    return Translator.pretrained("transformer", "cpu")
+
+
+def steps_of(translator, source, ids, temperature, top_k, top_p):
+    """For each token of a sentence: its probability at temperature 1, and whether it could be drawn."""
+    with eval_mode(translator.model), torch.no_grad():
+        source = torch.tensor([source])
+        inputs = torch.tensor([[translator.target.vocab.bos, *ids[:-1]]])
+        logits = forced_decoding(translator.model, source, torch.tensor([source.shape[1]]), inputs).logits[0]
+    for row, token in zip(logits.tolist(), ids, strict=True):
+        allowed = [-1e9 if i in (0, 1) else logit for i, logit in enumerate(row)]  # <pad> and <bos> are never drawn
+        yield by_definition(row, 1.0, None, None)[token], by_definition(allowed, temperature, top_k, top_p)[token] > 0
+
+
+@pytest.mark.parametrize("setting", [(1.0, None, None), (3.0, 4, None), (2.0, None, 0.8)], ids=str)
+def test_sentences_are_drawn_with_the_settings_and_have_the_probability_of_the_model(transformer, setting):
+    """Every token of every sentence could be drawn; the product of the probabilities is that of the model."""
+    french = transformer.target
+    drawn = drawn_sentences(transformer, BOXES, 7, *setting)
+    assert len(drawn) == 5 and len(dict(drawn)) > 1
+    for text, probability in drawn:
+        assert not text.endswith("…")
+        tokens = [*french.tokenizer.tokenize(text), "<eos>"]
+        found = list(steps_of(transformer, transformer.source.encode(BOXES), french.vocab.encode(tokens), *setting))
+        assert all(possible for _, possible in found), text
+        assert probability == pytest.approx(math.prod(one for one, _ in found), rel=1e-3)
+
+
+def test_the_same_seed_draws_the_same_sentences(transformer):
+    one, same, other = (drawn_sentences(transformer, BOXES, seed, 2.0, None, None) for seed in (1, 1, 2))
+    assert one == same != other
+    greedy = transformer.translate(BOXES)
+    assert {text for text, _ in drawn_sentences(transformer, BOXES, 3, 1.0, 1, None)} == {greedy}
+    cold = {text for text, _ in drawn_sentences(transformer, BOXES, 3, 0.02, None, None)}
+    assert cold == {greedy}, "a low temperature draws the likeliest"
+
+
+def test_a_view_of_a_translator(transformer):
+    shown = SamplingView.of(transformer, BOXES, top_k=3)
+    first = next(steps_of(transformer, transformer.source.encode(BOXES), [4], 1.0, None, None))[0]
+    assert float(unpack(shown.data["logits"]).softmax(-1)[4]) == pytest.approx(first, rel=1e-4)
+    assert (shown.data["source"], shown.data["writes"], shown.seed, shown.written) == (BOXES, True, None, {})
+    shown.seed = 5
+    assert shown.written["asked"] == [5, 1.0, 3, None] and shown.written["problem"] == ""
+    before = shown.written["sentences"]
+    assert before == [[text, float(f"{p:.5g}")] for text, p in drawn_sentences(transformer, BOXES, 5, 1.0, 3, None)]
+    shown.top_k, shown.temperature = 1, 2.0
+    assert shown.written["asked"] == [5, 2.0, 1, None], "a slider draws again, with the same luck"
+    assert {text for text, _ in shown.written["sentences"]} == {transformer.translate(BOXES)}
+    shown.update(torch.tensor([0.0, 1.0]), "ab")
+    assert (shown.seed, shown.written, shown.data["writes"], shown.page_model()) == (None, {}, False, None)
+
+
+def test_sentences_of_any_function():
+    """Slow ones are called once for a change of settings; what goes wrong is said in the view."""
+    calls = []
+
+    def write(*asked):
+        calls.append(asked)
+        if asked[1] > 3:
+            raise ValueError("too hot")
+        return [("la \ud800", 0.123456789)]
+
+    shown = view(write=write, temperature=2.0, seed=1)
+    assert calls == [(1, 2.0, None, None)] and shown.written["sentences"] == [["la �", 0.12346]]
+    with shown.hold_trait_notifications():
+        shown.temperature, shown.top_p = 1.0, 0.5
+    assert calls[1:] == [(1, 1.0, None, 0.5)]
+    shown.temperature = 4.0
+    assert shown.written == {"asked": [1, 4.0, None, 0.5], "problem": "too hot", "sentences": []}
+    assert view().written == {} and view(seed=3).written == {}, "nobody draws"
+
+
+def test_a_page_without_a_model_has_what_python_drew(transformer):
+    live = SamplingView.of(transformer, BOXES, seed=1)
+    assert live.page_model() is not None and live.page_state(live=True)["data"]["writes"]
+    stored = live.page_state()
+    assert not stored["data"]["writes"] and stored["written"]["sentences"] == live.written["sentences"]
+    assert SamplingView.of(Translator.pretrained("bahdanau", "cpu"), BOXES).page_model() is None

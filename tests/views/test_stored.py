@@ -183,7 +183,7 @@ def test_weights_scripts_and_styles_are_there_once():
         json.dumps(course_model())
     )
     assert sum(content.count(course_model()["weights"]["bytes"][:99]) for content in files.values()) == 1
-    for text in ("function life(build)", "function liveModel(", "function openFrame("):
+    for text in ("function life(", "function liveModel(", "function openFrame("):
         assert files["views.js"].count(text) == 1
     for name in SAMPLES:
         assert files["views.js"].count(f"  {name}: {{ build: build") == 1

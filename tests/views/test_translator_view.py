@@ -21,7 +21,17 @@ from seqlearn.translator.translator import Translator
 from seqlearn.translator.whatif import change_of, what_if
 from seqlearn.views import TranslatorView
 from seqlearn.views.shared.packing import unpack
-from seqlearn.views.translator.translator_data import EXAMPLES, gold_of, golds, next_tokens, pieces, translated
+from seqlearn.views.translator.translator_data import (
+    EXAMPLES,
+    SHORT,
+    UNLIKELY,
+    UNSURE,
+    gold_of,
+    golds,
+    next_tokens,
+    pieces,
+    translated,
+)
 from seqlearn.views.translator.translator_picture import draw_candidates
 
 pytestmark = pytest.mark.slow
@@ -418,15 +428,42 @@ def test_what_is_known_of_the_translator(transformer):
     assert known["layers"]["cross"] == [[f"decoder.blocks.{i}.cross_attention", 4] for i in (0, 1)]
     assert list(known["layers"]) == ["cross", "encoder", "causal"] and known["links"] and known["live"]
     assert set(known["vocab"]) == set(transformer.source.vocab.tokens[4:])
-    for sentence in known["examples"]:
+    for sentence in known["examples"] + known["sentences"]:
         assert transformer.unknown(sentence) == [], sentence
+    kinds = dict(known["kinds"])
+    assert list(kinds) == ["nouns", "verbs", "adjectives", "names", "others"]
+    assert sorted(word for words in kinds.values() for word in words) == sorted(known["vocab"])
+    assert ("apples" in kinds["nouns"], "ate" in kinds["verbs"], "because" in kinds["others"]) == (True, True, True)
+    assert (known["unlikely"], known["unsure"], known["short"]) == (0.05, 0.6, 0.7)
     assert known["longest"] == 23, "of the built-in corpus"
     recurrent = untrained("bahdanau", **SMALL)
     view = TranslatorView(recurrent, "the cat sleeps.")
     assert [count for _, count in view.data["layers"]["cross"]] == [1] and not view.data["links"]
-    assert view.data["examples"] == [] and view.data["longest"] is None
+    assert view.data["examples"] == view.data["sentences"] == view.data["kinds"] == []
+    assert [view.data[name] for name in ("longest", "unlikely", "unsure", "short")] == [None] * 4
     view.update(transformer)
     assert list(view.data["layers"]) == ["cross", "encoder", "causal"] and view.data["beams"] == [1, 2, 4, 8]
+
+
+def test_how_often_a_doubt_is_false(transformer, monkeypatch):
+    """Of the test part of the built-in corpus, as translator_data.py says."""
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    pairs, tokenize = builtin().split().test, transformer.target.tokenizer.tokenize
+    found = [best[0] for best in transformer.search([pair.source for pair in pairs], 64)]
+    right = [
+        tokenize(transformer.target.decode(one.tokens)) == tokenize(pair.target)
+        for one, pair in zip(found, pairs, strict=True)
+    ]
+    assert (len(right), sum(right)) == pytest.approx((1061, 1021), abs=3)
+
+    def doubted(is_doubtful):
+        flags = [is_doubtful(one, pair) for one, pair in zip(found, pairs, strict=True)]
+        return [sum(flag and is_right == kind for flag, is_right in zip(flags, right, strict=True)) for kind in (0, 1)]
+
+    assert doubted(lambda one, pair: math.exp(sum(one.log_probs)) < UNSURE) == pytest.approx([23, 33], abs=4)
+    assert doubted(lambda one, pair: math.exp(sum(one.log_probs)) < UNLIKELY) == [0, 0]
+    count = transformer.source.tokenizer.tokenize
+    assert doubted(lambda one, pair: len(one.tokens) < SHORT * len(count(pair.source))) == [1, 0]
 
 
 def test_another_translator_in_the_same_view(transformer, as_a_user):

@@ -24,8 +24,7 @@ NOTE = '<p class="note">{text} {more}</p>'
 
 PICTURE = '<img class="picture" src="{file}" alt="{alt}" width="{width}" height="{height}" loading="lazy">'
 FRAME = """<figure class="view">
-<iframe src="{folder}views/{frame.name}" title="{title}" style="height: {frame.height}px" loading="lazy"
-  allow="clipboard-write"></iframe>
+<iframe src="{folder}views/{frame.name}" title="{title}" style="height: {frame.height}px" loading="lazy"></iframe>
 {still}
 </figure>"""
 

@@ -1,7 +1,7 @@
 // What if? The sentence, the heads and the weights that a person changes in an AttentionView; before and after.
 
 import { tokenAt } from "../shared/attention.js";
-import { make, number, shortened } from "../shared/elements.js";
+import { byFinger, make, number, shortened } from "../shared/elements.js";
 import {
   ablated,
   ageing,
@@ -27,6 +27,10 @@ import {
 /** @import { Asked, Choice } from "./attention_choice.js" */
 
 /** @typedef {[what: "pair", row: number, column: number]} Pair */
+
+/** @param {string} verb */
+const toWeigh = (verb) => `To change a weight, drag a line, or ${verb} a cell and move this:`;
+
 /** @typedef {(edits: Edit[], scope: ReturnType<Choice["scope"]>, layers: Layers) => Edit[]} MakeEdits */
 
 /** The button that draws the other reading beside this one: gives { node, draw }.
@@ -203,7 +207,6 @@ export class WhatIf {
     this.drawHeads();
     this.drawTexts();
     this.drawBar();
-    this.drawWeight();
   }
 
   /** The question, [sentence, edits], whose answer is not there yet; or null.
@@ -257,20 +260,26 @@ export class WhatIf {
     this.bar.set(text, pythonCode({ sentence, beam: 1, prefix: [], edits }));
   }
 
-  drawWeight() {
+  /** The slider of the cell that is kept. Before, it shows the weight that is pointed at, and says what a click does.
+   * @param {Target | null} pointed
+   */
+  drawWeight(pointed) {
     const { choice } = this;
-    const pair = choice.locked();
-    if (pair?.[0] !== "pair" || choice.zoom() === "cell" || !this.isPossible() || !this.weights)
-      return this.weigh.show(null);
+    const locked = choice.locked();
+    if (choice.zoom() === "cell" || !this.isPossible() || !this.weights) return this.weigh.show(null);
+    const pair = locked ?? pointed;
+    if (pair?.[0] !== "pair") return this.weigh.show(null, [toWeigh(byFinger() ? "tap" : "click")], false);
     const { keys, queries } = choice.chosen().map;
     const [, row, column] = pair;
-    return this.weigh.show(this.pulled?.weight ?? this.weightOf(pair), [
-      "weight of ",
-      ...tokenAt(keys, column),
-      " for ",
-      ...tokenAt(queries, row),
-      ", also by the keys + and −:",
-    ]);
+    const named = ["weight of ", ...tokenAt(keys, column), " for ", ...tokenAt(queries, row)];
+    if (!locked)
+      return this.weigh.show(
+        this.weightOf(pair),
+        [...named, byFinger() ? "; tap it to change it:" : "; click to change it:"],
+        false,
+      );
+    const weight = this.pulled?.weight ?? this.weightOf(pair);
+    return this.weigh.show(weight, [...named, byFinger() ? ":" : ", also by the keys + and −:"]);
   }
 }
 

@@ -249,7 +249,10 @@ export class Stage {
   /** Marks what is locked or pointed at, and says it. */
   explain() {
     const { choice, readings, whatIf } = this;
-    if (choice.zoom() === "cell") return this.drawCell();
+    if (choice.zoom() === "cell") {
+      whatIf?.drawWeight(null);
+      return this.drawCell();
+    }
     const locked = choice.locked();
     const stays = locked !== null;
     const targets = readings.map(({ here }, at) => (stays ? here(locked) : (this.hovered[at] ?? null)));
@@ -259,7 +262,8 @@ export class Stage {
     if (whatIf?.pulled && "preview" in panel) panel.preview(whatIf.pulled.pair, whatIf.pulled.weight);
     const isSource = target && target[0] !== "query" && choice.chosen().kind !== "causal";
     whatIf?.words.mark(isSource ? (target[2] ?? target[1]) : null);
-    if (!targets.some(Boolean)) return tell(this.told, hint(choice.levels(), whatIf?.mayPull()));
+    whatIf?.drawWeight(target);
+    if (!targets.some(Boolean)) return tell(this.told, hint(choice.levels()));
     const sentences = readings.map(({ panel }, at) => {
       const one = targets[at];
       return one ? panel.says(one, stays && at === last) : ["it has no such place."];
@@ -453,18 +457,8 @@ export const titleOf = (show, layer, head) =>
     show
   ];
 
-/**
- * @param {Level[]} levels
- * @param {boolean} mayPull
- */
-function hint(levels, mayPull = false) {
-  const keeps =
-    levels.length > 1 ? "keeps it. Enter again or a double click goes in; Escape frees it, then goes back" : "keeps it";
-  const drag = " Drag a line up or to the right for more weight; or keep a cell and press + or −.";
-  return make(
-    "span",
-    {},
-    pointHint("a token, a line or a cell", "read its weights", { enter: keeps }),
-    mayPull ? make("span", { class: "faint" }, drag) : null,
-  );
+/** @param {Level[]} levels */
+function hint(levels) {
+  const keeps = levels.length > 1 ? "keeps it. A second Enter or a double click goes in, Escape goes back" : "keeps it";
+  return pointHint("a token, a line or a cell", "read its weights", { enter: keeps });
 }

@@ -48,8 +48,8 @@ export function build(model, root, data) {
     controls: { settings: [...controls.nodes, (canChange || model.get("other").asked) && beside.node] },
     intro: [...(whatIf ? [whatIf.rewritten, whatIf.bar.node] : []), trail.node],
     panels,
-    legend: stage.foot,
-    says: [stage.said, stage.told, ...(whatIf ? [whatIf.weigh.node] : [])],
+    legend: whatIf ? make("div", {}, whatIf.weigh.node, stage.foot) : stage.foot,
+    says: [stage.said, stage.told],
   });
   listen(root, panels, choice, whatIf);
   redraw();

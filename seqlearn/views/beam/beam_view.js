@@ -1,22 +1,8 @@
 // BeamView: the tree of a beam search, step by step. Python searches and lays the tree out; here it is drawn.
 
 import { SIGNS } from "../shared/constants.js";
-import {
-  draw,
-  focusIn,
-  inPixels,
-  layOut,
-  legendOf,
-  lockNote,
-  make,
-  number,
-  oneLine,
-  pointHint,
-  slider,
-  stepper,
-  tell,
-  token,
-} from "../shared/elements.js";
+import { draw, focusIn, inPixels, layOut, legendOf, lockNote, make, number, oneLine } from "../shared/elements.js";
+import { pointHint, slider, stepper, tell, token } from "../shared/elements.js";
 import { change } from "../shared/life.js";
 
 /** @import { Child, Model, Traits } from "../shared/types.js" */
@@ -45,19 +31,25 @@ import { change } from "../shared/life.js";
  * @typedef {{ nodes: TreeNode[], steps: Step[], rows: number, best: number[], greedy: number[] }} Tree
  */
 
+/** What is searched.
+ * @typedef {{ sentence: string | null, width: number, alpha: number }} Question */
+
 /** A tree as Python sends it, with a list for each property of the nodes.
- * @typedef {Omit<Tree, "nodes"> & {
- *   width: number,
- *   alpha: number,
+ * @typedef {Omit<Tree, "nodes"> & Question & {
  *   nodes: { [Name in Exclude<keyof TreeNode, "name">]: TreeNode[Name][] },
  * }} Found
  */
 
-/** @typedef {{ widths: number[], alphas: number[], source: string | null }} Data */
+/** Why there is no tree.
+ * @typedef {Question & { problem: string }} Refused */
+
+/** typed: whether somebody answers who types another sentence.
+ * @typedef {{ widths: number[], alphas: number[], typed: boolean }} Data */
 
 /** locked: the tokens of a node.
  * @typedef {Model<Traits & {
- *   trees: Found[],
+ *   trees: (Found | Refused)[],
+ *   sentence: string | null,
  *   width: number,
  *   alpha: number,
  *   step: number,
@@ -66,6 +58,12 @@ import { change } from "../shared/life.js";
  */
 
 /** @typedef {{ found: Found, tree: Tree, forest: ReturnType<typeof forest> }} Shown */
+
+/** Which numbers are drawn: log-probabilities, which are added, or probabilities, which are multiplied.
+ * @typedef {"log-probabilities" | "probabilities"} Numbers */
+
+/** What the view shows now. hovered: the index of a node.
+ * @typedef {{ shown: Shown | null, hovered: number | null, numbers: Numbers }} State */
 
 const BOX = { width: 96, height: 40, across: 172, down: 52, top: 28, left: 4 };
 // Pixels of a line, of probability 0 and 1; lines turn in this room, so that numbers stay clear.
@@ -84,109 +82,181 @@ const FATES = {
  * @param {Data} data
  */
 export function build(model, root, data) {
-  /** @type {Shown | null} */
-  let shown = null;
-  /** @type {number | null} */
-  let hovered = null; // the index of a node
-  const current = () =>
-    model.get("trees").find(({ width, alpha }) => width === model.get("width") && alpha === model.get("alpha"));
-  const last = () => shown?.tree.steps.length ?? 0;
+  /** @type {State} */
+  const state = { shown: null, hovered: null, numbers: "log-probabilities" };
+  const last = () => state.shown?.tree.steps.length ?? 0;
   const at = () => Math.min(Math.max(model.get("step"), 0), last());
   const walk = stepper(root, {
     texts: [""],
     slides: true,
     choose: (step) => {
       change(model, { step });
-      shown?.forest.reveal(at());
+      state.shown?.forest.reveal(at());
     },
   });
-  /** Another search. A page without Python has all trees; if all steps were shown, all steps stay shown. */
-  const pick = (/** @type {{ width: number } | { alpha: number }} */ values) => {
-    const all = at() === last();
-    change(model, values);
-    if (current() === shown?.found && (all || model.get("step") > last())) change(model, { step: last() });
-  };
-  const again = searches(data, pick);
+  const asking = askingFor(model, data);
+  const again = searches(model, data);
   const panels = make("div", { class: "panels" });
-  const [said, told] = [make("div"), make("div")];
+  const [legend, said, told] = [make("div"), make("div"), make("div")];
   layOut(root, "beam search, step by step", {
-    intro: data.source === null ? [] : [make("p", { class: "source" }, "Source: ", token(data.source))],
-    controls: { search: again.nodes, steps: walk.nodes },
+    controls: {
+      sentence: [asking.form],
+      search: again.nodes,
+      steps: [...walk.nodes, numbersSwitch(state, () => count())],
+    },
+    intro: [asking.note],
     panels,
-    legend: meaning(),
+    legend,
     says: [said, told],
   });
 
   const explain = () => {
-    if (!shown) return;
-    const { nodes } = shown.tree;
-    const seen = (/** @type {number | null} */ index) => (index !== null && nodes[index].step <= at() ? index : null);
-    const locked = seen(indexOf(shown.tree, model.get("locked")));
-    const index = locked ?? seen(hovered);
-    shown.forest.mark(index, locked);
-    tell(told, ...(index === null ? [hint()] : sentence(shown.tree, index, locked !== null)));
+    if (!state.shown) return;
+    const { tree, forest } = state.shown;
+    const seen = (/** @type {number | null} */ index) =>
+      index !== null && tree.nodes[index].step <= at() ? index : null;
+    const locked = seen(indexOf(tree, model.get("locked")));
+    const index = locked ?? seen(state.hovered);
+    forest.mark(index, locked);
+    tell(told, ...(index === null ? [hint()] : sentence(tree, index, state.numbers, locked !== null)));
   };
   const grow = () => {
-    if (!shown) return;
-    walk.set(
-      at(),
-      Array.from({ length: last() + 1 }, (_, i) => `${i} of ${last()}`),
-    );
-    shown.forest.grow(at());
-    tell(said, ...narration(shown.tree, at()));
+    if (!state.shown) return;
+    const steps = Array.from({ length: last() + 1 }, (_, i) => `${i} of ${last()}`);
+    walk.set(at(), steps);
+    state.shown.forest.grow(at());
+    tell(said, ...narration(state.shown.tree, at(), state.numbers));
     explain();
   };
+  const count = () => {
+    legend.replaceChildren(meaning(state.numbers));
+    state.shown?.forest.write(state.numbers);
+    grow();
+  };
   const plant = (/** @type {Found} */ found) => {
-    const focused = panels.contains(focusIn(root));
-    const tree = { ...found, nodes: nodesOf(found.nodes) };
-    const before = shown?.forest.place();
-    const point = (/** @type {number | null} */ index) => {
-      if (index === hovered) return;
-      hovered = index;
-      explain();
-    };
-    const lock = (/** @type {number | null} */ index) =>
-      change(model, { locked: index === null ? null : pathOf(tree, index).map((i) => tree.nodes[i].token) });
-    shown = { found, tree, forest: forest(tree, { point, lock, at }) };
-    hovered = null;
-    panels.replaceChildren(shown.forest.node);
-    if (before) shown.forest.stay(before);
-    if (focused) shown.forest.node.focus({ focusVisible: true });
+    const all = state.shown !== null && at() === last();
+    state.shown = planted(model, state, found, panels, { explain, at });
+    if (all || model.get("step") > last()) change(model, { step: last() }); // a page without Python
   };
   const redraw = () => {
-    const found = current();
+    const found = model.get("trees").find(isFor(questionOf(model)));
     again.set(model.get("width"), model.get("alpha"));
+    asking.set(found);
     panels.classList.toggle("waiting", !found);
-    if (!found) {
-      tell(said, waitText(model.get("width"), model.get("alpha")));
-      return;
-    }
-    if (found !== shown?.found) plant(found);
-    grow();
+    if (found && "problem" in found) return;
+    if (!found) return tell(said, waitText(model.get("width"), model.get("alpha")));
+    if (found !== state.shown?.found) plant(found);
+    return count();
   };
   const step = () => {
-    if (!current()) return;
+    if (!model.get("trees").some(isFor(questionOf(model)))) return;
     grow();
-    shown?.forest.reveal(at());
+    state.shown?.forest.reveal(at());
   };
-  const resized = () => shown?.forest.resized();
-  return { trees: redraw, width: redraw, alpha: redraw, step, locked: explain, resized };
+  const resized = () => state.shown?.forest.resized();
+  return { trees: redraw, sentence: redraw, width: redraw, alpha: redraw, step, locked: explain, resized };
+}
+
+/** @param {BeamModel} model */
+const questionOf = (model) => ({
+  sentence: model.get("sentence"),
+  width: model.get("width"),
+  alpha: model.get("alpha"),
+});
+
+/** Whether a tree is the answer to this question.
+ * @param {Question} asked
+ * @returns {(found: Question) => boolean}
+ */
+export const isFor = (asked) => (found) =>
+  found.sentence === asked.sentence && found.width === asked.width && found.alpha === asked.alpha;
+
+/** Draws a tree in place of the former one, and keeps the place where the learner looks.
+ * @param {BeamModel} model
+ * @param {State} state
+ * @param {Found} found
+ * @param {HTMLElement} panels
+ * @param {{ explain: () => void, at: () => number }} deeds
+ * @returns {Shown}
+ */
+function planted(model, state, found, panels, { explain, at }) {
+  const focused = panels.contains(focusIn(panels));
+  const tree = { ...found, nodes: nodesOf(found.nodes) };
+  const before = state.shown?.forest.place();
+  const point = (/** @type {number | null} */ index) => {
+    if (index === state.hovered) return;
+    state.hovered = index;
+    explain();
+  };
+  const lock = (/** @type {number | null} */ index) =>
+    change(model, { locked: index === null ? null : pathOf(tree, index).map((i) => tree.nodes[i].token) });
+  const grown = forest(tree, { point, lock, at });
+  state.hovered = null;
+  panels.replaceChildren(grown.node);
+  if (before) grown.stay(before);
+  if (focused) grown.node.focus({ focusVisible: true });
+  return { found, tree, forest: grown };
+}
+
+/** The source sentence: a box for another one, where somebody answers, and a note; otherwise a text, or nothing.
+ * @param {BeamModel} model
+ * @param {Data} data
+ */
+function askingFor(model, { typed }) {
+  const note = make("div", { class: typed ? "note" : "source", "aria-live": "polite" });
+  const box = make("input", {
+    type: "text",
+    "aria-label": "sentence to search",
+    autocomplete: "off",
+    spellcheck: "false",
+  });
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    change(model, { sentence: box.value });
+  };
+  const search = make("button", { type: "submit" }, "Search");
+  const form = typed ? make("form", { class: "searched", onsubmit: submit }, box, search) : null;
+  const set = (/** @type {Found | Refused | undefined} */ found) => {
+    const sentence = model.get("sentence");
+    const problem = found && "problem" in found ? found.problem : "";
+    if (box.value !== sentence) box.value = sentence ?? "";
+    box.setAttribute("aria-invalid", String(problem !== ""));
+    note.classList.toggle("wrong", problem !== "");
+    note.hidden = !typed && sentence === null;
+    if (!typed) tell(note, "Source: ", token(sentence ?? ""));
+    else if (problem) tell(note, `${problem} Below is the tree of the former sentence.`);
+    else tell(note, make("span", { class: "faint" }, "Type a sentence, and press Enter."));
+  };
+  return { form, note, set };
+}
+
+/** The switch between log-probabilities and probabilities.
+ * @param {State} state
+ * @param {() => void} redraw
+ */
+function numbersSwitch(state, redraw) {
+  const box = make("input", { type: "checkbox", "aria-label": "show probabilities" });
+  box.addEventListener("change", () => {
+    state.numbers = box.checked ? "probabilities" : "log-probabilities";
+    redraw();
+  });
+  return make("label", { class: "control" }, box, "probabilities");
 }
 
 /** The sliders for another search: the nodes of those with a choice, and set(width, alpha).
+ * @param {BeamModel} model
  * @param {Data} data
- * @param {(values: { width: number } | { alpha: number }) => void} pick
  */
-function searches({ widths, alphas }, pick) {
+function searches(model, { widths, alphas }) {
   const width = slider({
     label: "beam width",
     texts: widths.map(String),
-    choose: (i) => pick({ width: widths[i] }),
+    choose: (i) => change(model, { width: widths[i] }),
   });
   const alpha = slider({
     label: "length penalty α",
     texts: alphas.map(number),
-    choose: (i) => pick({ alpha: alphas[i] }),
+    choose: (i) => change(model, { alpha: alphas[i] }),
   });
   return {
     nodes: [widths.length > 1 && width.node, alphas.length > 1 && alpha.node],
@@ -202,8 +272,8 @@ function searches({ widths, alphas }, pick) {
  * @param {number} alpha
  */
 const waitText = (width, alpha) =>
-  `Width ${width} with α = ${number(alpha)} is not searched yet: Python is busy, not running, or its search failed ` +
-  "(then its log says why). The tree below is that of the former search.";
+  `Width ${width} with α = ${number(alpha)} is not searched yet: the search is at work, or it failed (then the log ` +
+  "of Python says why). The tree is that of the former search.";
 
 const hint = () => pointHint("a node", "read its sentence", { steps: true });
 
@@ -218,6 +288,16 @@ const fixed = (x) =>
 /** @param {number} x */
 const exact = (x) =>
   Math.abs(x) < 0.1 && Math.abs(x) > 5e-5 ? String(Number(x.toFixed(4))).replace("-", "−") : number(x);
+/** A probability in the tree: two decimals; of a small one, two digits.
+ * @param {number} p
+ */
+const rounded = (p) => (p >= 0.005 ? p.toFixed(2) : p >= 1e-4 ? String(Number(p.toPrecision(2))) : number(p));
+/** The number at a line, and that in a box: the score, or the probability of the sentence so far.
+ * @type {Record<Numbers, { line: (node: TreeNode) => string, box: (node: TreeNode) => string }>} */
+const WRITTEN = {
+  "log-probabilities": { line: ({ log_prob }) => fixed(log_prob), box: ({ score }) => fixed(score) },
+  probabilities: { line: ({ log_prob }) => rounded(Math.exp(log_prob)), box: ({ total }) => rounded(Math.exp(total)) },
+};
 /** @param {number[]} list */
 const equals = (list) =>
   list.every((x) => Math.abs(Number(exact(x).replaceAll("−", "-")) - x) <= 1e-6 * Math.abs(x)) ? "=" : "≈";
@@ -264,21 +344,32 @@ const words = ({ nodes }, path) => path.flatMap((i, place) => [place ? " " : "",
 /** A step in words; after the last step, the best sentence, and whether greedy search finds the same one.
  * @param {Tree} tree
  * @param {number} step
+ * @param {Numbers} numbers
  * @returns {Child[]}
  */
-function narration(tree, step) {
-  if (step === 0) return ["Step 0: one empty sentence, from which all others grow."];
+function narration(tree, step, numbers) {
   const { steps, nodes, best, greedy } = tree;
+  const others = steps.length - step > 1 ? `steps ${step + 1} to ${steps.length}` : `step ${steps.length}`;
+  const later = step < steps.length ? ` The faint boxes are ${others}, still to come.` : "";
+  if (step === 0) return [`Step 0: one empty sentence, from which all others grow.${later}`];
   const fates = /** @type {Fate[]} */ (Object.keys(FATES)).filter((fate) => steps[step - 1][fate]);
   const counts = fates.map((fate) => `${steps[step - 1][fate]} ${fate}`).join(", ");
   /** @type {Child[]} */
-  const parts = [`Step ${step}: each kept sentence gets one more token. The likeliest extensions: ${counts}. `];
-  if (step < steps.length || !best.length) return parts;
+  const parts = [
+    `Step ${step}: each kept sentence gets one more token. The likeliest extensions: ${counts}.${later || " "}`,
+  ];
+  if (later || !best.length) return parts;
   const [bestEnd, end] = [best[best.length - 1], greedy[greedy.length - 1]];
-  parts.push("Best sentence ★: ", ...words(tree, best), `, score ${fixed(nodes[bestEnd].score)}. `);
+  const scored = (/** @type {number} */ i) => {
+    const score = `score ${fixed(nodes[i].score)}`;
+    if (numbers === "log-probabilities") return score;
+    const isSame = steps[nodes[i].step - 1].penalty === 1;
+    return `probability ${WRITTEN[numbers].box(nodes[i])}${isSame ? "" : ` (${score})`}`;
+  };
+  parts.push("Best sentence ★: ", ...words(tree, best), `, ${scored(bestEnd)}. `);
   if (end === bestEnd) return [...parts, "Greedy search (G) finds the same."];
   if (nodes[end].fate === "complete")
-    return [...parts, "Greedy search (G) finds ", ...words(tree, greedy), `, score ${fixed(nodes[end].score)}.`];
+    return [...parts, "Greedy search (G) finds ", ...words(tree, greedy), `, ${scored(end)}.`];
   return [
     ...parts,
     "Greedy search (G) begins with ",
@@ -290,38 +381,70 @@ function narration(tree, step) {
 /** The sentence of a node, and its arithmetic.
  * @param {Tree} tree
  * @param {number} index
+ * @param {Numbers} numbers
  * @param {boolean} isLocked
  * @returns {Child[]}
  */
-function sentence(tree, index, isLocked) {
+function sentence(tree, index, numbers, isLocked) {
   const lock = lockNote(isLocked);
-  if (!index) return [make("div", {}, "The start: nothing is written yet, and the total is 0.", lock)];
-  const { nodes, steps } = tree;
-  const { parent, step, log_prob, total, score, fate, text } = nodes[index];
+  const start = numbers === "probabilities" ? "the probability is 1" : "the total is 0";
+  if (!index) return [make("div", {}, `The start: nothing is written yet, and ${start}.`, lock)];
+  const { fate } = tree.nodes[index];
+  return [
+    make("div", {}, ...words(tree, pathOf(tree, index)), ` – ${FATES[fate]}.`, lock),
+    make("div", {}, ...(numbers === "probabilities" ? productText(tree, index) : sumText(tree, index))),
+  ];
+}
+
+/** How the score of a node is added up.
+ * @param {Tree} tree
+ * @param {number} index
+ * @returns {Child[]}
+ */
+function sumText({ nodes, steps }, index) {
+  const { parent, step, log_prob, total, score, text } = nodes[index];
   const { penalty } = steps[step - 1];
   const before = nodes[parent].total;
   const added = log_prob < 0 ? `(${exact(log_prob)})` : 0;
   const share = `${equals([log_prob])} ${exact(log_prob)}, a probability of ${number(100 * Math.exp(log_prob))} %.`;
   const sum = `${exact(before)} + ${added} ${equals([before, log_prob, total])} ${exact(total)}`;
   const quotient = `${exact(total)} / ${exact(penalty)} ${equals([total, penalty, score])} ${exact(score)}`;
-  return [
-    make("div", {}, ...words(tree, pathOf(tree, index)), ` – ${FATES[fate]}.`, lock),
-    make(
-      "div",
-      {},
-      "log p(",
-      token(text),
-      `) ${share} Total: ${sum}. Score: total / penalty of length ${step} = ${quotient}.`,
-    ),
-  ];
+  return ["log p(", token(text), `) ${share} Total: ${sum}. Score: total / penalty of length ${step} = ${quotient}.`];
 }
+
+/** The same with probabilities, which multiply: their logarithms add up.
+ * @param {Tree} tree
+ * @param {number} index
+ * @returns {Child[]}
+ */
+function productText({ nodes, steps }, index) {
+  const { parent, step, log_prob, total, score, text } = nodes[index];
+  const { penalty } = steps[step - 1];
+  const [before, p, product] = [nodes[parent].total, log_prob, total].map(Math.exp);
+  const made = `${digits(before)} · ${digits(p)} ≈ ${digits(product)}`;
+  const divided =
+    penalty === 1
+      ? `Its logarithm, ${exact(total)}, is the score.`
+      : `Its logarithm, divided by the penalty of length ${step}, is the score: ` +
+        `${exact(total)} / ${exact(penalty)} ≈ ${exact(score)}.`;
+  return ["p(", token(text), `) ≈ ${digits(p)}. Probability of the sentence so far: ${made}. ${divided}`];
+}
+
+/** A probability with 3 digits: products can be checked.
+ * @param {number} p
+ */
+const digits = (p) => (p >= 1e-4 ? String(Number(p.toPrecision(3))) : number(p));
 
 /** The width of a line, in pixels.
  * @param {number} probability
  */
 const thickness = (probability) => EDGE.thin + (EDGE.thick - EDGE.thin) * probability;
 
-function meaning() {
+/** The legend.
+ * @param {Numbers} numbers
+ */
+function meaning(numbers) {
+  const isLog = numbers === "log-probabilities";
   const sign = (/** @type {string} */ name, /** @type {string} */ text) =>
     make("span", { class: name, "aria-hidden": "true" }, text);
   const fate = (/** @type {Fate | "best"} */ name) => sign(`fate ${name}`, name === "best" ? "★" : SIGNS[name]);
@@ -335,10 +458,10 @@ function meaning() {
     [sign("greedy", "G"), "greedy's choice: the likeliest token"],
     [
       draw("svg", { class: "probable", width: 46, height: 12, "aria-hidden": "true" }, ...wide),
-      "width of a line: probability of the token, 0, ½ and 1; its number: the log-probability; " +
+      `width of a line: probability of the token, 0, ½ and 1; its number: the ${isLog ? "log-" : ""}probability; ` +
         "faint: a score far from the best",
     ],
-    ["", "in a box: score of the sentence so far"],
+    ["", `in a box: ${isLog ? "score" : "probability"} of the sentence so far`],
   );
 }
 
@@ -370,30 +493,20 @@ const down = (/** @type {number} */ row) => BOX.top + row * BOX.down;
  * @param {Deeds} deeds
  */
 function forest(tree, deeds) {
-  const { nodes, steps, rows } = tree;
+  const { nodes, steps } = tree;
   const { at } = deeds;
   const id = `beam${Math.random().toString(36).slice(2)}-`;
-  const boxes = nodes.map((_, i) => boxOf(tree, i, id + i));
+  const drawn = nodes.map((_, i) => boxOf(tree, i, id + i));
+  const boxes = drawn.map(({ box }) => box);
   const edges = edgesOf(tree);
-  const note = (
-    /** @type {string} */ name,
-    /** @type {number} */ i,
-    /** @type {number} */ y,
-    /** @type {string} */ text,
-  ) => draw("text", { class: name, x: across(i + 1) + BOX.width / 2, y, "text-anchor": "middle" }, text);
-  const heads = steps.map((_, i) => note("number", i, 16, String(i + 1)));
-  const feet = steps.map(({ omitted }, i) => note("foot", i, down(rows) + 6, omitted ? `… ${omitted} more ×` : ""));
-  const size = { width: across(steps.length) + BOX.width + 6, height: down(rows) + 14 };
-  const svg = draw("svg", { ...size, "aria-hidden": "true" }, ...inLayers(tree, edges), ...heads, ...feet);
-  const inner = make("div", { class: "inner", role: "none" }, svg, ...boxes);
-  Object.assign(inner.style, inPixels(size));
+  const { inner, heads, feet, coming } = groundOf(tree, boxes, edges);
   const node = make(
     "div",
     {
       class: "tree",
       role: "tree",
       tabindex: 0,
-      "aria-label": "the search tree. Left: parent, right: child, up and down: same step, Enter locks.",
+      "aria-label": "the search tree. Left: parent, right: child, up and down: same step, Enter keeps.",
     },
     inner,
   );
@@ -414,30 +527,72 @@ function forest(tree, deeds) {
       if (it.follows) reveal(it, at());
       it.follows = isInSight(it);
     },
+    write(/** @type {Numbers} */ numbers) {
+      for (const { write } of drawn) write(WRITTEN[numbers]);
+      for (const [i, edge] of edges.entries()) {
+        const text = edge.querySelector("text");
+        if (text) text.textContent = WRITTEN[numbers].line(nodes[i]);
+      }
+    },
     /** Show the nodes of the first steps; the best path is marked only after the last step. */
     grow(/** @type {number} */ step) {
       for (const part of [boxes, edges])
         for (const [i, one] of part.entries()) one.classList.toggle("later", !isOpen(it, i));
-      for (const part of [heads, feet]) for (const [i, one] of part.entries()) one.classList.toggle("later", i >= step);
+      for (const [i, rect] of coming.entries()) rect.classList.toggle("later", isOpen(it, i));
+      for (const [i, foot] of feet.entries()) foot.classList.toggle("later", i >= step);
       for (const [i, head] of heads.entries()) head.classList.toggle("now", i + 1 === step);
       inner.classList.toggle("done", step === steps.length);
       while (!isOpen(it, it.cursor)) it.cursor = nodes[it.cursor].parent;
     },
-    /** Mark the path to a node. */
-    mark(/** @type {number | null} */ index, /** @type {number | null} */ held) {
-      it.held = held;
-      if (held !== null) it.cursor = held;
-      const path = index === null ? [] : [0, ...pathOf(tree, index)];
-      for (const [i, box] of boxes.entries()) {
-        box.classList.toggle("on", path.includes(i));
-        box.classList.toggle("at", i === index);
-        box.setAttribute("aria-selected", String(i === held));
-        edges[i].classList.toggle("on", path.includes(i));
-      }
-      if (index === null) node.removeAttribute("aria-activedescendant");
-      else node.setAttribute("aria-activedescendant", id + index);
-    },
+    mark: (/** @type {number | null} */ index, /** @type {number | null} */ held) => mark(it, edges, index, held),
   };
+}
+
+/** What boxes stand on: the lines with their numbers, the numbers of the steps, and faint boxes for what is to come.
+ * @param {Tree} tree
+ * @param {HTMLElement[]} boxes
+ * @param {SVGElement[]} edges
+ */
+function groundOf(tree, boxes, edges) {
+  const { nodes, steps, rows } = tree;
+  const note = (
+    /** @type {string} */ name,
+    /** @type {number} */ i,
+    /** @type {number} */ y,
+    /** @type {string} */ text,
+  ) => draw("text", { class: name, x: across(i + 1) + BOX.width / 2, y, "text-anchor": "middle" }, text);
+  const heads = steps.map((_, i) => note("number", i, 16, String(i + 1)));
+  const feet = steps.map(({ omitted }, i) => note("foot", i, down(rows) + 6, omitted ? `… ${omitted} more ×` : ""));
+  const coming = nodes.map(({ step, row }) => {
+    const place = { x: across(step) + 0.5, y: down(row) + 0.5, width: BOX.width - 1, height: BOX.height - 1, rx: 3 };
+    return draw("rect", { class: "coming", ...place });
+  });
+  const size = { width: across(steps.length) + BOX.width + 6, height: down(rows) + 14 };
+  const svg = draw("svg", { ...size, "aria-hidden": "true" }, ...coming, ...inLayers(tree, edges), ...heads, ...feet);
+  const inner = make("div", { class: "inner", role: "none" }, svg, ...boxes);
+  Object.assign(inner.style, inPixels(size));
+  return { inner, heads, feet, coming };
+}
+
+/** Marks the path to a node.
+ * @param {Forest} forest
+ * @param {SVGElement[]} edges
+ * @param {number | null} index
+ * @param {number | null} held
+ */
+function mark(forest, edges, index, held) {
+  const { tree, boxes, node } = forest;
+  forest.held = held;
+  if (held !== null) forest.cursor = held;
+  const path = index === null ? [] : [0, ...pathOf(tree, index)];
+  for (const [i, box] of boxes.entries()) {
+    box.classList.toggle("on", path.includes(i));
+    box.classList.toggle("at", i === index);
+    box.setAttribute("aria-selected", String(i === held));
+    edges[i].classList.toggle("on", path.includes(i));
+  }
+  if (index === null) node.removeAttribute("aria-activedescendant");
+  else node.setAttribute("aria-activedescendant", boxes[index].id);
 }
 
 /** How a node looks, as classes.
@@ -446,47 +601,45 @@ function forest(tree, deeds) {
  */
 const looksOf = ({ nodes, best }, i) => (best.includes(i) ? `${nodes[i].fate} best` : nodes[i].fate);
 
-/** The box of a node.
+/** The box of a node, and write(written), which writes its number.
  * @param {Tree} tree
  * @param {number} i
  * @param {string} id
  */
 function boxOf(tree, i, id) {
   const { nodes, best, greedy } = tree;
-  const { text, score, fate, step, row } = nodes[i];
+  const { text, fate, step, row } = nodes[i];
   const word = i ? oneLine(text) : "start";
   const [mark, sign] = [greedy.includes(i) ? "G" : "", i === best.at(-1) ? "★" : SIGNS[fate]]; // in the corners below
+  const score = make("span", { class: "score" });
   const under = make(
     "span",
     { class: "under" },
     make("span", { class: mark && "greedy" }, mark),
     " ",
-    make("span", { class: "score" }, fixed(score)),
+    score,
     " ",
     make("span", { class: "corner" }, sign),
   );
-  const seen = (i ? [word, mark, fixed(score), sign] : [word]).filter(Boolean).join(" ");
-  const name = [
-    i ? `${seen}: ${fate}` : seen, // the label has to begin with the visible text
-    best.includes(i) && "on the way to the best sentence",
-    mark && "greedy's choice",
-  ];
   const box = make(
     "div",
-    {
-      class: `node ${looksOf(tree, i)}`,
-      id,
-      role: "treeitem",
-      "aria-level": step + 1,
-      "aria-label": name.filter(Boolean).join(", "),
-      title: text || null,
-    },
+    { class: `node ${looksOf(tree, i)}`, id, role: "treeitem", "aria-level": step + 1, title: text || null },
     make("bdi", { class: "text" }, word),
     " ",
     i ? under : null,
   );
   Object.assign(box.style, inPixels({ width: BOX.width, height: BOX.height, left: across(step), top: down(row) }));
-  return box;
+  const write = (/** @type {typeof WRITTEN[Numbers]} */ written) => {
+    score.textContent = written.box(nodes[i]);
+    const seen = (i ? [word, mark, score.textContent, sign] : [word]).filter(Boolean).join(" ");
+    const name = [
+      i ? `${seen}: ${fate}` : seen, // the label has to begin with the visible text
+      best.includes(i) && "on the way to the best sentence",
+      mark && "greedy's choice",
+    ];
+    box.setAttribute("aria-label", name.filter(Boolean).join(", "));
+  };
+  return { box, write };
 }
 
 /** The lines from the parents to the nodes, with their numbers; the start has an empty one.
@@ -508,7 +661,7 @@ function edgesOf(tree) {
       "g",
       { class: `edge ${looksOf(tree, i)}` },
       draw("path", { d, "stroke-width": wide.toFixed(2), opacity: clear.toFixed(2) }),
-      draw("text", { x: x1 - 4, y: y1 - 3 - wide / 2, "text-anchor": "end" }, fixed(log_prob)),
+      draw("text", { x: x1 - 4, y: y1 - 3 - wide / 2, "text-anchor": "end" }),
     );
   });
 }

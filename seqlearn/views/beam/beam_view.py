@@ -10,17 +10,23 @@ import traitlets
 from matplotlib.figure import Figure
 
 from ...search.hypotheses import Tree
+from ...translator.translator import Translator
+from ..live.weights import live_model
 from ..shared.arguments import as_text, offered
 from ..shared.types import Data, Proposal
 from ..shared.view import View
-from .beam_data import tree_data
+from .beam_data import Search, tree_data, tree_search
 from .beam_picture import beam_picture
 
-Search = Callable[[int, float], Tree]
+WIDTHS, ALPHAS = (1, 2, 3, 4), (0.0, 0.3, 0.6, 0.9, 1.2, 1.5)
 
 
 class BeamView(View, folder=Path(__file__).parent):
     """The search tree of one sentence, with sliders for the beam width and the length penalty.
+
+    `BeamView.of(translator, sentence)` also has a box for another sentence, which the kernel searches; in a page the
+    model does, if it is a Transformer of this package. A switch in the view shows probabilities, which are multiplied,
+    in place of log-probabilities, which are added.
 
     Args:
         search: a function of width and alpha that searches and returns the `Tree`; whenever a slider moves, the kernel
@@ -35,6 +41,8 @@ class BeamView(View, folder=Path(__file__).parent):
     The attribute `tree` is the `Tree` that is shown.
 
     Traits, synced with the browser:
+        sentence: the source sentence, or None. In a view made by `of`, another sentence starts a new search; if it has
+            no token or more than 100, the former tree stays, and the view says why.
         width, alpha: the current values of the sliders.
         step: from 0, only the start, to the number of steps.
         locked: the node that stays marked, as the list of its tokens, or None.
@@ -47,38 +55,64 @@ class BeamView(View, folder=Path(__file__).parent):
 
     caption = "The search for a translation, as a tree"
 
+    sentence = traitlets.Unicode(None, allow_none=True).tag(sync=True)
     width = traitlets.Int().tag(sync=True)
     alpha = traitlets.Float().tag(sync=True)
     step = traitlets.Int(min=0).tag(sync=True)
     locked = traitlets.List(traitlets.Int(), allow_none=True, default_value=None).tag(sync=True)
     trees = traitlets.List(traitlets.Dict()).tag(sync=True)
-    """What `tree_data` returns, with `width` and `alpha`: of the current search; in a page, of every search."""
+    """What `tree_data` returns, with `sentence`, `width` and `alpha`: of the current search; in a page, of every one.
+    A sentence that cannot be searched has a `problem` in place of a tree, after the tree that stays."""
 
     def __init__(
         self,
         search: Search | Tree,
         decode: Callable[[int], str] | Sequence[str] = str,
-        widths: Sequence[int] = (1, 2, 3, 4),
-        alphas: Sequence[float] = (0.0, 0.3, 0.6, 0.9, 1.2, 1.5),
+        widths: Sequence[int] = WIDTHS,
+        alphas: Sequence[float] = ALPHAS,
         width: int = 2,
         alpha: float = 0.0,
         step: int | None = None,
         source: str | None = None,
     ):
-        self._search, self._decode = search, decode
+        self._search, self._decode, self._translator = search, decode, None
         again = callable(search)
         widths = offered(int, lambda one: one == int(one) >= 1, "a width is a whole number from 1", width, widths)
         alphas = offered(float, lambda one: 0 <= one < math.inf, "an alpha is finite and not below 0", alpha, alphas)
         width = int(width)
-        self.tree, shown = self._searched(width, alpha)
+        source = source_text(source)
+        self.tree, shown = self._searched(source, width, alpha)
         super().__init__(
-            data={"widths": widths * again, "alphas": alphas * again, "source": source_text(source)},
+            data={"widths": widths * again, "alphas": alphas * again, "typed": False},
+            sentence=source,
             width=width,
             alpha=float(alpha),
             trees=[shown],
             step=len(shown["steps"]) if step is None else step,
         )
-        self.observe(self._search_again, ["width", "alpha"])
+        self.observe(self._search_again, ["sentence", "width", "alpha"])
+
+    @classmethod
+    def of(
+        cls,
+        translator: Translator,
+        sentence: str,
+        *,
+        widths: Sequence[int] = WIDTHS,
+        alphas: Sequence[float] = ALPHAS,
+        width: int = 2,
+        alpha: float = 0.0,
+        step: int | None = None,
+    ) -> BeamView:
+        """The search of a sentence's translation, with a box for another sentence.
+
+        Raises:
+            ValueError: the sentence has no token or more than 100; or as in the constructor.
+        """
+        search, words = tree_search(translator, sentence), translator.target.vocab.tokens
+        view = cls(search, words, widths, alphas, width, alpha, step, sentence)
+        view._translator, view.data = translator, view.data | {"typed": True}
+        return view
 
     def update(
         self,
@@ -89,28 +123,48 @@ class BeamView(View, folder=Path(__file__).parent):
         """Show the search of another sentence in the same view: a function if the view has one, otherwise a tree."""
         if callable(search) != callable(self._search):
             raise TypeError("a view with sliders needs a function that searches, and a view without sliders a tree")
-        before = self._search, self._decode
-        self._search, self._decode = search, decode or self._decode
+        before = self._search, self._decode, self._translator
+        source = source_text(source)
+        self._search, self._decode, self._translator = search, decode or self._decode, None
         try:
-            self._search_again()
+            tree, shown = self._searched(source, self.width, self.alpha)
         except Exception:
-            self._search, self._decode = before
+            self._search, self._decode, self._translator = before
             raise
-        self.data = self.data | {"source": source_text(source)}
+        with self.hold_sync():
+            self.data = self.data | {"typed": False}
+            self._show(tree, shown)
 
-    def _searched(self, width: int, alpha: float) -> tuple[Tree, Data]:
+    def _searched(self, sentence: str | None, width: int, alpha: float) -> tuple[Tree, Data]:
         tree = self._search(width, alpha) if callable(self._search) else self._search
         if not isinstance(tree, Tree):
             raise TypeError(f"a search returns a Tree, the first of `trace`, not {type(tree).__name__}")
         data = tree_data(tree, lambda token: token_text(self._decode, token))
-        return tree, data | {"width": width, "alpha": float(alpha)}
+        return tree, data | {"sentence": sentence, "width": width, "alpha": float(alpha)}
 
     def _search_again(self, change: object = None) -> None:
-        """Search, and show all steps if all steps were shown; a locked node stays locked if the new tree has it."""
-        tree, shown = self._searched(self.width, self.alpha)
+        """Search; if one message changes several parts of the question, only once."""
+        asked = {"sentence": self.sentence, "width": self.width, "alpha": self.alpha}
+        if all(self.trees[-1][name] == value for name, value in asked.items()):
+            return
+        before = self._search
+        try:
+            if self._translator is not None:
+                self._search = tree_search(self._translator, self.sentence or "")
+            found = self._searched(**asked)
+        except ValueError as error:
+            self._search = before
+            if self._translator is None:
+                raise
+            self.trees = [self.trees[0], asked | {"problem": str(error)}]
+        else:
+            self._show(*found)
+
+    def _show(self, tree: Tree, shown: Data) -> None:
+        """Show all steps if all steps were shown; a locked node stays locked if the new tree has it."""
         steps, last = len(shown["steps"]), len(self.tree.steps)
         with self.hold_sync(), self.hold_trait_notifications():
-            self.tree, self.trees = tree, [shown]
+            self.tree, self.trees, self.sentence = tree, [shown], shown["sentence"]
             self.step = steps if self.step >= last else min(self.step, steps)
             if self.locked is not None and not self._has(self.locked):
                 self.locked = None
@@ -127,6 +181,10 @@ class BeamView(View, folder=Path(__file__).parent):
                 return one
         raise traitlets.TraitError(f"{name} is one of {values}, not {value}")
 
+    @traitlets.validate("sentence")
+    def _text(self, proposal: Proposal) -> str | None:
+        return source_text(proposal["value"])
+
     @traitlets.validate("step")
     def _within(self, proposal: Proposal) -> int:
         if proposal["value"] > len(self.tree.steps):
@@ -139,10 +197,17 @@ class BeamView(View, folder=Path(__file__).parent):
             raise traitlets.TraitError(f"the tree has no node {tuple(proposal['value'])}")
         return proposal["value"]
 
+    def page_model(self) -> Data | None:
+        """The Transformer that searches what is typed in a page; None for other models, and where nothing is typed."""
+        return None if self._translator is None else live_model(self._translator)
+
     def page_state(self, live: bool = False) -> Data:
-        """A page cannot search, so it gets the tree of every width with every alpha."""
+        """The tree of every width with every alpha; without a model in the page, no other sentence can be typed."""
+        sentence = self.trees[0]["sentence"]
         pairs = [(width, alpha) for width in self.data["widths"] for alpha in self.data["alphas"]]
-        return super().page_state(live) | {"trees": [self._searched(*pair)[1] for pair in pairs] or self.trees}
+        trees = [self._searched(sentence, *pair)[1] for pair in pairs] or self.trees
+        data = self.data | {"typed": live and self.data["typed"]}
+        return super().page_state(live) | {"data": data, "sentence": sentence, "trees": trees}
 
     def summary(self) -> str:
         """The numbers of steps and nodes; width and alpha if there are sliders."""
@@ -151,7 +216,7 @@ class BeamView(View, folder=Path(__file__).parent):
 
     def figure(self) -> Figure:
         """The whole tree, 6 steps in a line; an arrow marks the current step, if it is not the last."""
-        return beam_picture(self.trees[0], self.step, self.data["source"])
+        return beam_picture(self.trees[0], self.step, self.trees[0]["sentence"])
 
 
 def source_text(source: str | None) -> str | None:

@@ -6,12 +6,15 @@
 import { Problem } from "./nn.js";
 
 /** @import { TransformerDecoder, TransformerState } from "./nn.js" */
+/** @import { Node } from "./tree.js" */
 
 /** Takes the length of a hypothesis; gives the number that divides its log-probability.
  * @typedef {(length: number) => number} LengthPenalty */
 /** @typedef {{ minLength?: number, maxLength?: number | null, prefix?: number[] }} Lengths */
 /** @typedef {Lengths & { bos: number, eos: number, forbidden?: number[] }} Options */
-/** @typedef {Options & { width?: number, nBest?: number, lengthPenalty?: LengthPenalty }} BeamOptions */
+/** trace: a list that gets the nodes of each step.
+ * @typedef {Options & { width?: number, nBest?: number, lengthPenalty?: LengthPenalty, trace?: Node[][] }}
+ *   BeamOptions */
 /** A hypothesis that is being written; `total` is the sum of its log-probabilities.
  * @typedef {{ ids: number[], logProbs: number[], total: number }} Beam */
 /** @typedef {Beam & { parent: number }} Extension `parent`: the index of the beam that was extended */
@@ -51,7 +54,7 @@ const defaultMaxLength = (sourceLength) => 2 * sourceLength + 10;
 /** The limit for one search; a prefix may be longer than other translations.
  * @param {number} sourceLength
  * @param {Lengths} lengths */
-function limitOf(sourceLength, { minLength = 0, maxLength = null, prefix = [] }) {
+export function limitOf(sourceLength, { minLength = 0, maxLength = null, prefix = [] }) {
   return Math.max(maxLength ?? Math.max(defaultMaxLength(sourceLength), minLength), prefix.length);
 }
 
@@ -138,7 +141,7 @@ export function greedySearch(decoder, state, sourceLength, options) {
  * @param {number} sourceLength
  * @param {BeamOptions} options */
 export function beamSearch(decoder, state, sourceLength, options) {
-  const { bos, eos, width = 4, nBest = 1, lengthPenalty = noPenalty } = options;
+  const { bos, eos, width = 4, nBest = 1, lengthPenalty = noPenalty, trace } = options;
   const { forbidden = [], minLength = 0, prefix = [] } = options;
   const limit = limitOf(sourceLength, options);
   const largest = largestPenalties(lengthPenalty, limit);
@@ -152,13 +155,16 @@ export function beamSearch(decoder, state, sourceLength, options) {
     const newest = beams.map(({ ids }) => ids.at(-1) ?? bos);
     const logits = decoder.forward(newest, state);
     const banned = step <= minLength ? [...forbidden, eos] : forbidden;
-    const extensions = extend(beams, logits, width, banned, prefix[step - 1]);
+    const considered = extend(beams, logits, width, banned, prefix[step - 1]);
+    const extensions = considered.slice(0, width);
     const complete = extensions.filter(({ ids }) => step === limit || ids.at(-1) === eos);
     best.push(...complete.map(({ ids, logProbs }) => new Hypothesis(ids, logProbs, eos, lengthPenalty(step))));
     best.sort((one, other) => other.score - one.score);
     best.length = Math.min(best.length, nBest);
     const others = extensions.filter((one) => !complete.includes(one));
-    if (!others.length || !canWin(others[0], step)) break;
+    const isOver = !others.length || !canWin(others[0], step);
+    trace?.push(nodesOf(considered, complete, others, isOver, lengthPenalty(step)));
+    if (isOver) break;
     const kept = stay(others);
     beams = kept;
     state = state.select(kept.map(({ parent }) => parent));
@@ -166,7 +172,21 @@ export function beamSearch(decoder, state, sourceLength, options) {
   return best;
 }
 
-/** The best of all extensions, the best first. Of equal ones, the one of the earlier beam or the earlier token wins.
+/** The extensions that a step considered, as nodes of the search tree.
+ * @param {Extension[]} considered @param {Extension[]} complete @param {Extension[]} others @param {boolean} isOver
+ * @param {number} penalty
+ * @returns {Node[]} */
+function nodesOf(considered, complete, others, isOver, penalty) {
+  return considered.map((one) => {
+    const { ids, logProbs, total } = one;
+    const live = others.includes(one) ? (isOver ? "beaten" : "kept") : "pruned";
+    const fate = complete.includes(one) ? "complete" : live;
+    return { ids, logProb: logProbs[logProbs.length - 1], total, score: total / penalty, fate };
+  });
+}
+
+/** All extensions by one of the `width` likeliest tokens, the best first. Of equal ones, the one of the earlier
+ * beam or the earlier token wins.
  * @param {Beam[]} beams
  * @param {Float32Array} logits a row for each beam
  * @param {number} width
@@ -183,10 +203,7 @@ function extend(beams, logits, width, forbidden, forced) {
       parent,
     })),
   );
-  return all
-    .filter(({ total }) => total > -Infinity)
-    .sort((one, other) => other.total - one.total)
-    .slice(0, width);
+  return all.filter(({ total }) => total > -Infinity).sort((one, other) => other.total - one.total);
 }
 
 /** An order in which the first child of parent p gets the index p, and the other children get the free indices.

@@ -5,8 +5,10 @@ import { A_MASK, AXIS_NAMES, BOS, CANDIDATES, EOS, EXACT, FULL, LARGEST, MATRICE
 import { KINDS, LEVELS, MOST_TOKENS, NO_MASK, PAD, SPECIALS, STEPS, THUMB } from "../shared/constants.js";
 import { beamSearch, gnmt, greedySearch, largestOf, logSumExp } from "./decoding.js";
 import { EncoderDecoder, Problem, softmax } from "./nn.js";
+import { sample } from "./sampling.js";
 import { Language } from "./text.js";
 import { ablated } from "./ablation.js";
+import { treeData } from "./tree.js";
 import { twins } from "./twins.js";
 
 /** @import { Kind, MatrixName } from "../shared/constants.js" */
@@ -15,6 +17,8 @@ import { twins } from "./twins.js";
 /** @import { Hypothesis } from "./decoding.js" */
 /** @import { LayerEdit, MultiHeadAttention, Recording, Sizes, TransformerState, Weights } from "./nn.js" */
 /** @import { Side, Vocab } from "./text.js" */
+/** @import { Luck } from "./sampling.js" */
+/** @import { Node } from "./tree.js" */
 /** @import { Kept, Twins } from "./twins.js" */
 
 /** What `live_model` in weights.py returns.
@@ -24,6 +28,7 @@ import { twins } from "./twins.js";
 /** @typedef {{ sentence: string, beam?: number, prefix?: string[], edits?: Edit[] }} Sentence */
 /** @typedef {{ source: string, target: string[], edits?: Edit[] }} Reading */
 /** @typedef {Reading & { kind: Kind, layer: number, head: number }} ReadingOfHead */
+/** @typedef {{ sentence: string, width: number, alpha: number }} Search of a tree */
 /** What is wrong with a question.
  * @typedef {{ asked: unknown[], problem: string }} Refusal */
 /** A matrix with its shape.
@@ -140,6 +145,46 @@ export class Translator {
     });
   }
 
+  /** The tree of a beam search: `tree_data` in seqlearn/views/beam/beam_data.py.
+   * @param {Search} question */
+  tree({ sentence, width, alpha }) {
+    const asked = [sentence, width, alpha];
+    return orProblem(asked, () => {
+      const read = this.source.tokenizer.tokenize(asText(sentence));
+      check(read);
+      this.edit([]);
+      /** @type {Node[][]} */
+      const trace = [];
+      const options = { ...this.ids(), width, lengthPenalty: gnmt(alpha), trace };
+      const [best] = beamSearch(this.model.decoder, this.start(read), read.length + 1, options);
+      const data = treeData(trace, best, options.eos, (id) => asText(this.target.vocab.tokens[id]));
+      return { asked, problem: "", tree: { ...data, sentence, width, alpha } };
+    });
+  }
+
+  /** Sentences that are drawn token by token: `drawn_sentences` in seqlearn/views/sampling/sampling_data.py.
+   * @param {Luck & { sentence: string }} question */
+  sampled({ sentence, ...luck }) {
+    const asked = [luck.seed, luck.temperature, luck.top_k, luck.top_p];
+    return orProblem(asked, () => {
+      const read = this.source.tokenizer.tokenize(asText(sentence));
+      this.edit([]);
+      const drawn = sample(this.model.decoder, this.start(read), read.length + 1, { ...this.ids(), ...luck });
+      /** @type {[text: string, probability: number][]} */
+      const sentences = drawn.map(({ tokens, logProb, finished }) => [
+        asText(this.target.decode(tokens)) + (finished ? "" : " …"),
+        rounded(Math.exp(logProb)),
+      ]);
+      return { asked, problem: "", sentences };
+    });
+  }
+
+  /** The ids that a search asks for. */
+  ids() {
+    const { bos, eos, pad } = this.target.vocab;
+    return { bos, eos, forbidden: [pad, bos] };
+  }
+
   /** Gives each layer its part of the edits of a question.
    * @param {Edit[]} edits */
   edit(edits) {
@@ -161,8 +206,7 @@ export class Translator {
   /** The hypotheses of a search, the best first; greedy search gives one.
    * @param {TransformerState} start @param {number} sourceLength @param {number} beam @param {number[]} prefix */
   search(start, sourceLength, beam, prefix) {
-    const { bos, eos, pad } = this.target.vocab;
-    const options = { bos, eos, forbidden: [pad, bos], prefix };
+    const options = { ...this.ids(), prefix };
     const { decoder } = this.model;
     if (beam === 1) return [greedySearch(decoder, start.restart(), sourceLength, options)];
     const best = beamSearch(decoder, start.restart(), sourceLength, {
@@ -545,14 +589,17 @@ function stepsOf(queries, size, keys, masks, same) {
 // ---- Questions and answers as messages ------------------------------------------------------------------------------
 
 /** The questions that a page may ask.
- * @typedef {Pick<Translator, "ablated" | "translated" | "maps" | "patched" | "steps">} Answering */
+ * @typedef {Pick<Translator, "ablated" | "translated" | "maps" | "patched" | "sampled" | "steps" | "tree">}
+ *   Answering */
+/** All that a question may hold.
+ * @typedef {Sentence & ReadingOfHead & Twins & OneAblation & Luck & Search} Question */
 /** The answers to those that are no refusals.
  * @typedef {Extract<ReturnType<Translator["translated"]>, { best: unknown }>} Translated
  * @typedef {Extract<ReturnType<Translator["maps"]>, Record<Kind, unknown>>} Maps
  * @typedef {Extract<ReturnType<Translator["patched"]>, { maps: unknown }>} Patched */
 /** First the packed model, then questions.
  * @typedef {{ data: LiveModel, kind?: undefined, question?: undefined }
- *   | { data?: undefined, kind: keyof Answering, question: Sentence & ReadingOfHead & Twins & OneAblation }} Message */
+ *   | { data?: undefined, kind: keyof Answering, question: Question }} Message */
 /** @typedef {{ isReady?: boolean, answer?: unknown, error?: string }} Reply */
 
 /** Takes messages, and posts a reply to each.

@@ -32,8 +32,9 @@ import { change } from "../shared/life.js";
 
 /** @type {Side[]} */
 const SIDES = ["encoder", "decoder"];
-const CELL = { width: 34, height: 18 };
-const FINGER = 24; // pixels: the smallest cell under a finger
+const CELL = { width: 34, height: 24 };
+const LEAST = { beside: 24, finger: 24, mouse: 12 }; // pixels: the width of a cell; of a mouse, only in a narrow window
+const GAP = 24; // pixels between the maps
 const NUMBER_FROM = 0.05; // smaller numbers are not written: the colour says enough
 const PATIENCE = 300; // milliseconds: an answer that comes sooner is not waited for
 
@@ -77,12 +78,14 @@ class PatchStage {
     this.clear = make("button", clear, "Remove all");
     this.now = make("div", { class: "readings" });
     this.bar = make("div", { class: "patched" }, this.now, this.clear);
+    const sign = frameSign(true);
+    sign.classList.add("moved");
     layOut(root, "patch vectors of another sentence", {
       controls: { sentences: [this.formOf()] },
       intro: [this.note, this.lines, this.bar, this.question],
       panels: this.panels,
       legend: legendOf(
-        [frameSign(true), "patched: this vector comes from B"],
+        [sign, "patched: this vector comes from B"],
         [null, "red: toward the word of B, 1 is all the way; blue: away from it"],
         [null, "causal, cross: heads of the decoder that look at French, and at English"],
       ),
@@ -230,30 +233,42 @@ class PatchStage {
   drawMaps(result) {
     const [own, theirs] = result.words;
     tell(this.question, "How far does each vector of B, alone, move “", token(own), "” to “", token(theirs), "”?");
-    const room = roomIn(this.root);
+    const width = this.widthIn(roomIn(this.root), result);
     this.pointed = null;
-    this.maps = SIDES.map((side) => ({ side, map: this.mapOf(side, result, room) }));
+    this.maps = SIDES.map((side) => ({ side, map: this.mapOf(side, result, width) }));
     this.panels.replaceChildren(...this.maps.map(({ map }) => map.node));
   }
 
-  /** @param {Side} side @param {Result} result @param {number} room */
-  mapOf(side, { maps }, room) {
+  /** The width of a cell, the same in both maps: they stand beside each other if they can.
+   * @param {number} room @param {Result} result */
+  widthIn(room, { maps }) {
+    const sides = SIDES.map((side) => {
+      const { tokens } = maps[side];
+      const names = longestOf(this.data.places[side].map(([, words]) => words)) + 28;
+      return { count: tokens.length, names, labels: names + 0.6 * longestOf(tokens) };
+    });
+    const sum = (/** @type {number[]} */ list) => list.reduce((total, x) => total + x, 0);
+    const free = room - GAP - sum(sides.map(({ labels }) => labels));
+    const beside = Math.floor(free / sum(sides.map(({ count }) => count)));
+    if (beside >= LEAST.beside) return Math.min(CELL.width, beside);
+    const fitting = Math.min(...sides.map(({ count, names }) => Math.floor((room - names) / count)));
+    return Math.max(byFinger() ? LEAST.finger : LEAST.mouse, Math.min(CELL.width, fitting));
+  }
+
+  /** @param {Side} side @param {Result} result @param {number} width */
+  mapOf(side, { maps }, width) {
     const { tokens, moved } = maps[side];
     const rows = this.data.places[side].map(([, words]) => words);
-    const [least, height] = byFinger() ? [FINGER, FINGER] : [12, CELL.height];
-    const fitting = Math.floor((room - longestOf(rows) - 28) / tokens.length);
     const map = heatMap({
       title: side,
       rows,
       columns: tokens,
       ramp: BLUE_RED,
-      bar: false,
       most: Number.POSITIVE_INFINITY,
       word: (value) => (Math.abs(value) < NUMBER_FROM ? "" : value.toFixed(2).replace("-", "−")),
-      width: Math.max(least, Math.min(CELL.width, fitting)),
-      height,
-      room,
-      enters: this.data.live ? "Enter patches" : "Enter locks",
+      width,
+      height: CELL.height,
+      enters: this.data.live ? "Enter patches" : "Enter keeps",
       point: (cell) => {
         if (!cell && byFinger()) return; // what was tapped stays explained
         this.pointed = cell && { side, ...cell };
@@ -263,6 +278,7 @@ class PatchStage {
       lock: (cell) => cell && this.toggle({ side, ...cell }),
     });
     map.show(Float32Array.from(moved.flat()), [-1, 1]);
+    map.node.classList.add("moves");
     return map;
   }
 

@@ -281,6 +281,22 @@ function pairText({ start, frequencies, products, note }, { i, j, k, m }) {
   );
 }
 
+/** What the clock has to do with the dot product: each pair adds the cosine of the angle between its hands.
+ * @param {Data} data
+ * @param {Choice} choice
+ */
+function sumText({ table, frequencies, products, note }, { i, j, k, m }) {
+  if (note) return "";
+  const [size, angle, count] = [table.shape[1], k * frequencies[m], frequencies.length];
+  const rest = size % 2 ? " and the last dimension" : "";
+  const pairs = `${count === 1 ? "The one pair" : `All ${count} pairs`}${rest}`;
+  return (
+    `Each pair is such a clock, and adds the cosine of the angle between its hands. Pair ${m} adds ` +
+    `cos(${degrees(angle % (2 * Math.PI))}) ≈ ${number(Math.cos(angle))}. ` +
+    `${pairs} together: ${number(products.at(i, j))}.`
+  );
+}
+
 /** An angle in degrees; whole turns are counted.
  * @param {number} angle
  */
@@ -521,7 +537,8 @@ function matrix(name, rows) {
  * @param {number} width
  * @param {number} larger
  */
-function curve({ products }, width, larger) {
+function curve(data, width, larger) {
+  const { products } = data;
   const count = products.shape[0];
   const box = { width, height: 250 * larger, left: 40 * larger, right: 10, top: 12, bottom: 34 * larger };
   const { x, y, marks } = plane(
@@ -533,6 +550,7 @@ function curve({ products }, width, larger) {
   );
   const [line, dot] = [draw("path", { class: "line" }), draw("circle", { class: "spot", r: 5 })];
   const title = make("figcaption", {}, "dot product of P[i] with every P[j]");
+  const words = make("p", { class: "faint" });
   const node = draw(
     "svg",
     { class: "plot", width, height: box.height, role: "img", "aria-label": "dot product against distance" },
@@ -541,9 +559,13 @@ function curve({ products }, width, larger) {
     dot,
   );
   node.style.fontSize = `${Math.round(11 * larger)}px`;
+  const figure = make("figure", { class: "curve" }, title, node, words);
+  figure.style.width = `${width}px`;
   return {
-    node: make("figure", { class: "curve" }, title, node),
-    update(/** @type {Choice} */ { i, j, k }) {
+    node: figure,
+    update(/** @type {Choice} */ choice) {
+      const { i, j, k } = choice;
+      words.textContent = sumText(data, choice);
       const places = Array.from(
         { length: count },
         (_, row) => /** @type {Place} */ ([x(row - i), y(products.at(i, row))]),

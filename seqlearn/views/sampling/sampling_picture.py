@@ -8,7 +8,7 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from ..shared.colours import GROUND, STRIPE, TRAIN
+from ..shared.colours import TRAIN
 from ..shared.fonts import any_script, short_label
 
 BEFORE = "#595959"  # the outline of a probability before sliders were moved
@@ -28,22 +28,23 @@ def sampling_picture(
         shown: the ids of the tokens with a bar of their own.
         settings: temperature, top-k and top-p in words.
     """
-    groups = groups_of(shown, len(tokens))
-    now, then = ([float(numbers[ids].sum()) for ids in groups] for numbers in (probs, before))
-    labels = [short_label(tokens[i], 24) for i in shown] + [rest_name(len(ids)) for ids in groups[len(shown) :]]
-    figure = Figure(figsize=(7.5, 1.5 + 0.27 * len(groups)), layout="constrained")
+    every = groups_of(shown, len(tokens))
+    kept = [ids for ids in every if (probs[ids] > 0).any()]
+    now, then = ([float(numbers[ids].sum()) for ids in kept] for numbers in (probs, before))
+    labels = [short_label(tokens[ids[0]], 24) for ids in kept[: len(shown)]] + [
+        rest_name(len(ids)) for ids in kept[len(shown) :]
+    ]
+    figure = Figure(figsize=(7.5, 1.7 + 0.27 * len(kept)), layout="constrained")
     ax = figure.subplots()
-    rows, end = range(len(groups)), scale_of([*now, *then])
-    removed = [row for row in rows if not (probs[groups[row]] > 0).any()]
+    rows, end = range(len(kept)), scale_of([*now, *then])
     ax.barh(rows, now, height=0.45, color=TRAIN, label="probability")
     ax.barh(rows, then, color="none", edgecolor=BEFORE, label="probability at temperature 1, nothing removed")
-    if removed:
-        widths = [max(then[row], 0.02 * end) for row in removed]
-        ax.barh(
-            removed, widths, color=GROUND, edgecolor=STRIPE, hatch="/////", linewidth=0, zorder=0.8, label="removed"
-        )
     for row in rows:
-        ax.text(1.02 * end, row, "removed" if row in removed else written(now[row]), va="center")
+        ax.text(1.02 * end, row, written(now[row]), va="center")
+    removed = len(tokens) - int((probs > 0).sum())
+    if len(kept) < len(every):
+        labels.append(f"{removed} removed")
+        rows = range(len(kept) + 1)
     ax.set_yticks(rows, labels)
     ax.invert_yaxis()
     ax.set(xlim=(0, 1.14 * end), xlabel="probability of the next token")

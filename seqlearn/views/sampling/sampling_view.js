@@ -1,29 +1,27 @@
-import {
-  extent,
-  layOut,
-  legendOf,
-  make,
-  maskedSign,
-  number,
-  pointHint,
-  relation,
-  roving,
-  shortened,
-  slider,
-  tell,
-  token,
-} from "../shared/elements.js";
+import { certainty } from "../shared/changes.js";
+import { layOut, legendOf, make, number, pointHint, relation, roving } from "../shared/elements.js";
+import { shortened, slider, tell, token } from "../shared/elements.js";
 import { change } from "../shared/life.js";
 import { pointedRow } from "../shared/rows.js";
+import { drawnBy, nextDistribution, sumOf } from "../live/sampling.js";
 
-/** @import { Attributes, Model, Numbers, Tensor, Traits } from "../shared/types.js" */
+/** @import { Attributes, Child, Model, Numbers, Tensor, Traits } from "../shared/types.js" */
+/** @import { Distribution } from "../live/sampling.js" */
 
 /** @typedef {{ temperature: number, top_k: number | null, top_p: number | null }} Settings null: all tokens */
-/** @typedef {Model<Traits & Settings>} SamplingModel */
-/** @typedef {{ logits: Tensor, tokens: string[], shown: number[] }} Data shown: the ids with a bar of their own */
-/** @typedef {ReturnType<typeof nextDistribution>} Distribution */
+/** asked: seed, temperature, top-k and top-p.
+ * @typedef {{ asked?: unknown[], problem?: string, sentences?: [text: string, probability: number][] }} Written */
+/** shown: the ids with a bar of their own. source: the sentence that is translated, or null. writes: whether somebody
+ * answers who draws sentences.
+ * @typedef {{ logits: Tensor, tokens: string[], shown: number[], source: string | null, writes: boolean }} Data */
+/** @typedef {Model<Traits & Settings & { data: { source: string | null }, seed: number | null, written: Written }>}
+ *   SamplingModel */
+/** dice: a number from 0 to 1 for each token that was drawn. isTold: whether a screen reader is told of the tokens.
+ * @typedef {{ now: Distribution, dice: number[], isTold: boolean }} State */
+/** @typedef {ReturnType<typeof rowOf>} Row */
 
-const DRAWS = 20;
+const MANY = 20; // draws, at a click
+const BRICKS = 150; // with more draws than that, the bricks of a pile have no gaps
 const TEMPERATURES = Array.from({ length: 39 }, (_, i) => (i + 2) / 10); // 0.2 to 4
 const TOP_KS = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000]; // and all: null
 const TOP_PS = [...Array.from({ length: 19 }, (_, i) => (i + 1) / 20), null]; // 0.05 to 0.95, and all
@@ -34,61 +32,47 @@ const NOTHING_CHANGED = { temperature: 1, top_k: null, top_p: null };
  * @param {HTMLElement} root
  * @param {Data} data
  */
-export function build(model, root, { logits: { values: logits }, tokens, shown }) {
-  const own = new Set(shown);
-  const rest = tokens.map((_, id) => id).filter((id) => !own.has(id));
-  let now = nextDistribution(logits, 1, null, null);
-  const before = now.probs;
-  const pointed = pointedRow(() => explain());
-  const rows = shown.map((id, i) => rowOf([id], tokens[id], token(tokens[id]), pointed.listeners(i)));
-  if (rest.length) {
-    const name = restName(rest.length);
-    rows.push(rowOf(rest, name, make("span", { class: "rest" }, name), pointed.listeners(shown.length)));
-  }
+export function build(model, root, data) {
+  const { tokens, source } = data;
+  const logits = data.logits.values;
+  /** @type {State} */
+  const state = { now: nextDistribution(logits, 1, null, null), dice: [], isTold: true };
+  const before = state.now.probs;
+  const table = tableOf(data, before, () => explain());
+  const draws = drawing(state, tokens, () => table.show(state));
+  const sentences = writing(model, data);
   const knobs = knobsOf(model, tokens.length);
   const left = make("p", { class: "left", role: "status" });
-  const ends = make("span", { class: "ends" });
-  const draws = drawing(tokens, () => now);
   const told = make("div");
   layOut(root, "temperature, top-k and top-p", {
     controls: { settings: [make("div", { class: "knobs" }, ...knobs.map(({ node }) => node)), resetOf(model)] },
-    intro: [left],
-    panels: make("div", { class: "panels sampling" }, titles(ends), listOf(rows.map(({ node }) => node)), draws.node),
+    intro: [source ? make("p", { class: "source" }, "Source: ", token(source)) : null, left],
+    panels: make("div", { class: "panels sampling" }, draws.node, table.node, sentences.node),
     legend: legendOf(
       [make("span", { class: "sampled", "aria-hidden": "true" }), "probability"],
       [make("span", { class: "unsampled", "aria-hidden": "true" }), "probability at temperature 1, nothing removed"],
-      [maskedSign(), "removed: it cannot be drawn"],
+      [make("span", { class: "brick", "aria-hidden": "true" }), `a draw; from ${MANY} draws on, a pile is their share`],
     ),
     says: [told],
   });
 
-  const explain = () => {
-    const at = pointed.at();
-    for (const [i, { node }] of rows.entries()) {
-      node.classList.toggle("on", i === at);
-      node.setAttribute("aria-selected", String(i === at));
-    }
-    if (at === null) tell(told, pointHint("a row", "read how its probability is computed", { enter: null }));
-    else if (at < shown.length)
-      tell(told, token(tokens[shown[at]]), ": ", tokenText(now, logits, shown[at], settingsOf(model)));
-    else tell(told, restText(now, rest, before, model.get("temperature")));
-  };
+  const explain = () => tell(told, ...rowText(table, state, data, before, settingsOf(model)));
   const redraw = () => {
     const { temperature, top_k, top_p } = settingsOf(model);
-    now = nextDistribution(logits, temperature, top_k, top_p);
+    state.now = nextDistribution(logits, temperature, top_k, top_p);
+    state.isTold = false; // a screen reader does not read 20 tokens at each move of a slider
     for (const { show } of knobs) show();
-    const sums = rows.map(({ ids }) => [sumOf(now.probs, ids), sumOf(before, ids)]);
-    const end = Math.max(...sums.flat()) <= 0.5 ? 0.5 : 1; // of the axis
-    for (const [i, { ids, show }] of rows.entries()) {
-      const isRemoved = ids.every((id) => now.removed[id]);
-      show(sums[i][0], sums[i][1], end, isRemoved);
-    }
-    ends.replaceChildren(...[0, end / 2, end].map((x) => make("span", {}, number(x))));
-    left.replaceChildren(...leftText(now, tokens));
-    draws.again();
+    left.replaceChildren(...leftText(state.now, tokens));
+    draws.show();
+    sentences.show();
     explain();
+    root.style.minHeight = `${root.offsetHeight}px`; // a page that gets shorter would move the slider under the mouse
   };
-  return { temperature: redraw, top_k: redraw, top_p: redraw };
+  const resized = () => {
+    root.style.minHeight = "";
+  };
+  const { show } = sentences;
+  return { temperature: redraw, top_k: redraw, top_p: redraw, seed: show, written: show, resized };
 }
 
 /** @param {SamplingModel} model */
@@ -98,28 +82,106 @@ const settingsOf = (model) => ({
   top_p: model.get("top_p"),
 });
 
+// ---- The rows -------------------------------------------------------------------------------------------------------
+
+/** The rows, one stop of the Tab key; in place of those that are removed stands one line.
+ *
+ * Gives { node, rows, rest, at, show }. rest: the ids without a row of their own. at(): the row that is pointed at, the
+ * number of rows for the line of the removed ones, or null.
+ * @param {Data} data
+ * @param {number[]} before the probabilities at temperature 1
+ * @param {() => void} explain
+ */
+function tableOf({ tokens, shown }, before, explain) {
+  const own = new Set(shown);
+  const rest = tokens.map((_, id) => id).filter((id) => !own.has(id));
+  const pointed = pointedRow(() => mark());
+  const rows = shown.map((id, i) => rowOf([id], tokens[id], token(tokens[id]), pointed.listeners(i)));
+  if (rest.length) {
+    const name = restName(rest.length);
+    rows.push(rowOf(rest, name, make("span", { class: "rest" }, name), pointed.listeners(shown.length)));
+  }
+  const gone = make("div", { class: "row gone faint", role: "option", ...pointed.listeners(rows.length) });
+  const list = make(
+    "div",
+    { class: "rows", role: "listbox", "aria-label": "probability of the next token" },
+    ...rows.map(({ node }) => node),
+    gone,
+  );
+  /** @type {HTMLElement[]} */
+  const stops = []; // the rows that are seen
+  const [ends, drawn] = [make("span", { class: "ends" }), make("span", { class: "count" })];
+  let kept = rows.length; // rows
+  roving(list, stops);
+
+  const at = () => {
+    const row = pointed.at();
+    return row === null ? null : row < kept ? row : rows.length;
+  };
+  const mark = () => {
+    for (const [i, node] of [...rows.map((row) => row.node), gone].entries()) {
+      node.classList.toggle("on", i === at());
+      node.setAttribute("aria-selected", String(i === at()));
+    }
+    explain();
+  };
+  const show = (/** @type {State} */ state) => {
+    kept = showRows(rows, state, before, ends);
+    drawn.textContent = state.dice.length ? `of ${state.dice.length}` : "draws";
+    gone.hidden = kept === rows.length;
+    gone.textContent = gone.hidden ? "" : goneText(state.now, tokens, shown.slice(kept), rest.length);
+    stops.splice(0, stops.length, ...rows.slice(0, kept).map(({ node }) => node), ...(gone.hidden ? [] : [gone]));
+    const stop = stops.find((node) => node.tabIndex === 0) ?? stops[0];
+    for (const node of [...rows.map((row) => row.node), gone]) node.tabIndex = node === stop ? 0 : -1;
+    mark();
+  };
+  return { node: make("div", {}, titles(ends, drawn), list), rows, rest, at, show };
+}
+
+/** Shows the probabilities and the draws; the removed rows are hidden. Gives the number of the others, which stand
+ * above.
+ * @param {Row[]} rows
+ * @param {State} state
+ * @param {number[]} before
+ * @param {Element} ends
+ */
+function showRows(rows, { now, dice }, before, ends) {
+  const piles = new Map(rows.map((row) => [row, 0]));
+  const rowWith = new Map(rows.flatMap((row) => row.ids.map((id) => [id, row])));
+  for (const die of dice) {
+    const row = /** @type {Row} */ (rowWith.get(drawnBy(die, now)));
+    piles.set(row, (piles.get(row) ?? 0) + 1);
+  }
+  const each = 1 / Math.max(dice.length, MANY); // of a draw, in the pile
+  const bars = rows.map((row) => ({
+    probability: sumOf(now.probs, row.ids),
+    first: sumOf(before, row.ids),
+    count: piles.get(row) ?? 0,
+  }));
+  const isRemoved = rows.map(({ ids }) => ids.every((id) => now.removed[id]));
+  const seen = bars.filter((_, i) => !isRemoved[i]);
+  const most = Math.max(...seen.flatMap(({ probability, first, count }) => [probability, first, count * each]));
+  const end = most <= 0.5 ? 0.5 : 1; // of the axis
+  ends.replaceChildren(...[0, end / 2, end].map((x) => make("span", {}, number(x))));
+  for (const [i, row] of rows.entries()) row.show({ ...bars[i], isRemoved: isRemoved[i] }, end, dice.length);
+  return isRemoved.findLastIndex((one) => !one) + 1;
+}
+
 /** The titles of the columns.
  * @param {Node} ends of the axis
+ * @param {Node} drawn
  */
-const titles = (ends) =>
+const titles = (ends, drawn) =>
   make(
     "div",
     { class: "row titles faint", "aria-hidden": "true" },
     make("span", {}, "token"),
     ends,
     make("span", {}, "probability"),
+    drawn,
   );
 
-/** The rows, one stop of the Tab key.
- * @param {HTMLElement[]} rows
- */
-function listOf(rows) {
-  const list = make("div", { role: "listbox", "aria-label": "probability of the next token" }, ...rows);
-  roving(list, rows);
-  return list;
-}
-
-/** The row of one token, or of all the others: its name, its bar, and the bar at temperature 1.
+/** The row of one token, or of all the others: its name, its bar, the bar at temperature 1, and the pile of its draws.
  * @param {number[]} ids
  * @param {string} name
  * @param {Node} written the name, as it is seen
@@ -128,54 +190,112 @@ function listOf(rows) {
 function rowOf(ids, name, written, listeners) {
   const bar = make("span", { class: "bar" });
   const outline = make("span", { class: "outline" });
-  const share = make("span", { class: "share" });
-  const node = make(
-    "div",
-    { class: "row", role: "option", ...listeners },
-    written,
-    " ",
-    make("span", { class: "track" }, outline, bar),
-    share,
-  );
+  const pile = make("span", { class: "pile" });
+  const [share, drawn] = [make("span", { class: "share" }), make("span", { class: "count" })];
+  const track = make("span", { class: "track" }, outline, bar, pile);
+  const node = make("div", { class: "row", role: "option", ...listeners }, written, " ", track, share, " ", drawn);
   /**
-   * @param {number} probability
-   * @param {number} first the probability at temperature 1, nothing removed
+   * @param {{ probability: number, first: number, count: number, isRemoved: boolean }} row first: at temperature 1
    * @param {number} end of the axis
-   * @param {boolean} isRemoved
+   * @param {number} draws of all rows
    */
-  const show = (probability, first, end, isRemoved) => {
-    bar.style.width = `${(100 * probability) / end}%`;
-    outline.style.width = `${(100 * first) / end}%`;
-    share.textContent = isRemoved ? "removed" : shareText(probability);
-    node.classList.toggle("removed", isRemoved);
-    node.setAttribute("aria-label", `${name} ${share.textContent}`);
+  const show = ({ probability, first, count, isRemoved }, end, draws) => {
+    const width = (/** @type {number} */ x) => `${(100 * x) / end}%`;
+    bar.style.width = width(probability);
+    outline.style.width = width(first);
+    pile.style.width = width(count / Math.max(draws, MANY));
+    pile.style.setProperty("--brick", `${100 / Math.max(count, 1)}%`);
+    pile.style.setProperty("--gap", draws > BRICKS ? "0px" : "1px");
+    share.textContent = shareText(probability);
+    drawn.textContent = draws ? String(count) : "";
+    node.hidden = isRemoved;
+    const seen = `${name} ${share.textContent}`;
+    node.setAttribute("aria-label", draws ? `${seen} ${count} of ${draws} draws` : seen);
   };
   return { ids, node, show };
 }
 
-/** The button that draws tokens, and the tokens that it drew.
+/** The line in place of the rows that are removed.
+ * @param {Distribution} now
  * @param {string[]} tokens
- * @param {() => Distribution} now
+ * @param {number[]} ids those of them with a row
+ * @param {number} rest the number of tokens without a row
  */
-function drawing(tokens, now) {
-  /** @type {number[]} */
-  let dice = []; // for each token that is drawn, a number from 0 to 1
+function goneText({ left }, tokens, ids, rest) {
+  const names = [
+    ...ids.map((id) => shortened(tokens[id], 12)),
+    ...(rest ? [restName(rest).replace(" together", "")] : []),
+  ];
+  return `${tokens.length - left.length} removed: ${names.join(" · ")}`;
+}
+
+// ---- What is drawn --------------------------------------------------------------------------------------------------
+
+/** The buttons that draw tokens, and the tokens that were drawn last.
+ * @param {State} state
+ * @param {string[]} tokens
+ * @param {() => void} pile shows all draws in the rows
+ */
+function drawing(state, tokens, pile) {
   const drawn = make("span", { class: "drawn" });
   const show = () => {
-    const names = dice.map((die) => make("bdi", {}, shortened(tokens[drawnBy(die, now())], 24)));
-    if (dice.length) tell(drawn, ...names.flatMap((name, i) => [i ? "\u00a0· " : "", name]));
+    const { dice, now } = state;
+    clear.setAttribute("aria-disabled", String(!dice.length));
+    drawn.setAttribute("aria-live", state.isTold ? "polite" : "off");
+    const last = dice.slice(-MANY).map((die) => make("bdi", {}, shortened(tokens[drawnBy(die, now)], 24)));
+    const names = last.flatMap((name, i) => [i ? "\u00a0· " : "", name]);
+    tell(drawn, dice.length > MANY ? `The last ${MANY} of ${dice.length}: ` : "", ...names);
+    pile();
   };
-  const draw = () => {
-    dice = Array.from({ length: DRAWS }, Math.random);
-    drawn.setAttribute("aria-live", "polite");
+  const draw = (/** @type {number} */ count) => {
+    state.dice = count ? [...state.dice, ...Array.from({ length: count }, Math.random)] : [];
+    state.isTold = true;
     show();
   };
-  const again = () => {
-    drawn.setAttribute("aria-live", "off"); // a screen reader does not read 20 tokens at each move of a slider
-    show();
+  const button = (/** @type {string} */ label, /** @type {string} */ text, /** @type {number} */ count) =>
+    make("button", { type: "button", "aria-label": label, onclick: () => draw(count) }, text);
+  const clear = button("clear the draws", "Clear", 0);
+  const buttons = [
+    button("draw a token", "Draw a token", 1),
+    button(`draw ${MANY} tokens`, `Draw ${MANY}`, MANY),
+    clear,
+  ];
+  return { node: make("div", { class: "draws" }, make("div", { class: "buttons" }, ...buttons), drawn), show };
+}
+
+/** The button that draws sentences, and the sentences that were drawn last; empty where there is neither.
+ * @param {SamplingModel} model
+ * @param {Data} data
+ */
+function writing(model, { writes }) {
+  const heading = make("p", { class: "drawn-with", "aria-live": "polite" });
+  const list = make("ol", { class: "sentences" });
+  const draw = () => change(model, { seed: Math.floor(Math.random() * 2 ** 31) });
+  const button = make(
+    "button",
+    { type: "button", "aria-label": "draw five sentences", onclick: draw },
+    "Draw five sentences",
+  );
+  const node = make("div", { class: "writing" }, writes ? button : null, heading, list);
+  const show = () => {
+    const { asked = [], problem, sentences = [] } = model.get("written");
+    const now = [model.get("seed"), ...Object.values(settingsOf(model))];
+    node.hidden = !writes && !sentences.length;
+    node.classList.toggle("waiting", writes && now[0] !== null && JSON.stringify(asked) !== JSON.stringify(now));
+    tell(heading, problem || (sentences.length ? withText(asked) : ""));
+    list.replaceChildren(
+      ...sentences.map(([text, probability]) => make("li", {}, make("bdi", {}, text), certainty({ probability }))),
+    );
   };
-  const attributes = { type: "button", "aria-label": `draw ${DRAWS} tokens`, onclick: draw };
-  return { node: make("div", { class: "draws" }, make("button", attributes, `Draw ${DRAWS} tokens`), drawn), again };
+  return { node, show };
+}
+
+/** What sentences were drawn with.
+ * @param {unknown[]} asked
+ */
+function withText([, temperature, topK, topP]) {
+  const cuts = [topK === null ? "" : `, top-k ${topK}`, topP === null ? "" : `, top-p ${topP}`];
+  return `Drawn with temperature ${temperature}${cuts.join("")}; p: the probability of the sentence at temperature 1.`;
 }
 
 // ---- The controls ---------------------------------------------------------------------------------------------------
@@ -230,65 +350,6 @@ function knob(label, values, get, choose) {
   return { node: control.node, show };
 }
 
-// ---- The distribution -----------------------------------------------------------------------------------------------
-
-/** `next_distribution` of `seqlearn/search/sampling.py`, with what it computes on the way.
- *
- * shares: the softmax. ranking: the ids, the likeliest first; of equal ones, the smaller id. likelier: the probability
- * of all tokens that are likelier, after top-k. removed: "top-k" or "top-p", where a token was removed.
- * @param {Numbers} logits
- * @param {number} temperature
- * @param {number | null} topK
- * @param {number | null} topP
- */
-export function nextDistribution(logits, temperature, topK, topP) {
-  const top = extent(logits)[1];
-  const powers = Array.from(logits, (logit) => Math.exp((logit - top) / temperature));
-  const total = powers.reduce((sum, power) => sum + power, 0);
-  const shares = powers.map((power) => power / total);
-  const ranking = shares.map((_, id) => id).sort((a, b) => shares[b] - shares[a]); // equal ones stay in order
-  const kept = ranking.slice(0, topK ?? ranking.length);
-  const ofTopK = topK === null ? 1 : sumOf(shares, kept);
-  /** @type {Record<number, number>} */
-  const likelier = {};
-  /** @type {Record<number, "top-k" | "top-p">} */
-  const removed = {};
-  /** @type {Record<number, number>} */
-  const rank = {};
-  let sum = 0;
-  for (const [place, id] of ranking.entries()) {
-    const share = place < kept.length ? shares[id] / ofTopK : 0;
-    sum += share;
-    likelier[id] = sum - share;
-    rank[id] = place;
-    if (place >= kept.length) removed[id] = "top-k";
-    else if (topP !== null && likelier[id] >= topP) removed[id] = "top-p";
-  }
-  const left = ranking.filter((id) => !removed[id]);
-  const ofLeft = sumOf(shares, left);
-  const probs = shares.map((share, id) => (removed[id] ? 0 : share / ofLeft));
-  return { shares, ranking, rank, likelier, removed, left, ofLeft, probs };
-}
-
-/**
- * @param {number[]} numbers
- * @param {number[]} ids
- */
-const sumOf = (numbers, ids) => ids.reduce((sum, id) => sum + numbers[id], 0);
-
-/** The token that a random number from 0 to 1 draws.
- * @param {number} die
- * @param {Distribution} now
- */
-function drawnBy(die, { left, probs }) {
-  let sum = 0;
-  for (const id of left) {
-    sum += probs[id];
-    if (sum > die) return id;
-  }
-  return left[left.length - 1];
-}
-
 // ---- Texts ----------------------------------------------------------------------------------------------------------
 
 /** How many tokens are left, and which one is the likeliest.
@@ -301,6 +362,31 @@ function leftText({ probs, ranking }, tokens) {
   return left === 1
     ? [`1 of ${tokens.length} tokens is left: “`, best, `”, with ${most}`]
     : [`${left} of ${tokens.length} tokens are left; the likeliest, “`, best, `”, has ${most}`];
+}
+
+/** The text about the row that is pointed at, or about the line of the removed ones.
+ * @param {ReturnType<typeof tableOf>} table
+ * @param {State} state
+ * @param {Data} data
+ * @param {number[]} before
+ * @param {Settings} settings
+ * @returns {Child[]}
+ */
+function rowText({ rows, rest, at }, { now }, { logits, tokens, shown }, before, settings) {
+  const row = at();
+  if (row === null) return [pointHint("a row", "read how its probability is computed", { enter: null })];
+  if (row < shown.length) {
+    const id = shown[row];
+    return [token(tokens[id]), ": ", tokenText(now, logits.values, id, settings)];
+  }
+  if (row < rows.length) return [restText(now, rest, before, settings.temperature)];
+  const first = now.ranking[now.left.length];
+  const lost = exactText(1 - now.ofLeft);
+  return [
+    `The softmax gives ${lost} to what is removed, and the others share it. The likeliest of these, `,
+    token(tokens[first]),
+    `: ${tokenText(now, logits.values, first, settings)}`,
+  ];
 }
 
 /** How the probability of a token is computed.

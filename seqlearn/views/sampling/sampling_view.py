@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 import traitlets
@@ -11,10 +12,13 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ...search.sampling import next_distribution
+from ...translator.translator import Translator
+from ..live.weights import live_model
+from ..shared.arguments import as_text
 from ..shared.packing import unpack
-from ..shared.types import Proposal
+from ..shared.types import Data, Proposal
 from ..shared.view import View
-from .sampling_data import check_setting, sampling_data
+from .sampling_data import Write, check_setting, drawn_sentences, first_logits, sampling_data
 from .sampling_picture import sampling_picture
 
 
@@ -22,21 +26,33 @@ class SamplingView(View, folder=Path(__file__).parent):
     """The distribution from which the next token is drawn, with sliders for temperature, top-k and top-p.
 
     The likeliest tokens have a bar each, and all others have one bar together. An outline stays where the probability
-    was at temperature 1, before any token was removed. A button draws 20 tokens.
+    was at temperature 1, before any token was removed. Buttons draw tokens: each is a brick in the pile below the bar
+    of its token, so that the shares of many draws can be compared with the probabilities.
 
-    The browser computes the distribution itself, so that the view also works without Python. `probabilities()` gives
-    the same numbers: those of `next_distribution`.
+    `SamplingView.of(translator, sentence)` also draws five whole sentences, one token after the other. The kernel draws
+    them; in a page the model does, if it is a Transformer of this package. In a page with another model there are the
+    sentences that Python drew last, with the settings that they were drawn with.
+
+    The browser computes the distribution of the next token itself, so that this part also works without Python.
+    `probabilities()` gives the same numbers: those of `next_distribution`. A slider that moves changes what is drawn
+    from the same random numbers.
 
     Args:
         logits: `(vocabulary,)`, the logits of the next token.
         tokens: the name of each token of the vocabulary.
         temperature, top_k, top_p: see `next_distribution`.
         shown: how many tokens have a bar of their own.
+        write: the function that draws sentences, of a seed, the temperature, top-k and top-p; it returns tuples of a
+            text and a probability. None: the view draws single tokens alone.
+        seed: the first value of the trait.
 
     Traits, synced with the browser:
         temperature: above 0 and finite.
         top_k: at least 1, or None: all.
         top_p: above 0, at most 1, or None: all.
+        seed: the random numbers of the sentences; None: no sentence is drawn.
+        written: the sentences that were drawn last, with what was `asked`: the seed, temperature, top-k and top-p. Its
+            `problem` says why none could be drawn, or is empty.
 
     Raises:
         ValueError: shapes that do not fit, NaN or infinity, or `shown` is below 1.
@@ -48,6 +64,8 @@ class SamplingView(View, folder=Path(__file__).parent):
     temperature = traitlets.Float(1.0).tag(sync=True)
     top_k = traitlets.Int(None, allow_none=True).tag(sync=True)
     top_p = traitlets.Float(None, allow_none=True).tag(sync=True)
+    seed = traitlets.Int(None, allow_none=True, min=0).tag(sync=True)
+    written = traitlets.Dict().tag(sync=True)
 
     def __init__(
         self,
@@ -58,13 +76,55 @@ class SamplingView(View, folder=Path(__file__).parent):
         top_k: int | None = None,
         top_p: float | None = None,
         shown: int = 15,
+        write: Write | None = None,
+        seed: int | None = None,
     ):
-        data = sampling_data(logits, tokens, shown)
+        self._write, self._translator = write, None
+        data = sampling_data(logits, tokens, shown) | {"source": None, "writes": write is not None}
         super().__init__(data=data, temperature=temperature, top_k=top_k, top_p=top_p)
+        self.observe(self._write_again, ["temperature", "top_k", "top_p", "seed"])
+        self.seed = seed
+
+    @classmethod
+    def of(
+        cls,
+        translator: Translator,
+        sentence: str,
+        *,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        shown: int = 15,
+        seed: int | None = None,
+    ) -> SamplingView:
+        """The first token of a sentence's translation, and whole translations that are drawn. The sentence may be
+        empty: a model that was trained so then writes what it likes.
+        """
+        logits, tokens = first_logits(translator, sentence), translator.target.vocab.tokens
+        write = partial(drawn_sentences, translator, sentence)
+        settings: Data = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "shown": shown, "seed": seed}
+        view = cls(logits, tokens, write=write, **settings)
+        view._translator, view.data = translator, view.data | {"source": as_text(sentence)}
+        return view
 
     def update(self, logits: Real[Tensor, "..."], tokens: Iterable[object], shown: int = 15) -> None:
-        """Show other logits in the same view, with the same temperature, top-k and top-p."""
-        self.data = sampling_data(logits, tokens, shown)
+        """Show other logits in the same view, with the same temperature, top-k and top-p, and without sentences."""
+        data = sampling_data(logits, tokens, shown) | {"source": None, "writes": False}
+        self._write, self._translator = None, None
+        with self.hold_sync():
+            self.seed, self.written, self.data = None, {}, data
+
+    def _write_again(self, change: object = None) -> None:
+        """Draw; if one message changes several settings, only once."""
+        asked = [self.seed, self.temperature, self.top_k, self.top_p]
+        if self._write is None or self.seed is None or self.written.get("asked") == asked:
+            return
+        try:
+            drawn = self._write(self.seed, self.temperature, self.top_k, self.top_p)
+            sentences = [[as_text(text), float(f"{probability:.5g}")] for text, probability in drawn]
+            self.written = {"asked": asked, "problem": "", "sentences": sentences}
+        except ValueError as error:
+            self.written = {"asked": asked, "problem": str(error), "sentences": []}
 
     @traitlets.validate("temperature", "top_k", "top_p")
     def _allowed(self, proposal: Proposal) -> float | None:
@@ -73,6 +133,14 @@ class SamplingView(View, folder=Path(__file__).parent):
         except ValueError as wrong:
             raise traitlets.TraitError(str(wrong)) from None
         return proposal["value"]
+
+    def page_model(self) -> Data | None:
+        """The Transformer that draws sentences in a page; None for other models, and without a translator."""
+        return None if self._translator is None else live_model(self._translator)
+
+    def page_state(self, live: bool = False) -> Data:
+        """Without a model in it, a page has the sentences that Python drew last."""
+        return super().page_state(live) | {"data": self.data | {"writes": live}}
 
     def probabilities(self) -> Float[Tensor, "vocab"]:
         """The distribution that is shown: the probability of each token of the vocabulary."""

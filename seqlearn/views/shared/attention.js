@@ -382,7 +382,7 @@ function tokenColumns({ queries, keys, names, full, pitch, room, point, lock, en
   const height = pitch * Math.max(queries.length, keys.length);
   const svg = draw("svg", { width, height, "aria-hidden": "true" }, all, lit);
   const spoken = `${names.query}, ${queries.length}, and ${names.key}, ${keys.length}`;
-  const label = { role: "application", tabindex: 0, "aria-label": `${spoken}. Arrow keys move, Enter locks.` };
+  const label = { role: "application", tabindex: 0, "aria-label": `${spoken}. Arrow keys move, Enter keeps.` };
   const body = make("div", { class: "body", ...label }, left.node, svg, right.node);
   const verb = make("span", { class: "faint" });
   const head = make("figcaption", {}, make("span", {}, names.query), verb, make("span", {}, names.key));

@@ -153,7 +153,8 @@ function off(button, isOff) {
   button.tabIndex = isOff ? -1 : 0;
 }
 
-/** The buttons for changes, and what was changed: gives { node, set(words, program) }.
+/** The buttons for changes, and what was changed: gives { node, python, set(words, program) }. python: the fold with
+ * the program, a part of the node, which may stand elsewhere.
  * @param {{ undo: () => void, reset: () => void, now: () => Changeable, count: () => number }} history
  * @param {...(Node | null | false)} extra
  */
@@ -162,17 +163,19 @@ export function changesBar(history, ...extra) {
   const reset = make("button", { type: "button", onclick: history.reset }, "Reset");
   const code = make("pre", { tabindex: 0, "aria-label": "the same in Python" });
   const done = make("span", { class: "faint", "aria-live": "polite" });
+  const python = make("details", { class: "python" }, make("summary", {}, "in Python"), code);
   const node = make(
     "div",
     { class: "controls whatif", role: "group", "aria-label": "what if?" },
     undo,
     reset,
-    make("details", { class: "python" }, make("summary", {}, "in Python"), code),
+    python,
     ...extra.filter((node) => !!node),
     done,
   );
   return {
     node,
+    python,
     set(/** @type {Child} */ words, /** @type {string} */ program) {
       const { prefix = [], edits } = history.now(); // they may come from elsewhere
       off(undo, !history.count());
@@ -270,6 +273,7 @@ export function chips({ source, unknown, languages }, { point, swap, vocab, id }
   const node = make("div", { class: "chips", ...label });
   const chipAt = (/** @type {number} */ i) => {
     const name = bare(source[i]);
+    const spoken = `${name}${unknown[i] ? ", never seen in training" : ""}`;
     const events = {
       onpointermove: () => point(["key", i]),
       onpointerleave: () => point(null),
@@ -281,9 +285,9 @@ export function chips({ source, unknown, languages }, { point, swap, vocab, id }
       "button",
       {
         type: "button",
-        class: unknown[i] ? "chip unknown" : "chip",
-        title: source[i],
-        "aria-label": `${name}${unknown[i] ? ", never seen in training" : ""}${swap ? ": another word" : ""}`,
+        class: `chip${unknown[i] ? " unknown" : ""}${swap ? " swaps" : ""}`,
+        title: swap ? `${source[i]}: click to swap it for another word` : source[i],
+        "aria-label": swap ? `swap ${spoken}: another word` : spoken,
         ...events,
       },
       make("bdi", {}, oneLine(name)),
@@ -490,7 +494,8 @@ export function withWeight(edits, change) {
   );
 }
 
-/** A slider and a number for one weight: gives { node, show(weight, children) }. choose(weight): called at the end.
+/** A slider and a number for one weight: gives { node, show(weight, children, isFree) }. choose(weight): called at the
+ * end. Without a weight and a text there is no slider; one that is not free shows the weight, and cannot be moved.
  * @param {(weight: number) => void} choose
  */
 export function weightEditor(choose) {
@@ -512,10 +517,16 @@ export function weightEditor(choose) {
   const node = make("div", { class: "control weigh", hidden: true }, name, range, typed);
   return {
     node,
-    show(/** @type {number | null} */ weight, /** @type {(Node | string)[]} */ children = []) {
-      node.hidden = weight === null;
-      if (weight === null) return;
+    show(
+      /** @type {number | null} */ weight,
+      /** @type {(Node | string)[]} */ children = [],
+      isFree = weight !== null,
+    ) {
+      node.hidden = !children.length;
       name.replaceChildren(...children);
+      range.disabled = typed.disabled = !isFree;
+      if (weight === null) [range.value, typed.value] = ["0", ""];
+      if (weight === null) return;
       const rounded = (Math.round(100 * weight) / 100).toFixed(2);
       for (const input of [range, typed])
         if (input !== focusIn(node) || Number(input.value) !== Number(rounded)) input.value = rounded;

@@ -92,11 +92,7 @@ export function pointHint(at, purpose, { enter = "keeps it", steps = false } = {
  */
 export const lockNote = (isLocked) =>
   isLocked
-    ? make(
-        "span",
-        { class: "faint" },
-        byFinger() ? " (locked: a tap frees it)" : " (locked: Escape or a click frees it)",
-      )
+    ? make("span", { class: "faint" }, byFinger() ? " (kept: a tap frees it)" : " (kept: Escape or a click frees it)")
     : null;
 
 /** A number as a text: at most 2 decimals, a true minus sign; a very large or small number as 1.2e−7.

@@ -2,14 +2,17 @@
 // It tells its parent { seqlearn: { height } }, at first, whenever the height changes, and as the answer to each
 // message: a parent that began to listen late asks with { seqlearn: {} }. It listens to { seqlearn: { theme } }:
 // "light", "dark", or "auto", which is what the reader's system says. The first theme may stand in the address:
-// view.html#dark.
+// view.html#dark. A link to the view is that of the page around: { seqlearn: { address, link } } tells the address of
+// this page without a link, and the link to open, if any (see link.js); for a link that is copied, the frame tells
+// { seqlearn: { link } }, which the parent puts into its address.
 
 import { liveModel } from "../live/engine.js";
 import { make } from "./elements.js";
-import { elementOf, openPage } from "./page.js";
+import { elementOf, followLinks, openPage } from "./page.js";
 
 /** @import { Live, LiveEngine } from "../live/engine.js" */
 /** @import { Answering } from "../live/translator.js" */
+/** @import { Link } from "./link.js" */
 /** @import { Answers, Build, Question } from "./types.js" */
 
 /** The media of dark.css.
@@ -18,25 +21,35 @@ import { elementOf, openPage } from "./page.js";
 const THEMES = { light: "not all", dark: "screen", auto: "screen and (prefers-color-scheme: dark)" };
 
 /** Draws the view of this document: views[name] has its functions `build` and `answers`. liveEngine: see `liveModel`.
+ * css: the styles of all views. The name of the view in links is that of its file.
  * @param {Record<string, { build: Build, answers?: Answers }>} views
  * @param {LiveEngine} liveEngine
+ * @param {string} css
  */
-export function openFrame(views, liveEngine) {
+export function openFrame(views, liveEngine, css) {
   const view = elementOf("view");
-  const { build, answers = null } = views[view.dataset.view ?? ""];
+  const name = view.dataset.view ?? "";
+  const { build, answers = null } = views[name];
   const page = document.documentElement;
   follow(page, window.location.hash.slice(1));
   const live = "live" in view.dataset;
   if (live) window.live = laterModel(liveEngine);
-  openPage(build, "", live ? answers : null, window.live ?? null);
-  if (window.parent !== window) talk(page, view);
+  const id =
+    window.location.pathname
+      .split("/")
+      .at(-1)
+      ?.replace(/\.html$/, "") ?? "";
+  const opened = openPage(build, "", { view: name, id, css }, live ? answers : null, window.live ?? null);
+  followLinks([opened]);
+  if (window.parent !== window) talk(page, view, opened.link);
 }
 
 /** Tells the page around the frame how high the view is, and listens to it.
  * @param {HTMLElement} page
  * @param {HTMLElement} view
+ * @param {Link} link
  */
-function talk(page, view) {
+function talk(page, view, link) {
   page.style.overflow = "hidden"; // the wheel scrolls the page around the frame
   const say = () =>
     window.parent.postMessage({ seqlearn: { height: Math.ceil(view.getBoundingClientRect().height) } }, "*");
@@ -45,9 +58,19 @@ function talk(page, view) {
   window.addEventListener("message", ({ source, data }) => {
     if (source !== window.parent || typeof data?.seqlearn !== "object") return;
     follow(page, data.seqlearn?.theme);
+    if (typeof data.seqlearn?.link === "string") link.open(data.seqlearn.link);
+    if (typeof data.seqlearn?.address === "string") link.keep = keepAround(data.seqlearn.address);
     say();
   });
 }
+
+/** Keeps a link in the address of the page around the frame.
+ * @param {string} address of this page, without a link
+ */
+const keepAround = (address) => (/** @type {string} */ link) => {
+  window.parent.postMessage({ seqlearn: { link } }, "*");
+  return `${address}#${link}`;
+};
 
 /** Shows the view in this theme; what is none changes nothing.
  * @param {HTMLElement} page

@@ -26,6 +26,7 @@ export function weightsOf({ weights, means, average, rollout }, show, layer, hea
 
 const SMALLEST = { side: 14, named: 44 }; // pixels of a small map; from `named` on, each map has its name below it
 const MOST_SIDE = 96;
+const GROUP_GAP = 12; // pixels between groups that stand beside each other; head_maps.css has the same
 
 /** A small map of every head, a row for each layer.
  *
@@ -202,6 +203,15 @@ function sideOfAll(maps, room, tall) {
   return side >= SMALLEST.named ? side : 0;
 }
 
+/** The side of a small map, if the groups of all kinds stand beside each other; 0 if the maps would be too small.
+ * @param {MapData[]} maps
+ * @param {number} each the width of a group
+ */
+function sideAbreast(maps, each) {
+  const side = Math.min(...maps.map(({ weights }) => sideOf(weights.shape[1], each)));
+  return side >= SMALLEST.named ? side : 0;
+}
+
 /** One pixel for each weight, from 0 to 255.
  * @param {HTMLCanvasElement} canvas
  * @param {TypedArray} values
@@ -213,8 +223,9 @@ function paintSmall(canvas, values) {
   context.putImageData(image, 0, 0);
 }
 
-/** All heads of all kinds of attention: a group for each kind, below its name. Groups that do not fit into `tall`
- * pixels are closed, all but that of the shown kind.
+/** All heads of all kinds of attention: a group for each kind, below its name. The groups stand below each other if
+ * they fit into `tall` pixels, and else beside each other; where neither fits, all but that of the shown kind are
+ * closed.
  *
  * maps: what `map_data` returned, each with its `roles`. choose(kind, layer, head): called after a click on a small
  * map, or an arrow key; layer and head are null after a click on the name of a kind. preview({ kind, layer, head } or
@@ -231,10 +242,14 @@ function paintSmall(canvas, values) {
  * }} options
  */
 export function headOverview(maps, room, tall, { choose, preview, enter }) {
-  const side = sideOfAll(maps, room, tall);
+  const each = Math.floor((room - GROUP_GAP * (maps.length - 1)) / maps.length);
+  const stacked = sideOfAll(maps, room, tall);
+  const isAbreast = !stacked && maps.length > 1 && sideAbreast(maps, each) > 0;
+  const side = isAbreast ? sideAbreast(maps, each) : stacked;
+  const isFolded = !side && maps.length > 1;
   const groups = maps.map((map) => {
     const { kind, weights } = map;
-    const grid = headGrid(map, room, {
+    const grid = headGrid(map, isAbreast ? each : room, {
       side: side || sideOf(map.thumbs.shape[1], room),
       choose: (...place) => choose(kind, ...place),
       enter,
@@ -245,6 +260,7 @@ export function headOverview(maps, room, tall, { choose, preview, enter }) {
       {
         type: "button",
         class: "kind",
+        "aria-expanded": isFolded ? "false" : null,
         "aria-label": `${kind} attention ${KIND_WORDS[kind]}`,
         onclick: () => choose(kind, null, null),
       },
@@ -255,9 +271,11 @@ export function headOverview(maps, room, tall, { choose, preview, enter }) {
     const node = make("div", { class: "group", role: "group", "aria-label": kind }, button, grid.node);
     return { kind, grid, button, node, shape: weights.shape };
   });
-  const wide = side ? Math.max(250, ...groups.map(({ shape }) => shape[1] * pitchOf(side, shape[1], room) + 14)) : room;
+  const wide = stacked
+    ? Math.max(250, ...groups.map(({ shape }) => shape[1] * pitchOf(side, shape[1], room) + 14))
+    : room;
   const of = (/** @type {AnyKind} */ kind) => (groups.find((group) => group.kind === kind) ?? groups[0]).grid;
-  const node = make("div", { class: "overview" }, ...groups.map(({ node }) => node));
+  const node = make("div", { class: isAbreast ? "overview abreast" : "overview" }, ...groups.map(({ node }) => node));
   node.style.width = `${wide}px`;
   return {
     node,
@@ -268,7 +286,8 @@ export function headOverview(maps, room, tall, { choose, preview, enter }) {
       for (const { kind: own, grid, button, shape } of groups) {
         const mine = own === kind;
         button.setAttribute("aria-pressed", String(mine));
-        grid.hide(!side && !mine);
+        if (isFolded) button.setAttribute("aria-expanded", String(mine));
+        grid.hide(isFolded && !mine);
         const [at, on] = [Math.min(layer, shape[0] - 1), Math.min(head, shape[1] - 1)];
         grid.mark(mine ? show : null, at, on, mine ? tones : [], (l, h) => ablated.has(`${own} ${l} ${h}`));
       }

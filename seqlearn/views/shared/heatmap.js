@@ -37,7 +37,17 @@ import { extent, inPixels, make, number, oneLine } from "./elements.js";
  *   width?: number,
  *   height?: number,
  *   room?: number,
+ *   adjust?: Adjusting | null,
  * } & Partial<Pointing>} MapOptions
+ */
+
+/** Numbers that a person changes: see `adjusting`.
+ * @typedef {{
+ *   step: number,
+ *   change: (cell: Cell, value: number) => void,
+ *   point: (cell: Cell | null) => void,
+ *   start?: Cell | null,
+ * }} Adjusting
  */
 
 /** What is drawn: the numbers of a map, and how.
@@ -69,8 +79,9 @@ function isLight(rgb) {
 
 export const MOST_NUMBERS = 12; // rows or columns of a map with numbers in its cells
 export const CELL = { width: 38, height: 24 }; // with room for a number
+const PULL = { start: 3, step: 4 }; // pixels: a number is dragged, and not clicked; for one step of the number
 const SMALL = "11px system-ui, sans-serif";
-const FONTS = [14, 13, 12, 11, 10, 9]; // pixels: the sizes of a number in a cell, the largest that fits
+const FONTS = [20, 18, 16, 14, 13, 12, 11, 10, 9]; // pixels: the sizes of a number in a cell, the largest that fits
 const VEIL = 0.55; // the share of the ground in a faded cell; attention.css has the same
 const pen = contextOf(document.createElement("canvas"));
 
@@ -104,7 +115,7 @@ export const longestOf = (texts) => Math.min(110, Math.max(0, ...texts.map(width
  * given. every: { rows, columns }, one label for so many of them.
  * A map of at most `most` rows and columns has its numbers in it, if the widest of them fits into a cell. least: the
  * numbers are weights; smaller ones than this are not written, and the others as .82; `mark` may fade the cells around
- * them.
+ * them. adjust: the numbers can be dragged, and changed with keys.
  * Gives { node, caption, focus(), show(values, limits), mark(marks, faded), target(locked cell) }.
  * @param {MapOptions} options
  */
@@ -128,17 +139,17 @@ export function heatMap(options) {
     const row = Math.floor((event.clientY - box.top) / height);
     return row in rows && column in columns ? { row, column } : null;
   };
-  const { point, lock = () => {}, start, enter } = options;
+  const { point, lock = () => {}, start, enter, adjust = null } = options;
+  const numberAt = (/** @type {Cell} */ { row, column }) => drawn?.values[row * columns.length + column] ?? 0;
+  const nameOf = (/** @type {Cell} */ cell) => `${rows[cell.row]}, ${columns[cell.column]}: ${number(numberAt(cell))}`;
+  const say = adjust ? adjusting(body, cellAt, [rows.length, columns.length], { ...adjust, numberAt, nameOf }) : null;
   const target = point
     ? pointing(body, cellAt, rows.length, columns.length, { point, lock, start, enter })
     : (/** @type {Cell | null} */ _cell) => {};
-  const tip = (/** @type {Cell | null} */ cell) =>
-    cell && drawn
-      ? `${rows[cell.row]}, ${columns[cell.column]}: ${number(drawn.values[cell.row * columns.length + cell.column])}`
-      : "";
-  if (!point)
+  if (!point && !adjust)
     body.addEventListener("pointermove", (event) => {
-      body.title = tip(cellAt(event));
+      const cell = cellAt(event);
+      body.title = cell && drawn ? nameOf(cell) : "";
     });
   return {
     node,
@@ -150,6 +161,7 @@ export function heatMap(options) {
       drawn = { ...look, values, limits };
       paint(context, drawn);
       write();
+      say?.();
       parts.low.textContent = number(limits[0]);
       parts.high.textContent = number(limits[1]);
     },
@@ -188,7 +200,7 @@ function sizesOf({ rows, columns, most = MOST_NUMBERS, room = 1e4, ...given }) {
  * @param {number} height
  */
 function partsOf({ title, rows, columns, point, ramp = VIRIDIS, bar = true, least = null, ...more }, width, height) {
-  const { enters = "Enter locks", every = {} } = more;
+  const { enters = "Enter keeps", every = {}, adjust = null } = more;
   const canvas = make("canvas", { "aria-hidden": "true" });
   // The numbers of weights stand above what fades the cells.
   const ink = least === null ? null : make("canvas", { class: "ink", "aria-hidden": "true" });
@@ -197,7 +209,9 @@ function partsOf({ title, rows, columns, point, ramp = VIRIDIS, bar = true, leas
   const role = point
     ? { role: "application", tabindex: 0, "aria-label": `${spoken}. Arrow keys move, ${enters}.` }
     : { role: "img", "aria-label": spoken };
-  const body = make("div", { class: "body", ...role }, canvas, marks, ink);
+  const keys = "Left and right choose a number, up and down change it.";
+  const slides = { class: "body adjusts", role: "slider", tabindex: 0, "aria-label": `${spoken}. ${keys}` };
+  const body = make("div", adjust ? slides : { class: "body", ...role }, canvas, marks, ink);
   const [low, high] = [make("span"), make("span")];
   const head = columnLabels(columns, width, every.columns);
   const side = rowLabels(rows, height, every.rows);
@@ -295,7 +309,7 @@ function paint(context, drawing) {
  * @param {(row: number, column: number) => boolean} isFaded
  * @param {readonly number[]} ground
  */
-function writeNumbers(context, drawing, isFaded, ground) {
+export function writeNumbers(context, drawing, isFaded, ground) {
   const { values, isMasked, word, tint, least, width, height, rows, columns } = drawing;
   const digits = decimals(values);
   const plain = (/** @type {number} */ value) =>
@@ -466,4 +480,74 @@ export function pointing(body, cellAt, rows, columns, { point, lock, start, ente
     locked = cell;
     cursor = cell ?? resting ?? cursor;
   };
+}
+
+/** Numbers that are dragged: up, or to the right, is more. Keys: left and right choose a number, up and down change it
+ * by a step, with Shift by ten.
+ *
+ * step: of the numbers, which are rounded to it. change(cell, value): called after each key, and while one drags; where
+ * the browser takes the finger for scrolling, with the number as it was. point(cell or null): called with the number
+ * under the mouse, or with the one that is chosen. start: the number that is chosen at first.
+ * Returns a function that says the chosen number anew.
+ * @param {HTMLElement} body
+ * @param {(event: MouseEvent) => Cell | null} cellAt
+ * @param {[rows: number, columns: number]} counts
+ * @param {Adjusting & { numberAt: (cell: Cell) => number, nameOf: (cell: Cell) => string }} options
+ */
+function adjusting(body, cellAt, [rows, columns], { step, change, point, start = null, numberAt, nameOf }) {
+  let chosen = start ?? { row: 0, column: 0 };
+  /** @type {{ cell: Cell, x: number, y: number, from: number, moved: boolean } | null} */
+  let held = null;
+  const digits = Math.max(0, Math.ceil(-Math.log10(step)));
+  const rounded = (/** @type {number} */ x) => Number((Math.round(x / step) * step).toFixed(digits));
+  const say = () => {
+    const values = { "aria-valuenow": chosen.row * columns + chosen.column + 1, "aria-valuetext": nameOf(chosen) };
+    for (const [name, value] of Object.entries(values)) body.setAttribute(name, String(value));
+  };
+  const choose = (/** @type {Cell} */ cell) => {
+    chosen = cell;
+    say();
+    point(cell);
+  };
+  body.setAttribute("aria-valuemin", "1");
+  body.setAttribute("aria-valuemax", String(rows * columns));
+  body.addEventListener("pointerdown", (event) => {
+    const cell = event.button === 0 ? cellAt(event) : null;
+    if (!cell) return;
+    held = { cell, x: event.clientX, y: event.clientY, from: numberAt(cell), moved: false };
+    body.setPointerCapture(event.pointerId);
+    choose(cell);
+  });
+  body.addEventListener("pointermove", (event) => {
+    if (!held) return point(cellAt(event));
+    const [right, up] = [event.clientX - held.x, held.y - event.clientY];
+    const by = Math.abs(right) > Math.abs(up) ? right : up;
+    held.moved ||= Math.abs(by) >= PULL.start;
+    const value = rounded(held.from + (by / PULL.step) * step);
+    if (held.moved && value !== numberAt(held.cell)) change(held.cell, value);
+  });
+  body.addEventListener("pointerup", () => {
+    held = null;
+  });
+  body.addEventListener("pointercancel", () => {
+    if (held?.moved) change(held.cell, held.from);
+    held = null;
+  });
+  body.addEventListener("pointerleave", () => held || point(null));
+  body.addEventListener("focus", () => body.matches(":focus-visible") && point(chosen));
+  body.addEventListener("blur", () => point(null));
+  body.addEventListener("keydown", (event) => {
+    const at = chosen.row * columns + chosen.column;
+    /** @type {Record<string, number>} */
+    const moves = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: rows * columns - 1 };
+    /** @type {Record<string, number>} */
+    const turns = { ArrowUp: 1, ArrowDown: -1 };
+    const to = Math.min(Math.max(moves[event.key] ?? at, 0), rows * columns - 1);
+    if (event.key in moves) choose({ row: Math.floor(to / columns), column: to % columns });
+    else if (event.key in turns)
+      change(chosen, rounded(numberAt(chosen) + turns[event.key] * step * (event.shiftKey ? 10 : 1)));
+    else return;
+    event.preventDefault();
+  });
+  return say;
 }

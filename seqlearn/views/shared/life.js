@@ -9,12 +9,13 @@ import { focusIn, make } from "./elements.js";
 /** The render function for anywidget. `build(model, root, data)` draws all of `data` below `root` and returns a
  * function for each trait that may change: { step: () => ..., locked: () => ... }. Each function is called once at
  * first, and after every change. `resized` is no trait: this function is called when `root` gets another width (a view
- * that is not yet in the page has no width).
+ * that is not yet in the page has no width). frame: what stands at the top and at the end of a view in a page.
  * @template {Traits} T
  * @template D
  * @param {Build<T, D>} build
+ * @param {{ top: Node, end: Node } | null} frame
  */
-export function life(build) {
+export function life(build, frame = null) {
   return (/** @type {{ model: Model<T>, el: HTMLElement }} */ { model, el }) => {
     const root = make("div", { class: "seqlearn" });
     root.addEventListener("keydown", (event) => {
@@ -40,6 +41,8 @@ export function life(build) {
         if (!listened.has(name)) listen(name, changed(name));
       }
       for (const reaction of Object.values(react)) reaction();
+      if (frame) root.prepend(frame.top);
+      if (frame) root.append(frame.end);
       focus();
       root.style.minHeight = "";
     };

@@ -16,7 +16,8 @@ PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy"
-  content="default-src 'none'; script-src {scripts};{workers} style-src {styles}; base-uri 'none'; form-action 'none'">
+  content="default-src 'none'; script-src {scripts};{workers} style-src {styles}; img-src data:; base-uri 'none';
+    form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="{mark}">
 <meta name="color-scheme" content="light dark">
@@ -40,6 +41,7 @@ def page_of(title: str, css: str, body: str) -> str:
 
     A browser uses the scripts and the styles of the page and no others: the page's policy names the hash of each. Only
     where a script makes a worker (`live/engine.js`), the policy allows workers, whose code such a script has to write.
+    An image can only be one that is written in its address: `picture.js` draws the view as such an image, to save it.
     """
     scripts = SCRIPT.findall(body)
     workers = " worker-src blob:;" if any("new Worker(" in script for script in scripts) else ""

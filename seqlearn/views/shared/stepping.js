@@ -5,6 +5,7 @@
 import { BLUE_RED, MASKED, OPEN, VIRIDIS } from "./colours.js";
 import { CELL_NAMES, FEW_NUMBERS, HIDDEN_BELOW } from "./constants.js";
 import {
+  byFinger,
   extent,
   focusIn,
   frameSign,
@@ -19,7 +20,7 @@ import {
   tell,
   token,
 } from "./elements.js";
-import { CELL, MOST_NUMBERS, colour, fit, heatMap, longestOf, scaled } from "./heatmap.js";
+import { CELL, MOST_NUMBERS, colour, fit, heatMap, longestOf, scaled, writeNumbers } from "./heatmap.js";
 
 /** @import { Colours } from "./colours.js" */
 /** @import { MatrixName, Part, ResultName } from "./constants.js" */
@@ -29,97 +30,221 @@ import { CELL, MOST_NUMBERS, colour, fit, heatMap, longestOf, scaled } from "./h
 const MOST_TERMS = 6; // of a sum that is written out in full
 const LARGEST_TERMS = 3; // of a longer sum
 const BETWEEN = 48; // pixels for the sign between two matrices
-const LARGE = { width: 46, height: 30, from: 1300 }; // of a cell, in a room of at least so many pixels
-const SMALL_RESULT = { width: 104, height: 46 }; // of the strip, at most
+const LARGE = { width: 88, height: 44, share: 0.62, tall: 320 }; // of a cell, at most; height by width; of all rows
+const SMALL_RESULT = { width: 120, height: 48, cell: { width: 36, height: 22 } }; // of the strip, at most
+/** @type {MatrixName[]} */
+const INPUTS = ["queries", "keys", "values"]; // the numbers that a person may change
+
+/** What to do: see `steppingPanel`.
+ * @typedef {{
+ *   choose: (step: number) => void,
+ *   lock: (cell: Cell | null) => void,
+ *   adjust?: ((name: MatrixName, cell: Cell, value: number) => void) | null,
+ * }} Doing
+ */
 
 /** The five steps of one attention.
  *
  * data: of `steps_data`, unpacked. choose(step): called when a small result of the strip is clicked. lock(cell or
- * null): called with { row, column } of the result after a click or Enter; null frees.
+ * null): called with { row, column } of the result after a click or Enter; null frees. adjust(name, cell, value):
+ * called when a number of Q, K or V is dragged or changed with keys; null: they stay. Large matrices always stay.
  *
- * Gives { strip, intro, panels, legend, says, show, mark }.
+ * Gives { strip, intro, panels, legend, says, show, mark, renew }.
  * strip: the results of all steps, small, a button each. intro: the formula and the sentence of the step, a list of
  * nodes. panels: the matrices of the step. legend, says: the meaning of the frames, and the text about a cell.
  * show(step, locked, room): draws a step in a room of so many pixels; locked: the `[row, column]` of the result, or [].
  * mark(locked): marks another cell of the step that is shown.
+ * renew(data): draws other numbers of the same attention.
  * @param {StepsData} data
- * @param {{ choose: (step: number) => void, lock: (cell: Cell | null) => void }} options
+ * @param {Doing} doing
  */
-export function steppingPanel(data, { choose, lock }) {
-  const { axes, matrices, steps, empty, allowed } = data;
-  const strip = stepStrip(data, choose);
-  const [formula, note] = [make("p", { class: "formula" }), make("p", { class: "faint" })];
-  const [panels, told] = [make("div", { class: "panels" }), make("div")];
-  /** @type {{ step: Step, inputs: HeatMap[], result: HeatMap } | null} */
-  let shown = null;
-  /** @type {Cell | null} */
-  let hovered = null;
-  /** @type {number[]} */
-  let kept = [];
-
-  const mark = (locked = kept) => {
-    kept = locked;
-    if (!shown) return;
-    const { step, inputs, result } = shown;
-    const [rows, columns] = matrices[step.result].numbers.shape;
-    const isLocked = kept[0] < rows && kept[1] < columns; // false where there is none
-    const cell = isLocked ? { row: kept[0], column: kept[1] } : hovered;
-    result.target(isLocked ? cell : null);
-    result.mark(cell ? [{ ...cell, strong: true }] : []);
-    for (const [i, map] of inputs.entries()) map.mark(cell ? [madeBy(step.made[i], cell)] : []);
-    strip.mark(step, cell);
-    tell(
-      told,
-      ...(cell
-        ? stepSentence(data, step, cell, isLocked)
-        : [pointHint("a cell of the result", "see what made it", { steps: true })]),
-    );
+export function steppingPanel(data, doing) {
+  const panel = new Stepping(data, doing);
+  const legend = legendOf(
+    [frameSign(true), "the number that is explained"],
+    [frameSign(), "what made it"],
+    data.allowed.values.includes(0) ? [maskedSign(), "masked"] : null,
+  );
+  return {
+    strip: panel.strip.node,
+    intro: [panel.formula, panel.note],
+    panels: panel.panels,
+    legend,
+    says: panel.told,
+    show: (/** @type {number} */ index, /** @type {number[]} */ locked, /** @type {number} */ room) =>
+      panel.show(index, locked, room),
+    mark: (/** @type {number[]} */ locked) => panel.mark(locked),
+    renew: (/** @type {StepsData} */ other) => panel.renew(other),
   };
-  const show = (/** @type {number} */ index, /** @type {number[]} */ locked, /** @type {number} */ room) => {
-    const step = steps[index];
+}
+
+class Stepping {
+  /** @param {StepsData} data @param {Doing} doing */
+  constructor(data, { choose, lock, adjust = null }) {
+    this.given = data;
+    this.data = data;
+    this.lock = lock;
+    this.adjust = adjust;
+    this.strip = stepStrip(data, choose);
+    this.formula = make("p", { class: "formula" });
+    this.note = make("p", { class: "faint" });
+    this.panels = make("div", { class: "panels" });
+    this.told = make("div");
+    /** @type {{ step: Step, inputs: HeatMap[], result: HeatMap } | null} */
+    this.shown = null;
+    /** @type {Cell | null} */
+    this.hovered = null; // of the result
+    /** @type {{ name: MatrixName, cell: Cell } | null} */
+    this.chosen = null; // the number of an input that is pointed at
+    /** @type {number[]} */
+    this.kept = [];
+    this.room = 0;
+  }
+
+  /** @param {number[]} locked */
+  mark(locked = this.kept) {
+    this.kept = locked;
+    if (!this.shown) return;
+    const { data, strip, told, hovered, chosen } = this;
+    const { step, inputs, result } = this.shown;
+    const [rows, columns] = data.matrices[step.result].numbers.shape;
+    const isLocked = locked[0] < rows && locked[1] < columns; // false where there is none
+    const cell = isLocked ? { row: locked[0], column: locked[1] } : hovered;
+    result.target(isLocked ? cell : null);
+    /** @type {Mark[]} */
+    const follows = chosen
+      ? [chosen.name === "queries" ? { row: chosen.cell.row } : { column: chosen.cell.column }]
+      : [];
+    result.mark([...(cell ? [{ ...cell, strong: true }] : []), ...follows]);
+    for (const [i, map] of inputs.entries()) {
+      const mine = chosen?.name === step.inputs[i] ? [{ ...chosen.cell, strong: true }] : [];
+      map.mark([...mine, ...(cell ? [madeBy(step.made[i], cell)] : [])]);
+    }
+    strip.mark(step, cell);
+    const hint = () => pointHint("a cell of the result", "see what made it", { steps: true });
+    if (chosen) tell(told, ...inputSentence(data, chosen.name, chosen.cell));
+    else tell(told, ...(cell ? stepSentence(data, step, cell, isLocked) : [hint()]));
+  }
+
+  /** @param {number} index @param {number[]} locked @param {number} room */
+  show(index, locked, room) {
+    const { data, panels, strip } = this;
+    const step = data.steps[index];
     const focused = panels.contains(focusIn(panels)); // the map then gets the focus of the keyboard again
-    const start = hovered;
-    hovered = null;
+    const start = this.hovered;
+    this.hovered = null;
+    this.chosen = null;
+    if (room !== this.room) strip.draw(data, room);
+    this.room = room;
     strip.set(index);
-    formula.textContent = step.formula;
-    note.replaceChildren(...stepNote(step, empty, axes.query));
+    this.formula.textContent = step.formula;
+    const turns = step.inputs.filter((name) => this.mayAdjust(name)).map((name) => data.matrices[name].title);
+    const drag = turns.length ? ` Drag a number of ${turns.join(" or ")}: all later steps follow.` : "";
+    this.note.replaceChildren(step.sentence, drag, ...emptyNote(step, data.empty, data.axes.query));
     const widths = stepWidths(
       room,
-      [...step.inputs, step.result].map((name) => matrices[name]),
-      axes,
+      [...step.inputs, step.result].map((name) => data.matrices[name]),
+      data,
     );
     const result = stepMatrix(data, step.result, step.limits, {
       width: widths.at(-1),
       room: room - BETWEEN,
       start,
       point: (cell) => {
-        hovered = cell;
-        mark();
+        this.hovered = cell;
+        this.mark();
       },
-      lock,
+      lock: this.lock,
     });
     const inputs = step.inputs.map((name, i) =>
-      stepMatrix(data, name, step.limits, { width: widths[i], room: room - BETWEEN }),
+      stepMatrix(data, name, step.limits, { width: widths[i], room: room - BETWEEN, adjust: this.adjusting(name) }),
     );
-    shown = { step, inputs, result };
-    const sign = (/** @type {string} */ text) =>
-      make("span", { class: text.length > 1 ? "sign word-sign" : "sign", "aria-hidden": "true" }, text);
-    panels.replaceChildren(
-      ...[...inputs, result].map(({ node }, i) =>
-        make("div", { class: "signed" }, i ? sign(step.signs[i - 1]) : null, node),
-      ),
-    );
-    const long = step.made.includes("column") && matrices[step.inputs[0]].numbers.shape[1] > MOST_TERMS;
-    told.classList.toggle("long", long); // what stands below keeps its place while the mouse moves
-    mark(locked);
+    this.shown = { step, inputs, result };
+    panels.replaceChildren(...signed([...inputs, result], step.signs));
+    const long = step.made.includes("column") && data.matrices[step.inputs[0]].numbers.shape[1] > MOST_TERMS;
+    this.told.classList.toggle("long", long); // what stands below keeps its place while the mouse moves
+    this.mark(locked);
     if (focused) result.focus();
-  };
-  const legend = legendOf(
-    [frameSign(true), "the number that is explained"],
-    [frameSign(), "what made it"],
-    allowed.values.includes(0) ? [maskedSign(), "masked"] : null,
-  );
-  return { strip: strip.node, intro: [formula, note], panels, legend, says: told, show, mark };
+  }
+
+  /** @param {StepsData} data */
+  renew(data) {
+    if (data === this.data) return;
+    this.data = data;
+    if (!this.shown) return;
+    const { inputs, result } = this.shown;
+    const step = data.steps[this.given.steps.findIndex(({ name }) => name === this.shown?.step.name)];
+    this.shown.step = step;
+    for (const [i, map] of [...inputs, result].entries()) {
+      const name = [...step.inputs, step.result][i];
+      map.show(data.matrices[name].numbers.values, stepColours(data.matrices[name], step.limits[name]).limits);
+    }
+    this.strip.draw(data, this.room);
+    this.mark();
+  }
+
+  /** Whether a person may change the numbers of this matrix: they have to be seen.
+   * @param {MatrixName} name
+   */
+  mayAdjust(name) {
+    return this.adjust !== null && INPUTS.includes(name) && isSmall(this.given.matrices[name]);
+  }
+
+  /** @param {MatrixName} name */
+  adjusting(name) {
+    const { adjust } = this;
+    if (!adjust || !this.mayAdjust(name)) return null;
+    const most = Math.max(...extent(this.given.matrices[name].numbers.values).map(Math.abs)) || 1;
+    return {
+      step: 10 ** (Math.floor(Math.log10(most) + 1e-9) - 1),
+      change: (/** @type {Cell} */ cell, /** @type {number} */ value) => {
+        this.chosen = { name, cell };
+        adjust(name, cell, value);
+      },
+      point: (/** @type {Cell | null} */ cell) => {
+        this.chosen = cell && { name, cell };
+        this.mark();
+      },
+    };
+  }
+}
+
+/** Whether a matrix has room for its numbers.
+ * @param {StepMatrix} matrix
+ */
+const isSmall = ({ numbers }) => Math.max(...numbers.shape) <= MOST_NUMBERS;
+
+/** The matrices of a step, with the signs between them.
+ * @param {HeatMap[]} maps
+ * @param {string[]} signs
+ */
+function signed(maps, signs) {
+  const sign = (/** @type {string} */ text) =>
+    make("span", { class: text.length > 1 ? "sign word-sign" : "sign", "aria-hidden": "true" }, text);
+  return maps.map(({ node }, i) => make("div", { class: "signed" }, i ? sign(signs[i - 1]) : null, node));
+}
+
+/** A number of Q, K or V in words, and what can be done with it.
+ * @param {StepsData} data
+ * @param {MatrixName} name
+ * @param {Cell} cell
+ */
+function inputSentence({ axes, matrices }, name, { row, column }) {
+  const { rows, columns, title, numbers } = matrices[name];
+  const [line, place] = name === "keys" ? [axes[columns][column], row] : [axes[rows][row], axes[columns][column]];
+  const keys = byFinger() ? "" : " Keys: left and right choose a number, up and down change it.";
+  return [
+    make(
+      "div",
+      {},
+      `${title[0]} of `,
+      token(line),
+      ", column ",
+      token(String(place)),
+      `: ${number(numbers.at(row, column))}`,
+    ),
+    make("div", { class: "faint" }, `Drag it up or to the right for more: the framed results follow.${keys}`),
+  ];
 }
 
 /** The results of all steps, small, each a button with its name and the number of the cell that is explained.
@@ -127,13 +252,11 @@ export function steppingPanel(data, { choose, lock }) {
  * @param {(step: number) => void} choose
  */
 function stepStrip(data, choose) {
-  const { matrices, steps } = data;
-  const buttons = steps.map(({ name, result }, i) => {
+  let { matrices } = data;
+  const buttons = data.steps.map(({ name, result }, i) => {
     const spot = make("span", { class: "traced", hidden: true });
     const value = make("span", { class: "value" });
-    const picture = smallPicture(data, i);
-    const thumb = make("span", { class: "thumb" }, picture.canvas, spot);
-    thumb.style.width = `${picture.width}px`;
+    const thumb = make("span", { class: "thumb" });
     const label = `${i + 1} ${name}`;
     const node = make(
       "button",
@@ -143,10 +266,18 @@ function stepStrip(data, choose) {
       " ",
       value,
     ); // the space: as in its aria-label
-    return { node, spot, value, label, result };
+    return { node, spot, value, label, result, thumb };
   });
   return {
     node: make("div", { class: "five" }, ...buttons.map(({ node }) => node)),
+    draw(/** @type {StepsData} */ other, /** @type {number} */ room) {
+      ({ matrices } = other);
+      for (const [i, { thumb, spot }] of buttons.entries()) {
+        const picture = smallPicture(other, i, Math.min(SMALL_RESULT.width, Math.floor(room / buttons.length) - 16));
+        thumb.style.width = `${picture.width}px`;
+        thumb.replaceChildren(picture.canvas, spot);
+      }
+    },
     set(/** @type {number} */ index) {
       for (const { node } of buttons) node.removeAttribute("aria-current");
       buttons[index].node.setAttribute("aria-current", "step");
@@ -174,25 +305,33 @@ function stepStrip(data, choose) {
   };
 }
 
-/** The result of one step, a picture of some pixels.
+/** The result of one step, a picture of some pixels; with its numbers, if they have room.
  * @param {StepsData} data
  * @param {number} at
+ * @param {number} most its width in pixels, at most
  */
-function smallPicture({ matrices, steps, allowed }, at) {
+function smallPicture({ matrices, steps, allowed }, at, most) {
   const { result, limits: given } = steps[at];
   const { numbers, masked } = matrices[result];
   const [rows, columns] = numbers.shape;
-  const [width, height] = [Math.min(16, SMALL_RESULT.width / columns), Math.min(12, SMALL_RESULT.height / rows)];
+  const { cell } = SMALL_RESULT;
+  const [width, height] = [Math.min(cell.width, most / columns), Math.min(cell.height, SMALL_RESULT.height / rows)];
   const canvas = make("canvas");
   const context = scaled(canvas, width * columns, height * rows);
   const { limits, ramp } = stepColours(matrices[result], given[result]);
+  const isMasked = (/** @type {number} */ i, /** @type {number} */ j) => masked && !allowed.at(i, j);
   const [down, right] = [Math.ceil(1 / height), Math.ceil(1 / width)]; // of cells below a pixel, only some are drawn
   for (let row = 0; row < rows; row += down) {
     for (let column = 0; column < columns; column += right) {
       const share = (numbers.at(row, column) - limits[0]) / (limits[1] - limits[0] || 1);
-      context.fillStyle = masked && !allowed.at(row, column) ? MASKED.ground : `rgb(${colour(share, ramp)})`;
+      context.fillStyle = isMasked(row, column) ? MASKED.ground : `rgb(${colour(share, ramp)})`;
       context.fillRect(column * width, row * height, right * width + 0.5, down * height + 0.5);
     }
+  }
+  if (isSmall(matrices[result])) {
+    const look = { isMasked, word: wordsIn(matrices[result], result, allowed), tint: null, ramp, least: null };
+    const drawing = { ...look, width, height, rows, columns, values: numbers.values, limits };
+    writeNumbers(context, drawing, () => false, [255, 255, 255]);
   }
   canvas.style.width = "100%"; // narrower in a narrow page
   return { canvas, width: width * columns };
@@ -205,7 +344,7 @@ function smallPicture({ matrices, steps, allowed }, at) {
  */
 function stepColours({ rows, columns, numbers }, limits) {
   if (columns === "key" && rows === "query") return { limits: limits ?? extent(numbers.values), ramp: VIRIDIS };
-  const most = Math.max(...extent(numbers.values).map(Math.abs)) || 1;
+  const most = Math.max(...(limits ?? extent(numbers.values)).map(Math.abs)) || 1;
   return { limits: [-most, most], ramp: BLUE_RED };
 }
 
@@ -214,15 +353,14 @@ function stepColours({ rows, columns, numbers }, limits) {
  * the other.
  * @param {number} room
  * @param {StepMatrix[]} list
- * @param {StepsData["axes"]} axes
+ * @param {StepsData} data
  */
-function stepWidths(room, list, axes) {
+function stepWidths(room, list, data) {
   const count = list.map(({ numbers }) => numbers.shape[1]);
-  const total = (/** @type {number[]} */ numbers) => numbers.reduce((sum, x) => sum + x, 0);
-  const labels = list.map(({ rows, columns }) => longestOf(axes[rows]) + 0.6 * longestOf(axes[columns]) + 18 + BETWEEN);
+  const labels = list.map((matrix) => besideCells(matrix, data.axes));
   const last = list.length - 1; // the result
   const own = room - labels[last];
-  const wide = cellIn(room).width;
+  const wide = cellIn(room, data).width;
   const result = count[last] * wide <= own ? wide : Math.max(4, fit(count[last], wide - 1, own));
   const inputs = count.slice(0, -1);
   for (const left of [room - total(labels) - count[last] * result, room - total(labels.slice(0, -1))]) {
@@ -232,8 +370,29 @@ function stepWidths(room, list, axes) {
   return [...inputs.map(() => undefined), result];
 }
 
-/** The size of a cell, larger where there is much room. */
-const cellIn = (/** @type {number} */ room) => (room >= LARGE.from ? LARGE : CELL);
+const total = (/** @type {number[]} */ numbers) => numbers.reduce((sum, x) => sum + x, 0);
+
+/** The width of the labels of a matrix, and of the sign before it.
+ * @param {StepMatrix} matrix
+ * @param {StepsData["axes"]} axes
+ */
+const besideCells = ({ rows, columns }, axes) => longestOf(axes[rows]) + 0.6 * longestOf(axes[columns]) + 18 + BETWEEN;
+
+/** The size of a cell, the same in all steps: the largest with which the matrices of each step stand in a row.
+ * @param {number} room
+ * @param {StepsData} data
+ */
+function cellIn(room, { steps, matrices, axes }) {
+  const shares = steps.map(({ inputs, result }) => {
+    const list = [...inputs, result].map((name) => matrices[name]);
+    const left = room - total(list.map((matrix) => besideCells(matrix, axes)));
+    return left / total(list.map(({ numbers }) => numbers.shape[1]));
+  });
+  const width = Math.min(Math.max(Math.floor(Math.min(...shares)), CELL.width), LARGE.width);
+  const rows = Math.max(...Object.values(matrices).map(({ numbers }) => numbers.shape[0]));
+  const height = Math.min(LARGE.height, LARGE.share * width, LARGE.tall / rows);
+  return { width, height: Math.max(CELL.height, Math.floor(height)) };
+}
 
 /** The part of an input that made a cell of the result: the row, the column, or the same cell.
  * @type {(how: Part, cell: Cell) => Mark}
@@ -248,13 +407,12 @@ function madeBy(how, { row, column }) {
  * @param {Step["limits"]} given
  * @param {Partial<MapOptions> & { room: number }} options
  */
-function stepMatrix({ axes, matrices, allowed }, name, given, options) {
+function stepMatrix(data, name, given, options) {
+  const { axes, matrices, allowed } = data;
   const { title, rows, columns, numbers, masked } = matrices[name];
   const [count, size] = numbers.shape;
   const isMask = name === "mask";
   const { limits, ramp } = stepColours(matrices[name], given[name]);
-  const least = count * size > FEW_NUMBERS ? HIDDEN_BELOW : 0.005; // in a small example, every number counts
-  const plain = (/** @type {number} */ value) => (name === "weights" && value < least ? "" : null);
   const each = (/** @type {string[]} */ texts) =>
     texts.length > MOST_NUMBERS && texts.every((text) => /^\d+$/.test(text)) ? 4 : undefined;
   const map = heatMap({
@@ -262,29 +420,41 @@ function stepMatrix({ axes, matrices, allowed }, name, given, options) {
     rows: axes[rows],
     columns: axes[columns],
     isMasked: masked ? (i, j) => !allowed.at(i, j) : undefined,
-    word: (value, i, j) =>
-      isMask && value ? "✓" : value === -Infinity ? "−∞" : !masked || allowed.at(i, j) ? plain(value) : "–",
+    word: wordsIn(matrices[name], name, allowed),
     tint: isMask ? OPEN : null,
     ramp,
     every: { rows: each(axes[rows]), columns: each(axes[columns]) },
     bar: !isMask,
-    height: count <= MOST_NUMBERS ? cellIn(options.room).height : undefined,
+    height: count <= MOST_NUMBERS ? cellIn(options.room + BETWEEN, data).height : undefined,
     ...options,
   });
   map.show(numbers.values, limits);
   return map;
 }
 
-/** The step in words, and the queries with nothing to attend to.
+/** The word in a cell, where it is not its number.
+ * @param {StepMatrix} matrix
+ * @param {MatrixName} name
+ * @param {StepsData["allowed"]} allowed
+ * @returns {NonNullable<MapOptions["word"]>}
+ */
+function wordsIn({ numbers, masked }, name, allowed) {
+  const [count, size] = numbers.shape;
+  const least = count * size > FEW_NUMBERS ? HIDDEN_BELOW : 0.005; // in a small example, every number counts
+  const plain = (/** @type {number} */ value) => (name === "weights" && value < least ? "" : null);
+  return (value, i, j) =>
+    name === "mask" && value ? "✓" : value === -Infinity ? "−∞" : !masked || allowed.at(i, j) ? plain(value) : "–";
+}
+
+/** The queries with nothing to attend to.
  * @param {Step} step
  * @param {number[]} empty
  * @param {string[]} queries
  */
-function stepNote(step, empty, queries) {
+function emptyNote(step, empty, queries) {
   const names = empty.slice(0, 8).flatMap((i, place) => [place ? ", " : "", token(queries[i])]);
   const more = empty.length > 8 ? ` and ${empty.length - 8} more` : "";
-  const parts = step.empty && empty.length ? [" Nothing to attend to: ", ...names, more, `. ${step.empty}`] : [];
-  return [step.sentence, ...parts];
+  return step.empty && empty.length ? [" Nothing to attend to: ", ...names, more, `. ${step.empty}`] : [];
 }
 
 /** A cell of the result, and the arithmetic behind it.

@@ -8,6 +8,8 @@ import { make, roving, tell } from "./elements.js";
 /** @import { Child, Edit, Layers } from "./types.js" */
 /** @import { Ablated } from "../live/ablation.js" */
 
+/** @typedef {{ tokens: string[], pieces: string[], probability: number }} Reading */
+
 /** A switch: its button, the word on the button that changes, and what its head does, if that is known.
  * @typedef {{ button: HTMLElement, word: HTMLElement, place: Place, effect: Effect | null }} Switch */
 /** `fall`: from 0 to 1, how much of the probability of the translation is lost; `word`: the first word that changes,
@@ -49,7 +51,7 @@ export function headSwitches(layers, choose) {
       "div",
       { class: "controls" },
       make("span", { class: "head-line" }, "ablate a head, or a layer"),
-      make("label", { class: "control" }, mode, "or keep only the head that I click, of its kind"),
+      make("label", { class: "control" }, mode, "solo: ablate the others of its kind"),
     ),
     make("div", { class: "kinds" }, ...rows),
     preview,
@@ -66,7 +68,7 @@ export function headSwitches(layers, choose) {
         "aria-label",
         `${head}, head of ${kind} layer ${layer}: ${pressed ? "ablated" : "not ablated"}${said}`,
       );
-      button.title = `${kind}, layer ${layer}, head ${head}`;
+      button.title = `${kind}, layer ${layer}, head ${head}: click to ${pressed ? "restore" : "ablate"} it`;
     }
   };
   return {
@@ -95,7 +97,7 @@ export function headSwitches(layers, choose) {
 function kindOf(layers, kind, headAt, choose) {
   const lines = (layers[kind] ?? []).map(([, count], layer) => {
     const onclick = () => choose((edits) => flipped(edits, [kind, layer, null], layers));
-    const label = { "aria-label": `${kind} ${layer}: ablate the layer`, onclick };
+    const label = { "aria-label": `${kind} ${layer}: ablate the layer`, title: "click to ablate the layer", onclick };
     const whole = make("button", { type: "button", class: "layer", ...label }, `${kind} ${layer}`);
     const heads = Array.from({ length: count }, (_, head) => headAt([kind, layer, head]));
     const name = { role: "group", "aria-label": `heads of ${kind} layer ${layer}` };
@@ -108,24 +110,37 @@ function kindOf(layers, kind, headAt, choose) {
  * @param {AblationMap["heads"][number]} head @param {Ablated} base
  * @returns {[key: string, Effect]} */
 export function effectOf([kind, layer, head, one], base) {
-  const [gone, fresh] = differences(base.tokens, one.tokens);
-  const before = base.tokens.filter((_, i) => gone[i]);
-  const after = one.tokens.filter((_, i) => fresh[i]);
-  const isOther = before.length + after.length > 0;
-  const more = Math.max(before.length, after.length) > 1 ? "…" : "";
-  const p = `p ${chance(base.probability)} → ${chance(one.probability)}`;
-  const pieces = one.pieces.map((text, i) => (fresh[i] ? make("strong", {}, text) : text));
+  const { isOther, word, after, words, p } = compared(base, one);
   const without = `Without ${kind} ${layer}.${head}: `;
   return [
     `${kind} ${layer} ${head}`,
     {
       fall: Math.min(1, Math.max(0, 1 - one.probability / base.probability)),
-      after: after[0] ?? "",
-      word: isOther ? `${before[0] ?? ""}→${after[0] ?? ""}${more}` : "",
-      told: [without, ...(isOther ? [make("bdi", {}, ...pieces)] : ["the same words"]), ` (${p})`],
+      after,
+      word,
+      told: [without, words, ` (${p})`],
       spoken: isOther ? `Without it: ${one.text}` : `Without it the words stay; ${p}`,
     },
   ];
+}
+
+/** Two translations. `word`: the first word that changes, before and after; `after`: the new one alone; `words`: the
+ * new translation with what is new in it; `p`: the probabilities.
+ * @param {Reading} base @param {Reading} one */
+export function compared(base, one) {
+  const [gone, fresh] = differences(base.tokens, one.tokens);
+  const before = base.tokens.filter((_, i) => gone[i]);
+  const after = one.tokens.filter((_, i) => fresh[i]);
+  const isOther = before.length + after.length > 0;
+  const more = Math.max(before.length, after.length) > 1 ? "…" : "";
+  const pieces = one.pieces.map((text, i) => (fresh[i] ? make("strong", {}, text) : text));
+  return {
+    isOther,
+    word: isOther ? `${before[0] ?? ""}→${after[0] ?? ""}${more}` : "",
+    after: after[0] ?? "",
+    words: isOther ? make("bdi", {}, ...pieces) : "the same words",
+    p: `p ${chance(base.probability)} → ${chance(one.probability)}`,
+  };
 }
 
 /** For a legend: from nothing to all of the probability. */

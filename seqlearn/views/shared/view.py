@@ -18,6 +18,7 @@ import html
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -211,22 +212,28 @@ def parts_of(views: Mapping[str, View], together: bool = False) -> str:
 
 
 def _script(views: Mapping[str, View], live: Mapping[str, bool], together: bool) -> str:
-    """The script of a page: it opens each view, and the one model of all views that are live."""
+    """The script of a page: it opens each view, and the one model of all views that are live.
+
+    The name of a view in a link is that of its class, with its number among those of this class.
+    """
     kinds = list(dict.fromkeys(view.scripts for view in views.values()))
-    lines = ['import { openPage, together } from "./shared/page.js";\n']
+    lines = ['import { followLinks, openPage, together } from "./shared/page.js";\n']
     asks = {view.scripts for number, view in views.items() if live[number]}
     lines += [scripts.imported(i, scripts in asks) for i, scripts in enumerate(kinds)]
     calls: list[str] = []
     if any(live.values()):
         lines.append('import { pageModel } from "./live/engine.js";\n')
         calls += [live_engine(), "const live = pageModel(liveEngine);"]
+    counts: Counter[str] = Counter()
     for number, view in views.items():
-        i = kinds.index(view.scripts)
-        calls.append(
-            f'const view{number} = openPage(build{i}, "{number}"{f", answers{i}, live" if live[number] else ""});'
-        )
+        i, name = kinds.index(view.scripts), type(view).__name__
+        counts[name] += 1
+        named = json.dumps({"view": name, "id": f"{name}-{counts[name]}"})
+        answers = f", answers{i}, live" if live[number] else ""
+        calls.append(f'const view{number} = openPage(build{i}, "{number}", {named}{answers});')
     if together:
         calls.append(f"together([{', '.join(f'view{number}' for number in views if live[number])}]);")
+    calls.append(f"followLinks([{', '.join(f'view{number}' for number in views)}]);")
     return bundle("\n".join(["".join(lines), *calls]), VIEWS)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Real
@@ -13,8 +14,10 @@ from ...nn.masking import Mask, as_mask, masked_softmax
 from ...runtime.arguments import as_tensor, check_lengths
 from ..shared.arguments import finite, token_texts
 from ..shared.constants import A_MASK, MATRICES, NO_MASK, STEPS
-from ..shared.packing import pack
+from ..shared.packing import pack, unpack
 from ..shared.types import Data
+
+INPUTS = ("queries", "keys", "values")  # the numbers that a person may change
 
 
 def steps_data(
@@ -66,6 +69,37 @@ def steps_data(
         "scale": factor,
         "steps": steps_of(count, size, key_count, value_size, scale, mask is not None, tensors),
     }
+
+
+def changed(data: Data, changes: Sequence[Sequence[Any]]) -> Data:  # Any: a text and three numbers
+    """The same attention with other numbers of Q, K and V, as `changed` in steps_numbers.js computes it.
+
+    Args:
+        data: what `steps_data` returned.
+        changes: the matrix, the row and the column of each number, and the new number; of one number, the last counts.
+    """
+    if not changes:
+        return data
+    given = {name: unpack(data["matrices"][name]["numbers"]) for name in INPUTS}
+    for name, row, column, number in changes:
+        given[name][row, column] = number
+    mask, scale = unpack(data["allowed"]).bool(), data["scale"]
+    now = steps_data(given["queries"], given["keys"].T, given["values"], mask, scale=scale)
+    pairs = zip(data["steps"], now["steps"], strict=True)
+    return data | {
+        "matrices": now["matrices"],
+        "steps": [step | {"limits": other["limits"]} for step, other in pairs],
+    }
+
+
+def wrong_change(data: Data, change: object) -> str:
+    """What is wrong with a change, in one sentence; empty if it fits."""
+    match change:
+        case [str(name), int(row), int(column), int() | float() as number] if name in INPUTS:
+            rows, columns = data["matrices"][name]["numbers"]["shape"]
+            if 0 <= row < rows and 0 <= column < columns and math.isfinite(number):
+                return ""
+    return f"a change is a matrix ({', '.join(INPUTS)}), row, column and number, not {change}"
 
 
 def full_mask(mask: Mask | None, scores: Float[Tensor, "queries keys"]) -> Bool[Tensor, "queries keys"]:

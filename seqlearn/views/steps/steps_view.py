@@ -15,7 +15,7 @@ from ...nn.masking import Mask
 from ..shared.packing import unpack
 from ..shared.types import Proposal
 from ..shared.view import View
-from .steps_data import steps_data
+from .steps_data import changed, steps_data, wrong_change
 from .steps_picture import steps_picture
 
 
@@ -33,6 +33,8 @@ class AttentionSteps(View, folder=Path(__file__).parent):
     Traits, synced with the browser:
         step: from 0 (products) to 4 (weighted sum).
         locked: the `[row, column]` of the result that stays marked, or `[]`.
+        changes: numbers that were dragged, each as `[matrix, row, column, number]`; the matrices are "queries", "keys"
+            (transposed, as it is drawn) and "values".
 
     Raises:
         ValueError: the shapes do not fit each other, or a tensor holds NaN or infinity.
@@ -43,6 +45,7 @@ class AttentionSteps(View, folder=Path(__file__).parent):
 
     step = traitlets.Int(0, min=0, max=4).tag(sync=True)
     locked = traitlets.List(traitlets.Int(min=0)).tag(sync=True)
+    changes = traitlets.List().tag(sync=True)
 
     def __init__(
         self,
@@ -62,7 +65,7 @@ class AttentionSteps(View, folder=Path(__file__).parent):
         """Show another attention in the same view, at the same step. The arguments are those of the class."""
         data = steps_data(*tensors, **named)
         with self.hold_sync():
-            self.locked, self.data = [], data
+            self.locked, self.changes, self.data = [], [], data
 
     @traitlets.validate("locked")
     def _fits(self, proposal: Proposal) -> list[int]:
@@ -72,9 +75,16 @@ class AttentionSteps(View, folder=Path(__file__).parent):
             raise traitlets.TraitError(f"locked is [] or [row, column] below {list(most)}, not {locked}")
         return locked
 
+    @traitlets.validate("changes")
+    def _may_change(self, proposal: Proposal) -> list[list]:
+        for change in proposal["value"]:
+            if wrong := wrong_change(self.data, change):
+                raise traitlets.TraitError(wrong)
+        return [list(change) for change in proposal["value"]]
+
     def tensor(self, name: str) -> Float[Tensor, "rows columns"]:
-        """The matrix with this name, one of `MATRICES`, as the browser got it; `keys` is transposed."""
-        return unpack(self.data["matrices"][name]["numbers"])
+        """The matrix with this name, one of `MATRICES`, as it is drawn; `keys` is transposed."""
+        return unpack(changed(self.data, self.changes)["matrices"][name]["numbers"])
 
     def title(self) -> str:
         """The title of a page: the first queries and keys."""
@@ -88,4 +98,4 @@ class AttentionSteps(View, folder=Path(__file__).parent):
 
     def figure(self) -> Figure:
         """The results of all five steps, side by side; an arrow marks the current step, frames what is locked."""
-        return steps_picture(self.data, self.step, self.locked)
+        return steps_picture(changed(self.data, self.changes), self.step, self.locked)

@@ -1,10 +1,12 @@
 // The sentence that is translated: a form, and a note about what the model knows of the sentence.
 
 import { choice as choiceOf, make, tell, token } from "../shared/elements.js";
-import { chance, whyNot } from "../shared/changes.js";
+import { chance, sameQuestion, whyNot } from "../shared/changes.js";
 import { searchName } from "./translator_choice.js";
+import { knownWords, nearest } from "./translator_known.js";
 
-/** @import { Choice, Result } from "./translator_choice.js" */
+/** @import { Child } from "../shared/types.js" */
+/** @import { Choice, Data, Result } from "./translator_choice.js" */
 
 const MUCH_LONGER = 1.5; // times the longest sentence in training
 const UNSURE = 0.5; // the mean probability of a token of real sentences, which have many right translations
@@ -14,12 +16,15 @@ export class Asking {
    * @param {Choice} choice
    * @param {string} id
    * @param {() => void} redraw
+   * @param {(Node | null)[]} more what else stands behind "more"
    */
-  constructor(choice, id, redraw) {
-    const { beams, examples, live } = choice.data;
+  constructor(choice, id, redraw, more) {
+    const { beams, examples, live, sentences = examples } = choice.data;
     const texts = beams.map(searchName);
     this.choice = choice;
-    this.submitted = false; // and not yet answered
+    this.turn = 0; // of the next sentence
+    /** @type {unknown[] | null} */
+    this.opening = choice.model.get("result").asked; // null: other questions were answered since
     this.note = make("div", { class: "note", id: `${id}note`, "aria-live": "polite" });
     this.box = make("input", {
       type: "text",
@@ -46,18 +51,67 @@ export class Asking {
     });
     const submit = (/** @type {Event} */ event) => {
       event.preventDefault();
-      this.submitted = true;
       choice.begin(this.box.value);
       redraw(); // the same sentence again
     };
+    const another = () => {
+      this.box.value = sentences[this.turn++ % sentences.length];
+      choice.begin(this.box.value);
+    };
+    const offers = [
+      make("button", { type: "button", onclick: another }, "another sentence"),
+      make("label", { class: "examples" }, make("span", { "aria-hidden": "true" }, "examples ▾"), this.example),
+    ];
+    const folds = [
+      knownWords(choice.data, (word) => this.insert(word)),
+      make("details", { class: "more" }, make("summary", {}, "more"), this.search.node, ...more),
+    ];
     this.form = make(
       "form",
       { class: "asking", onsubmit: submit },
       this.box,
       make("button", { type: "submit", disabled: !live }, "Translate"),
-      live && examples.length ? this.example : null,
-      live ? this.search.node : null,
+      ...(live && examples.length ? offers : []),
+      ...(live ? folds : []),
     );
+  }
+
+  /** Writes a word into the text box, in place of what is selected there.
+   * @param {string} word
+   */
+  insert(word) {
+    const { box } = this;
+    const [start, end] = [box.selectionStart ?? box.value.length, box.selectionEnd ?? box.value.length];
+    const [before, after] = [box.value.slice(0, start), box.value.slice(end)];
+    const first = /\S$/.test(before) && /\p{L}/u.test(word) ? " " : ""; // none before a full stop
+    const last = /^\p{L}/u.test(after) ? " " : "";
+    box.setRangeText(first + word + last, start, end, "end");
+  }
+
+  /** The words that the model never saw, each with the known word that is nearest to it.
+   * @param {Result} result
+   * @returns {Child[]}
+   */
+  unknownWords({ source, unknown, known }) {
+    const { live } = this.choice.data;
+    const texts = [...new Set(source.filter((_, i) => unknown[i]))];
+    if (!texts.length) return [];
+    const [was, is] = texts.length > 1 ? ["were", "they are"] : ["was", "it is"];
+    const names = texts.flatMap((text, i) => [i ? ", “" : "“", token(text), "”"]);
+    const offers = live ? texts.flatMap((text) => this.offer(text, nearest(text, this.choice.data))) : [];
+    return [
+      ...names,
+      ` ${was} never seen in training; ${is} read as <unk>. `,
+      ...(offers.length ? ["Nearest in spelling: ", ...offers] : []),
+      `(The model knows ${known.toLocaleString("en")} tokens.)`,
+    ];
+  }
+
+  /** @param {string} text @param {string | null} word @returns {Child[]} */
+  offer(text, word) {
+    const swap = () => word && this.choice.swap(this.choice.result.source.indexOf(text), word);
+    const label = { type: "button", class: "try", "aria-label": `swap ${text} for ${word}`, onclick: swap };
+    return word ? [token(text), ": try ", make("button", label, word), " "] : [];
   }
 
   /** Another width of the search: a change of a changed question, or a new question.
@@ -83,7 +137,8 @@ export class Asking {
     const sentence = model.get("sentence");
     const search = searchName(model.get("beam"));
     const isWrong = !isWaiting && raw.problem !== "";
-    const warning = isWaiting || isWrong ? null : doubts(raw, data, model.get("prefix").length > 0);
+    const warning = isWaiting || isWrong ? null : doubts(raw, data, this.choice.isChanged());
+    if (this.opening && !sameQuestion(raw.asked, this.opening)) this.opening = null;
     this.search.set(search);
     this.box.setAttribute("aria-invalid", `${isWrong}`);
     this.note.classList.toggle("wrong", isWrong || warning !== null);
@@ -96,17 +151,21 @@ export class Asking {
         this.note,
         ...(data.live ? [] : ["Another sentence needs Python: run the notebook. "]),
         ...(warning ?? []),
-        ...unknownWords(raw, data.live && !warning),
+        ...this.unknownWords(raw),
+        ...(data.live && this.opening && !warning && !raw.unknown.includes(true) ? [hint(raw)] : []),
       );
   }
 }
 
+/** @param {Result} result */
+const hint = ({ known }) => `Type a sentence and press Enter. The model knows ${known.toLocaleString("en")} tokens.`;
+
 /** Why a translation is not to be trusted, as a list of texts; null if nothing speaks against it.
  * @param {Result} result
- * @param {{ longest: number | null, unlikely: number | null }} data
- * @param {boolean} isForced
+ * @param {Pick<Data, "longest" | "unlikely" | "unsure" | "short">} data
+ * @param {boolean} isChanged by a person, who knows why it is unlikely
  */
-function doubts({ source, unknown, best }, { longest, unlikely }, isForced) {
+function doubts({ source, unknown, best }, { longest, unlikely, unsure, short }, isChanged) {
   const why = (/** @type {string} */ text) => [make("strong", {}, `Do not trust this translation: ${text}.`), " "];
   if (longest && source.length > MUCH_LONGER * longest)
     return why(
@@ -118,20 +177,12 @@ function doubts({ source, unknown, best }, { longest, unlikely }, isForced) {
     if (strange < words) return why(`${strange} of ${words} words are unknown`);
     return why(words > 1 ? "all its words are unknown" : "its word is unknown");
   }
-  const { probability, tokens } = best[0];
-  if (probability >= (unlikely ?? UNSURE ** tokens.length) || isForced) return null;
-  return why(`the model itself gives it a probability of ${chance(probability)}`);
-}
-
-/**
- * @param {Result} result
- * @param {boolean} live
- */
-function unknownWords({ source, unknown, known }, live) {
-  const texts = [...new Set(source.filter((_, i) => unknown[i]))];
-  const number = known.toLocaleString("en");
-  if (!texts.length) return live ? [`Type a sentence and press Enter. The model knows ${number} tokens.`] : [];
-  const [was, is] = texts.length > 1 ? ["were", "they are"] : ["was", "it is"];
-  const names = texts.flatMap((text, i) => [i ? ", “" : "“", token(text), "”"]);
-  return [...names, ` ${was} never seen in training; ${is} read as <unk>. (The model knows ${number} tokens.)`];
+  const { probability, tokens, pieces } = best[0];
+  if (isChanged) return null;
+  if (probability < (unlikely ?? UNSURE ** tokens.length))
+    return why(`the model itself gives it a probability of ${chance(probability)}`);
+  if (pieces.length < (short ?? 0) * source.length)
+    return why(`it has ${pieces.length} tokens for ${source.length}, and parts of the sentence may be left out`);
+  if (probability >= (unsure ?? 0)) return null;
+  return [`The model is not sure: it gives this translation a probability of ${chance(probability)}. `];
 }

@@ -45,7 +45,8 @@ export class Changes {
     });
     const sign = make("span", { class: "true-link", "aria-hidden": "true" });
     const gold = links && live ? make("label", { class: "control" }, this.trueLinks, sign, "true links") : null;
-    this.bar = changesBar(choice.history, gold);
+    this.bar = changesBar({ ...choice.history, reset: () => choice.reset() });
+    this.more = [gold, this.bar.python]; // stand elsewhere
     this.node = make("div", { class: "pairing" });
     this.timer = 0; // of the next question about all heads
     /** @type {ReturnType<typeof chips> | null} */
@@ -105,18 +106,24 @@ export class Changes {
     if (first) source.changed(differences(first.result.source, result.source)[1]);
     /** @type {(name: string, part: Node) => Node[]} */
     const named = (name, part) => [make("span", { class: "faint" }, name), part];
-    const nothing = choice.isChanged() ? "The model is changed: Reset." : "What if? Nothing is changed yet.";
-    const before = first
-      ? crossedOut(first.result.best[0], choice.best(), result.languages[1])
-      : [make("span", { class: "faint" }, nothing)];
+    const before = first ? crossedOut(first.result.best[0], choice.best(), result.languages[1]) : [];
+    const isChanged = first !== null || choice.isChanged();
+    const bar = isChanged ? this.bar.node : make("span", { class: "faint" }, this.hint());
     const now = make("div", { class: "present" }, line.node, certainty(choice.best()));
     const others = [
-      ...(data.live ? named("before", make("div", { class: "before" }, ...before, this.bar.node)) : []),
       ...named(first ? "now" : "translation", now),
+      ...(data.live ? named(first ? "before" : "", make("div", { class: "before" }, ...before, bar)) : []),
     ];
     if (!isTyping) return node.replaceChildren(...named("source", source.node), ...others);
     for (const part of [...node.children].slice(2)) part.remove();
     return node.append(...others);
+  }
+
+  /** What can be changed. */
+  hint() {
+    const weights = this.choice.best().attention ? ", or keep a cell and set its weight" : "";
+    const heads = this.board ? ", ablate a head" : "";
+    return `What if? Swap a word of the source, force a candidate${heads}${weights}.`;
   }
 
   /** What was changed, in words, and as a program.
@@ -130,10 +137,9 @@ export class Changes {
       ...prefixWords(model.get("prefix")),
       ...editsInWords(model.get("edits"), data.layers, { cross: [tokens, attention?.keys ?? []] }),
     ];
-    const hint = data.live ? "Click a candidate, a source word or a head; or lock a cell and change its weight." : "";
     this.board?.set(model.get("edits"));
     this.trueLinks.checked = model.get("links");
-    this.bar.set(made.length ? made.join("; ") : hint, pythonCode(this.choice.question()));
+    this.bar.set(made.join("; "), pythonCode(this.choice.question()));
   }
 
   /** Paints each head by what it does to this translation; asks for it first. isReady: whether the question of the view

@@ -42,8 +42,12 @@ import { changes, swapped } from "../shared/changes.js";
  * @property {Layers} layers
  * @property {string[]} vocab
  * @property {string[]} examples
+ * @property {[kind: string, words: string[]][]} [kinds]
+ * @property {string[]} [sentences]
  * @property {number | null} longest
  * @property {number | null} unlikely
+ * @property {number | null} [unsure]
+ * @property {number | null} [short]
  * @property {boolean} links
  *
  * @typedef {{ links: boolean, chosen: number, step: number, locked: Target | null, result: Result,
@@ -72,6 +76,8 @@ export class Choice {
     this.heads = ["all", 0, 0];
     /** @type {Numbers | null} */
     this.weights = null; // of these heads
+    /** @type {Pick<Question, "prefix" | "edits"> | null} */
+    this.later = null; // changes that are asked for when the translation before them is there
     this.history = changes({
       get: () => this.question(),
       set: (values) => change(model, values),
@@ -162,12 +168,32 @@ export class Choice {
 
   /** The edits that another sentence keeps: a weight belongs to one sentence. */
   ablations() {
-    return this.model.get("edits").filter(([what]) => what === "ablate");
+    return (this.later?.edits ?? this.model.get("edits")).filter(([what]) => what === "ablate");
   }
 
   /** @param {string} sentence */
   begin(sentence) {
-    if (this.data.live) this.history.begin({ sentence, prefix: [], edits: this.ablations() });
+    if (this.data.live) this.beginChanged({ sentence, prefix: [], edits: this.ablations() });
+  }
+
+  /** A question that nothing stands before; if it has changes, it is asked without them first.
+   * @param {Pick<Question, "prefix" | "edits"> & Partial<Question>} question
+   */
+  beginChanged({ prefix, edits, ...others }) {
+    this.later = prefix.length + edits.length ? { prefix, edits } : null;
+    this.history.begin({ ...others, prefix: [], edits: [] });
+  }
+
+  reset() {
+    this.later = null;
+    this.history.reset();
+  }
+
+  /** The translation before the changes is there: now the changes are asked for. */
+  goOn() {
+    const { later } = this;
+    this.later = null;
+    if (later && !this.isChanged()) this.history.ask(later);
   }
 
   /**

@@ -28,7 +28,10 @@ export function written({ text, tokens, pieces }, { language, start, forced, bef
     const marks = [i in pieces ? "piece" : "piece end", changed[i] ? "new" : "", forced.includes(i) ? "forced" : ""];
     return make(
       "span",
-      { class: marks.filter(Boolean).join(" "), title: forced.includes(i) ? `${name} (you chose it)` : name },
+      {
+        class: marks.filter(Boolean).join(" "),
+        title: `${name}: ${forced.includes(i) ? "forced by you; " : ""}click to keep it`,
+      },
       piece || name.replace(/^▁$/u, "␣") || "␣",
     );
   });
@@ -40,7 +43,7 @@ export function written({ text, tokens, pieces }, { language, start, forced, bef
       tabindex: 0,
       dir: "auto",
       lang: language || null,
-      "aria-label": `${text} The translation, ${tokens.length} tokens. Left and right move, Enter locks.`,
+      "aria-label": `${text} The translation, ${tokens.length} tokens. Left and right move, Enter keeps.`,
     },
     ...nodes.flatMap((piece, i) => [i && (pieces[i] ?? " ").startsWith(" ") ? " " : "", piece]),
   );
@@ -150,8 +153,7 @@ export function headChoice([layers, count], now, choose) {
   return node;
 }
 
-/** The likeliest next tokens at a step, as bars. With `force(text)`, a click writes another
- * token.
+/** The likeliest next tokens at a step, as bars. With `force(text)`, a click forces another token.
  * @param {Translation} translation
  * @param {number} step
  * @param {number} words the size of the vocabulary
@@ -180,8 +182,8 @@ export function candidates({ tokens, next }, step, words, force) {
           "button",
           {
             type: "button",
-            title: `write ${text} here`,
-            "aria-label": `write ${text} at step ${step + 1}, probability ${chance(probs[i])}`,
+            title: `click to force ${text} here`,
+            "aria-label": `force ${text} at step ${step + 1}, probability ${chance(probs[i])}`,
             onclick: () => force(text),
           },
           make("bdi", {}, oneLine(text)),

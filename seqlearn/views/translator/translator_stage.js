@@ -14,6 +14,7 @@ import { cellWords, meaning, scoreWords, stepWords } from "./translator_words.js
 /** @import { Choice, Heads, Result } from "./translator_choice.js" */
 
 const ROW = 860; // pixels from which lines, heat map and candidates stand in a row
+const COLUMN = 600; // pixels from which the candidates stand beside lines and heat map, which is below the lines
 const CANDIDATES_WIDTH = 280; // pixels for the candidates; translator_view.css has the same
 const PAUSE = 120; // milliseconds that the pointer rests before the candidates follow: so they can be reached
 const BLIND =
@@ -32,6 +33,12 @@ export class Stage {
     this.changes = changes;
     this.walk = stepper(root, { texts: [""], slides: true, choose: (step) => choice.go(step) });
     this.which = make("span", { class: "control" });
+    this.steps = make(
+      "div",
+      { class: "controls walk", role: "group", "aria-label": "steps" },
+      ...this.walk.nodes,
+      this.which,
+    );
     this.panels = make("div", { class: "panels side" });
     this.foot = make("div", { class: "feet" });
     this.below = make("div", { class: "panels side listing" });
@@ -46,13 +53,11 @@ export class Stage {
     root.addEventListener("pointerleave", () => this.explain());
     this.candidates = make("table");
     /** @type {string[]} */
-    this.steps = [];
+    this.names = []; // of the steps
     /** @type {ReturnType<typeof attentionPanel> | null} */
     this.panel = null;
     /** @type {ReturnType<typeof ranking>} */
     this.list = null;
-    const output = this.walk.nodes.at(-1)?.querySelector("output");
-    if (output) output.style.minWidth = "10em"; // so that the controls beside it do not move
   }
 
   /** @param {Target | null} target */
@@ -97,7 +102,7 @@ export class Stage {
     this.listed = this.rested = -1;
     this.candidates = make("table");
     const { tokens } = choice.best();
-    this.steps = tokens.map((text, i) => `${i + 1} of ${tokens.length}: ${shortened(text, 14)}`);
+    this.names = tokens.map((text, i) => `${i + 1} of ${tokens.length}: ${shortened(text, 14)}`);
     if (!isSame) changes.rewrite(isTyping);
     this.list?.mark(chosen);
     this.buildPanels();
@@ -112,9 +117,12 @@ export class Stage {
   buildPanels() {
     const { attention } = this.choice.best();
     const column = make("div", { class: "beside" }, this.candidates, this.changes.board?.node ?? "");
+    const isColumn = attention !== null && this.room >= COLUMN && this.room < ROW;
+    this.panels.classList.toggle("two", isColumn);
     if (attention) {
-      this.panel = this.panelOf(attention);
-      this.panels.replaceChildren(...this.panel.nodes, column);
+      this.panel = this.panelOf(attention, isColumn);
+      const [lines, ...map] = this.panel.nodes;
+      this.panels.replaceChildren(...(this.room < ROW ? [lines, column, ...map] : [lines, ...map, column]));
     } else {
       this.panel = null;
       this.which.replaceChildren();
@@ -122,9 +130,10 @@ export class Stage {
     }
   }
 
-  /** @param {MapData} attention */
-  panelOf(attention) {
-    const { choice, room } = this;
+  /** @param {MapData} attention @param {boolean} isColumn whether something stands beside */
+  panelOf(attention, isColumn) {
+    const { choice } = this;
+    const room = this.room - (isColumn ? CANDIDATES_WIDTH + 24 : 0);
     const { shape } = attention.weights;
     const [layers, heads] = shape;
     if (choice.heads[1] >= layers || choice.heads[2] >= heads) choice.heads = ["all", 0, 0];
@@ -137,7 +146,7 @@ export class Stage {
     return attentionPanel({
       ...attention,
       room: Math.min(room - 12, 520),
-      beside: room >= ROW ? Math.min(room - CANDIDATES_WIDTH - 48, 760) : null,
+      beside: this.room >= ROW ? Math.min(room - CANDIDATES_WIDTH - 48, 760) : null,
       cell: 26,
       point: (target) => this.point(target),
       lock: (target) => choice.lock(target),
@@ -167,18 +176,6 @@ export class Stage {
     goldDots(panel.nodes[1], gold, tokens, attention.keys.length);
   }
 
-  /** On a phone the translation stays in sight, above what changes it.
-   * @param {boolean} isPhone
-   * @param {boolean} isNew whether it may be below the screen
-   */
-  pin(isPhone, isNew) {
-    const { node, line } = this.changes;
-    node.classList.toggle("pinned", isPhone);
-    const last = /** @type {HTMLElement} */ (node.lastElementChild);
-    node.style.top = `${4 - last.offsetTop}px`;
-    if (isPhone && isNew) line?.node.scrollIntoView({ block: "nearest" });
-  }
-
   // ---- What is pointed at -------------------------------------------------------------------------------------------
 
   explain() {
@@ -187,7 +184,7 @@ export class Stage {
     const target = locked ?? choice.hovered;
     const step = choice.step();
     this.panels.classList.toggle("resting", target === null);
-    this.walk.set(step, this.steps);
+    this.walk.set(step, this.names);
     panel?.mark(target ?? ["query", step], locked !== null);
     this.changes.mark();
     clearTimeout(this.timer);
@@ -227,6 +224,7 @@ export class Stage {
     /** @type {Child[]} */
     let words = [];
     if (attention && weights && target?.[0] === "pair") words = cellWords(tokens, attention.keys, target, weights);
+    if (words.length && !stays && choice.data.live) words.push(" Keep the cell, with a click, to set this weight.");
     if (panel && target?.[0] === "key") words = panel.says(target, false);
     tell(this.told, ...words);
     tell(this.rest, ...(target ? [] : [pointHint("a word, a line or a cell", "read its weights")]));

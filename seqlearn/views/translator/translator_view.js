@@ -8,11 +8,10 @@ import { ageing, fresh, sameQuestion } from "../shared/changes.js";
 import { Asking } from "./translator_asking.js";
 import { Changes } from "./translator_changes.js";
 import { Choice } from "./translator_choice.js";
+import { Echo, echoWords } from "./translator_echo.js";
 
 /** @import { Model } from "../shared/types.js" */
 /** @import { Data, TranslatorTraits } from "./translator_choice.js" */
-
-const PHONE = 480; // pixels: a narrower view is on a phone
 
 /**
  * @param {Model<TranslatorTraits>} model
@@ -22,11 +21,12 @@ const PHONE = 480; // pixels: a narrower view is on a phone
 export function build(model, root, data) {
   const choice = new Choice(model, data);
   const id = fresh();
-  const asking = new Asking(choice, id, () => redraw());
   const changes = new Changes(choice, id, (target) => stage.point(target));
+  const asking = new Asking(choice, id, () => redraw(), changes.more);
   const stage = new Stage(root, choice, changes);
+  const echo = new Echo(root, () => changes.line?.node ?? null);
   layOut(root, "translate a sentence", {
-    controls: { sentence: [asking.form], steps: [...stage.walk.nodes, stage.which] },
+    controls: { sentence: [asking.form] },
     intro: [changes.node],
     panels: stage.panels,
     legend: stage.foot,
@@ -34,12 +34,14 @@ export function build(model, root, data) {
     above: true,
   });
   root.querySelector(".controls")?.after(asking.note);
+  stage.panels.before(stage.steps);
   stage.foot.before(stage.below);
+  root.append(echo.node);
   const age = ageing(changes.node, stage.panels);
   const redraw = () => {
     const raw = model.get("result");
-    const room = roomIn(root);
-    stage.draw(raw, room);
+    const [isNew, before, source] = [choice.raw !== null && raw !== choice.raw, choice.best(), choice.result.source];
+    stage.draw(raw, roomIn(root));
     const isWaiting = !sameQuestion(raw.asked, Object.values(choice.question()));
     const isWrong = raw.problem !== "";
     age(isWaiting || isWrong, isWrong);
@@ -47,11 +49,16 @@ export function build(model, root, data) {
     changes.draw(raw);
     changes.paint(!isWaiting && !isWrong);
     stage.explain();
-    stage.pin(room < PHONE, asking.submitted && !isWaiting && !isWrong);
-    asking.submitted &&= isWaiting;
+    if (isWaiting) return;
+    if (choice.later && !isWrong) queueMicrotask(() => choice.goOn());
+    else if (isNew) {
+      const isChange = choice.history.count() > 0 || sameQuestion(source, raw.source);
+      echo.answer(isWrong ? [raw.problem] : echoWords(isChange ? before : null, choice.best(), raw.languages[1]));
+    }
   };
   const afresh = () => {
     choice.raw = null; // before and now are others
+    if (data.live && choice.isChanged() && !choice.history.first()) choice.beginChanged(choice.question());
     redraw();
   };
   const follow = () => {

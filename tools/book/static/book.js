@@ -1,17 +1,45 @@
-// A frame tells its height, and is told the theme of the page: see frame.js of the views.
+// A frame tells its height, and is told the theme and the address of the page: see frame.js of the views. A link to a
+// view is told to the frame that it names, when this frame speaks for the first time.
 /** @type {NodeListOf<HTMLIFrameElement>} */
 const views = document.querySelectorAll(".view iframe");
-const tell = (/** @type {HTMLIFrameElement} */ frame) =>
-  frame.contentWindow?.postMessage({ seqlearn: { theme: document.body.dataset.theme } }, "*");
+const tell = (/** @type {HTMLIFrameElement} */ frame, /** @type {{ link?: string }} */ more = {}) => {
+  const [address] = location.href.split("#");
+  frame.contentWindow?.postMessage({ seqlearn: { theme: document.body.dataset.theme, address, ...more } }, "*");
+};
 const tellAll = () => {
   for (const frame of views) tell(frame);
 };
+/** @type {{ frame: HTMLIFrameElement, link: string | null } | null} */
+let linked = null; // link: what its frame was not told yet. Until somebody does something, this frame stays in sight.
+const findLink = () => {
+  const link = location.hash.slice(1);
+  const id = new URLSearchParams(link).get("view");
+  if (id === null || !views.length) return;
+  const frame = [...views].find((one) => one.src.endsWith(`/${id}.html`)) ?? views[0]; // which says what is wrong
+  linked = { frame, link };
+  frame.scrollIntoView(); // it may be read only now
+  tell(frame); // and answers
+};
 addEventListener("message", ({ data, source }) => {
   const frame = [...views].find((one) => one.contentWindow === source);
-  if (frame && data?.seqlearn?.height) frame.style.height = `${data.seqlearn.height}px`;
+  if (!frame || typeof data?.seqlearn !== "object") return;
+  const { height, link } = data.seqlearn ?? {};
+  if (height) frame.style.height = `${height}px`;
+  if (typeof link === "string") history.replaceState(null, "", `#${link}`);
+  if (linked?.link && linked.frame === frame) {
+    tell(frame, { link: linked.link });
+    linked.link = null;
+  }
+  linked?.frame.scrollIntoView(); // frames above it may have grown
 });
+for (const deed of ["wheel", "touchstart", "keydown", "pointerdown", "blur"])
+  addEventListener(deed, () => {
+    if (!linked?.link) linked = null;
+  });
 for (const frame of views) frame.addEventListener("load", () => tell(frame));
 new MutationObserver(tellAll).observe(document.body, { attributeFilter: ["data-theme"] });
+addEventListener("hashchange", findLink);
+findLink();
 
 // On a phone, the rows of a table that is too wide become cards: see book.css.
 const phone = matchMedia("(max-width: 46em)");

@@ -1,0 +1,150 @@
+"""Whatever is pressed in a TranslatorView: what it changes is on the screen, in a page and in a frame of the book."""
+
+import json
+
+import pytest
+
+from seqlearn.translator.translator import Translator
+from seqlearn.views import TranslatorView
+from seqlearn.views.stored import document, shared_files
+
+HUNGRY = "The cat eats the green apple because it is hungry."
+SIZES = {390: 844, 818: 900, 1024: 768, 1440: 900}
+AROUND = """<!doctype html><html lang="en"><meta charset="utf-8"><title>A page of a book</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>body { margin: 0; } iframe { display: block; width: 100%; border: 0; } p { height: 1500px; }</style>
+<h1>A page</h1><iframe src="one.html" title="view" style="height: 900px"></iframe><p>The text goes on.</p><script>
+const frame = document.querySelector("iframe");
+addEventListener("message", ({ data }) => {
+  if (data?.seqlearn?.height) frame.style.height = `${data.seqlearn.height}px`;
+});
+frame.contentWindow.postMessage({ seqlearn: {} }, "*");
+</script></html>"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A folder with a page of a view, and with a page around a frame of the same view."""
+    folder = tmp_path_factory.mktemp("both")
+    view = TranslatorView(Translator.pretrained("transformer", "cpu"), HUNGRY, beam=2)
+    view.to_html(folder / "page.html")
+    for name, content in shared_files().items():
+        (folder / name).write_text(content, "utf-8")
+    (folder / "one.html").write_text(document(view.record()), "utf-8")
+    (folder / "frame.html").write_text(AROUND, "utf-8")
+    return folder
+
+
+@pytest.fixture(params=SIZES, ids=str)
+def size(request, page):
+    page.set_viewport_size({"width": request.param, "height": SIZES[request.param]})
+    yield SIZES[request.param]
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def click(control, block="center"):
+    """Scrolls the control to this place of the screen, and presses it there."""
+    control.evaluate("(node, block) => node.scrollIntoView({ block })", block)
+    control.click()
+
+
+def swap(view):
+    click(view.get_by_label("swap green: another word"))
+    view.locator("input.chip").fill("red")
+    view.locator("input.chip").press("Enter")
+
+
+def weigh(view):
+    cells = view.locator(".map [role=application]")
+    cells.evaluate("node => node.scrollIntoView({ block: 'end' })")
+    cells.click(position={"x": 9, "y": 9})
+    typed = view.get_by_label("weight as a number")
+    typed.fill("0.1")
+    typed.press("Enter")
+
+
+def search(view):
+    click(view.locator(".more > summary"))
+    view.get_by_label("search").select_option("beam 4")
+
+
+PRESSES = {
+    "head": lambda view: click(view.get_by_label("1, head of encoder layer 0")),
+    "head at the top": lambda view: click(view.get_by_label("3, head of encoder layer 1"), "start"),
+    "head at the bottom": lambda view: click(view.get_by_label("2, head of cross layer 1"), "end"),
+    "layer": lambda view: click(view.get_by_label("causal 1: ablate the layer")),
+    "candidate": lambda view: click(view.locator(".candidates button").first),
+    "last candidate": lambda view: click(view.locator(".candidates button").last, "start"),
+    "swapped word": swap,
+    "weight": weigh,
+    "undo": lambda view: click(view.get_by_role("button", name="Undo")),
+    "reset": lambda view: click(view.get_by_role("button", name="Reset")),
+    "another sentence": lambda view: click(view.get_by_role("button", name="another sentence")),
+    "search": search,
+}
+ANSWERED = """() => JSON.stringify(model.get('result').asked)
+    === JSON.stringify(['sentence', 'beam', 'prefix', 'edits'].map(model.get))"""
+SHOWN = """() => new Promise(go => requestAnimationFrame(() => setTimeout(go, 60)))"""  # when the observer has looked
+
+
+def on_screen(page, node, height):
+    """Whether the whole of an element is on the screen, in a frame or not."""
+    place = node.bounding_box()
+    if place is None:
+        return False
+    right, bottom = place["x"] + place["width"], place["y"] + place["height"]
+    return place["y"] >= -1 and bottom <= height + 1 and place["x"] >= -1 and right <= page.viewport_size["width"] + 1
+
+
+@pytest.mark.parametrize("where", ["page", "frame"])
+def test_the_effect_is_where_the_cause_is(page, site, size, where):
+    page.goto((site / f"{where}.html").as_uri())
+    view = page if where == "page" else page.frames[1]
+    view.locator(".board .fall-scale").wait_for()
+    for name, press in PRESSES.items():
+        before = view.evaluate("JSON.stringify(model.get('result').asked)")
+        press(view)
+        view.wait_for_function("before => JSON.stringify(model.get('result').asked) !== before", arg=before)
+        view.wait_for_function(ANSWERED)
+        view.evaluate(SHOWN)
+        text = view.evaluate("model.get('result').best[0].text")
+        echo = view.locator(".echo")
+        here = on_screen(page, view.locator(".written"), size)
+        there = on_screen(page, echo, size) and (text in echo.inner_text() or "the same words" in echo.inner_text())
+        assert here or there, name
+        assert here != there, f"{name}: once is enough"
+
+
+def test_the_echo_says_what_has_changed_and_goes(page, site):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto((site / "page.html").as_uri())
+    echo = page.locator(".echo")
+    click(page.get_by_label("1, head of encoder layer 0"))
+    echo.wait_for()
+    assert echo.inner_text() == "il→elle le chat mange la pomme verte parce qu'elle a faim. (p 0.99 → 0.76)"
+    board, place = (node.bounding_box() for node in (page.locator(".board"), echo))
+    assert place["y"] + place["height"] <= board["y"], "it covers no other head"
+    page.locator(".written").evaluate("node => node.scrollIntoView({ block: 'center' })")
+    echo.wait_for(state="hidden")
+    click(page.get_by_label("2, head of causal layer 1"))
+    echo.wait_for()
+    assert echo.inner_text().startswith("the same words (p 0.76 → ")
+    page.get_by_label("next step").evaluate("node => node.click()")
+    assert echo.is_hidden(), "the next press"
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_sentence_translation_step_and_lines_come_first(page, site, size):
+    page.goto((site / "page.html").as_uri())
+    parts = [".asking", ".chips", ".written", ".before", ".says", ".walk", ".looks", ".candidates", ".feet"]
+    tops = [page.locator(part).first.bounding_box()["y"] for part in parts]
+    assert tops == sorted(tops), json.dumps(tops)
+    box = page.locator(".says").bounding_box()
+    assert box["y"] + box["height"] <= size, "on the first screen"
+    assert page.get_by_role("button", name="Undo").count() == 0
+    assert page.get_by_role("button", name="Reset").count() == 0
+    lines = page.locator(".looks").bounding_box()
+    click(page.get_by_label("1, head of encoder layer 0"))
+    page.get_by_role("button", name="Undo").wait_for()
+    page.evaluate("scrollTo(0, 0)")
+    assert page.locator(".looks").bounding_box()["y"] == pytest.approx(lines["y"], abs=30), "nothing jumps"

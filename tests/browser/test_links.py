@@ -1,0 +1,514 @@
+"""A link keeps what a view shows, for another person; and whatever else stands in an address is harmless."""
+
+import functools
+import http.server
+import io
+import json
+import os
+import random
+import threading
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode
+
+import numpy as np
+import pytest
+import torch
+import traitlets
+from PIL import Image
+from playwright.sync_api import expect
+from views.samples import PLAIN, SAMPLES
+
+from seqlearn.translator.translator import Translator
+from seqlearn.views import SoftmaxView, TranslatorView
+from seqlearn.views.gallery import SENTENCE, all_views, gallery
+from seqlearn.views.shared.bundle import bundle
+from seqlearn.views.shared.view import VIEWS, View
+from seqlearn.views.stored import classes, document, shared_files
+
+BOOK = Path(__file__).parents[2] / "tools" / "book" / "static" / "book.js"
+HOSTILE = "<img src=x onerror=alert(1)><script>alert(1)</script>"
+NO_STATE = {  # answers, and what a view asks for by itself
+    "AttentionView": {"result", "steps", "other"},
+    "BeamView": {"trees"},
+    "KernelView": {"answer"},
+    "PatchView": {"result"},
+    "SamplingView": {"written"},
+    "TranslatorView": {"result", "mapped", "ablations"},
+}
+
+
+def keys(part, grid, *pressed):
+    part.locator(grid).first.focus()
+    for key in pressed:
+        part.page.keyboard.press(key)
+
+
+GRID = "[role=application]"
+ACTS = {
+    "AttentionSteps": lambda part: (part.get_by_label("next step").click(), keys(part, GRID, "ArrowRight", "Enter")),
+    "AttentionView": lambda part: part.get_by_role("button", name="Ablate the head").click(),
+    "BatchView": lambda part: part.locator("select").select_option(index=1),
+    "BeamView": lambda part: part.get_by_role("button", name="A beam of two").click(),
+    "GruView": lambda part: part.get_by_role("button", name="stayed at 1").click(),
+    "KernelView": lambda part: keys(part, ".handles", "ArrowUp", "ArrowUp", "Enter"),
+    "PatchView": lambda part: part.get_by_role("button", name="two rows").click(),
+    "PiecesView": lambda part: part.get_by_label("a word of yours").fill("swatting"),
+    "PositionView": lambda part: keys(part, "[aria-label='offset k']", "ArrowRight", "ArrowRight"),
+    "RiddleView": lambda part: part.locator(".head").nth(5).click(),
+    "SamplingView": lambda part: part.get_by_role("button", name="Top-k = 4").click(),
+    "SoftmaxView": lambda part: part.locator("input[type=checkbox]").first.click(),
+    "TranslatorView": lambda part: part.locator(".told .word", has_text="le").first.click(),
+}
+
+
+@functools.cache
+def headings():
+    """The heading of each view of the gallery, in its order."""
+    return {type(view).__name__: text.splitlines()[0] for text, view in views()}
+
+
+@functools.cache
+def views():
+    return all_views()
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    path = tmp_path_factory.mktemp("links") / "gallery.html"
+    gallery(views(), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def second(context):
+    """A browser of another person."""
+    other = context.browser.new_context(viewport={"width": 1300, "height": 1400})
+    yield other
+    other.close()
+
+
+def part_of(page, name):
+    """The part of the gallery with this view."""
+    return page.locator("section", has=page.get_by_role("heading", name=headings()[name], exact=True))
+
+
+def settled(part):
+    """When nothing is pointed at, and all answers are there."""
+    part.page.mouse.move(0, 0)
+    part.page.evaluate("document.activeElement.blur()")
+    expect(part.locator(".seqlearn")).not_to_contain_text("There is no answer yet", timeout=60_000)
+    part.page.evaluate(QUIET, part.locator(".seqlearn").element_handle())
+
+
+ALONE = """(part) => document.querySelectorAll("header, section").forEach((one) => {
+  if (one !== part) one.style.display = "none";
+})"""
+QUIET = """(view) => new Promise((resolve) => {
+  let timer = setTimeout(resolve, 700);
+  new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(resolve, 700); })
+    .observe(view, { subtree: true, childList: true, characterData: true, attributes: true });
+})"""
+
+
+def shown(part, where=".seqlearn"):
+    """What a person sees of a view, but for the link itself: its texts, and its pixels."""
+    settled(part)
+    part.evaluate(ALONE)  # what stands above may still grow, by parts of a pixel
+    for one in part.locator(".linking, .linked").all():
+        one.evaluate("node => { node.style.visibility = 'hidden' }")
+    return part.locator(where).inner_text(), part.locator(where).screenshot()
+
+
+def link_of(part):
+    """The link that "copy link" makes."""
+    part.get_by_role("button", name="copy link").click()
+    expect(part.locator(".linking span")).to_have_text("The link is copied.")
+    return part.page.evaluate("location.href")
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_link_shows_the_same_to_another_person(page, second, written, name):
+    page.goto(written.as_uri())
+    part = part_of(page, name)
+    first = part.locator(".seqlearn").inner_text()
+    ACTS[name](part)
+    settled(part)
+    address = link_of(part)
+    state = parse_qs(address.partition("#")[2])
+    assert state["view"] == [f"{name}-1"] and state["link"] == ["1"] and len(state) > 2
+    # KernelView says which reading was moved last, and SamplingView keeps the height of its former bars.
+    where = ".panels" if name in ("KernelView", "SamplingView") else ".seqlearn"
+    mine = shown(part, where)
+    assert part.locator(".seqlearn").inner_text() != first
+    for one in (second.new_page(), second.new_page()):
+        one.goto(address)
+        for _ in range(10):  # a view may take its height late
+            theirs = shown(part_of(one, name), where)
+            if theirs == mine:
+                break
+        assert theirs[0] == mine[0]
+        assert theirs[1] == mine[1], "the same pixels"
+        one.close()
+
+
+def test_only_the_view_that_is_named_changes(page, written):
+    page.goto(written.as_uri())
+    parts = page.locator("section")
+    settled(part_of(page, "TranslatorView"))
+    before = parts.all_inner_texts()
+    page.evaluate("location.hash = 'view=BeamView-1&width=1&step=5&link=1'")
+    page.wait_for_timeout(200)
+    changed = [old != new for old, new in zip(before, parts.all_inner_texts(), strict=True)]
+    assert changed == [part.locator(".tree").count() == 1 for part in parts.all()]
+    top = page.locator("section", has=page.locator(".tree")).bounding_box()["y"]
+    assert abs(top) < 100, "and it is on the screen"
+    page.evaluate("location.hash = 'view=BeamView-1&link=1'")  # another link: nothing is left of the one before
+    page.wait_for_timeout(200)
+    assert parts.all_inner_texts() == before
+
+
+# ---- An address is data ---------------------------------------------------------------------------------------------
+
+GOOD = [
+    "view=RiddleView-1&riddle=1&tried=%5B%22encoder%200%201%22%5D&link=1",
+    "view=TranslatorView-1&sentence=The+cat+sleeps.&beam=2&prefix=%5B%22le%22%5D&step=1&link=1",
+    'view=TranslatorView-1&sentence=The+cat+sleeps.&edits=[["ablate","encoder",0,1],["weight","cross",0,0,0,1,0.5]]'
+    '&locked=["pair",1,2]&link=1',
+    "view=PiecesView-1&joins=3&word=seat&link=1",
+    "view=BatchView-1&order=sorted&batch_size=16&link=1",
+    "view=SoftmaxView-1&scores=[1,2,3,-1.5]&mask=[true,true,false,false]&link=1",
+    "view=KernelView-1&kernel=boxcar&width=0.5&locked=[3]&link=1",
+    "view=AttentionSteps-1&step=4&locked=[1,1]&link=1",
+    "view=GruView-1&unit=3&word=2&z=0.5&r=1&link=1",
+    "view=PositionView-1&position=10&offset=-7&pair=4&link=1",
+    "view=AttentionView-1&sentence=The+cat+sleeps.&kind=cross&layer=1&head=2&show=layer&threshold=0.3&zoom=head&link=1",
+    'view=AttentionView-1&edits=[["ablate","encoder",1,3]]&overlay=[[0,1],[1,2]]&locked=["query",3]&link=1',
+    'view=PatchView-1&patches=[["encoder 1.3",8]]&link=1',
+    "view=BeamView-1&width=1&alpha=0.6&step=2&locked=[17,4]&link=1",
+    "view=SamplingView-1&temperature=3.1&top_k=7&top_p=0.8&link=1",
+]
+VALUES = [
+    "", "null", "true", "-1", "1e999", "-1e308", "9007199254740993", "0.1", "NaN", "[]", "{}", "[[[[[[[[[]]]]]]]]]",
+    '{"__proto__":{"polluted":1}}', '["__proto__"]', '[["ablate","__proto__",0,0]]', '"constructor"', "toString",
+    HOSTILE, "javascript:alert(1)", '["pair",999,999]', '["query",-1]', "[1e9,1e9]", "[null]", '["encoder 9 9"]',
+    '[["weight","encoder",0,0,500,500,2]]', '[["weight","cross",99,0,0,0,0.5]]', '[["encoder 1.3",100000]]', "a" * 600,
+    "%00%01%ff", "\u202e\ud7ff\u2028", "[" * 3000, "0" * 3000, '{"length":3,"0":1}', "(a+)+$", "../../etc/passwd",
+]  # fmt: skip
+
+
+def damaged(dice):
+    """An address that nobody's page has made."""
+    good = dice.choice(GOOD)
+    names = [pair.partition("=")[0] for pair in good.split("&")]
+    kind = dice.randrange(7)
+    if kind == 0:
+        return good[: dice.randrange(len(good))]
+    if kind == 1:  # bytes
+        letters = list(good)
+        for _ in range(dice.randint(1, 8)):
+            letters[dice.randrange(len(letters))] = chr(dice.choice([dice.randrange(32, 127), dice.randrange(0x800)]))
+        return "".join(letters)
+    if kind == 2:  # several values at once
+        wrong = {name: dice.choice(VALUES) for name in names[1:-1] if dice.random() < 0.7}
+        return urlencode({"view": names and good[5 : good.index("&")], **wrong, "link": 1})
+    if kind == 3:  # traits that are none, or that no address has
+        strangers = ("__proto__", "constructor", "data", "result", "told", "toString")
+        more = {name: dice.choice(VALUES) for name in strangers}
+        return good.replace("&link", f"&{urlencode(more)}&link")
+    if kind == 4:
+        return good.replace("link=1", f"link={dice.choice([0, 2, '1.0', 'x', '__proto__', 10**30])}")
+    if kind == 5:
+        view = dice.choice(["__proto__", "constructor", HOSTILE, "BeamView-99", "", "toString", "javascript:alert(1)"])
+        return good.replace(good[: good.index("&")], urlencode({"view": view}))
+    name = dice.choice(names[1:-1])  # one value, and the others as they were
+    return "&".join(
+        urlencode({name: dice.choice(VALUES)}) if pair.startswith(f"{name}=") else pair for pair in good.split("&")
+    )
+
+
+OPEN = """async (link) => {
+  const before = location.hash;
+  location.hash = link;
+  if (location.hash !== before) await new Promise((next) => addEventListener("hashchange", next, { once: true }));
+  await new Promise((next) => setTimeout(next, 5));
+}"""
+PRESS = """async (at) => {
+  const view = document.querySelectorAll(".seqlearn")[at];
+  const [text, before] = [view.innerText, view.innerHTML];
+  const slider = view.querySelector(".controls input[type=range]");
+  if (slider) {
+    slider.value = slider.value === slider.max ? slider.min : slider.max;
+    slider.dispatchEvent(new Event("input"));
+  } else view.querySelector(".head[aria-pressed=false], .decision[aria-pressed=false], "
+    + "[aria-label$=' step']:enabled, .panels input").click();
+  await new Promise((next) => setTimeout(next, 5));
+  return [text.length, view.innerHTML !== before];
+}"""
+ANSWERED = {"TranslatorView", "AttentionView", "PatchView", "BeamView"}  # what they say depends on the question before
+TAGS = "[...new Set([...document.querySelectorAll('*')].map((node) => node.tagName))].sort().join()"
+
+
+def test_damaged_addresses_do_no_harm(page, written):
+    """After each of them the view has its text and changes at a press; in the end all show what they first showed."""
+    page.goto(written.as_uri())
+    page.locator(".fall-scale").first.wait_for()
+    quiet = [name for name in headings() if name not in ANSWERED]
+    before = [part_of(page, name).locator(".seqlearn").inner_text() for name in quiet]
+    tags = page.evaluate(TAGS)
+    dice = random.Random(0)
+    opened = refused = 0
+    for _ in range(500 if os.environ.get("SEQLEARN_ALL") else 60):
+        link = damaged(dice)
+        page.evaluate(OPEN, link)
+        at = next((i for i, name in enumerate(headings()) if f"view={name}-1" in link), 0)
+        is_refused = page.locator(".linked").nth(at).is_visible()
+        opened, refused = opened + (not is_refused), refused + is_refused
+        assert page.evaluate(PRESS, at) == [pytest.approx(2000, abs=1990), True], link
+        assert not set(page.evaluate(TAGS).split(",")) - set(tags.split(",")) - {"DEL", "S"}, link
+        assert page.wrong == [], link
+    assert page.evaluate("({}).polluted") is None
+    assert opened > 5 and refused > 30
+    for name in headings():
+        page.evaluate(OPEN, f"view={name}-1&link=1")
+    page.mouse.move(0, 0)
+    assert [part_of(page, name).locator(".seqlearn").inner_text() for name in quiet] == before
+
+
+# ---- Every trait is checked -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def states(page):
+    """The traits of each view that a link may hold, as `link_states.js` names them."""
+    page.goto("about:blank")
+    script = bundle('import { STATES } from "./shared/link_states.js";\nwindow.states = STATES;\n', VIEWS)
+    page.add_script_tag(content=f"{{{script}}}")
+    listed = "Object.fromEntries(Object.entries(states).map(([view, { checks }]) => [view, Object.keys(checks)]))"
+    return page.evaluate(listed)
+
+
+def own(kind):
+    """The traits of a view that are not those of all views."""
+    return set(kind.class_trait_names(sync=True)) - set(View.class_trait_names(sync=True))
+
+
+def test_each_trait_is_kept_or_is_an_answer(states):
+    """A new trait is a state that a link keeps (`STATES` in link_states.js), or stands in `NO_STATE` here."""
+    assert set(states) == set(classes())
+    for name, kind in classes().items():
+        assert set(states[name]) == own(kind) - NO_STATE.get(name, set()), name
+
+
+TRIED = [
+    None, True, False, -1, 0, 1, 2, 3, 4, 5, 7, 12, 40, 999, 0.0, 0.1, 0.35, 0.5, 1.5, -2.5, 1e6, -1e300, "", "head",
+    "layer", "rollout", "cell", "encoder", "cross", "gaussian", "boxcar", "random", "sorted", "key", HOSTILE, [], [0],
+    [1], [-1], [99], [0, 0], [1, 2], [5, 99], [0, 0, 0], ["query", 0], ["query", 2], ["query", 99], ["key", 1],
+    ["key", 40], ["pair", 1, 1], ["pair", 99, 0], ["pair", 0], ["Query", 0], [None], [[0, 0]], [[0, 0], [0, 1]],
+    [[0, 0], [0, 0]], [[9, 9]], [["ablate", "encoder", 0, 0]], ["encoder 0 0"], ["encoder 0.0"], [True], {},
+    {"length": 0}, [[[]]],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_what_a_link_may_set_python_may_set(show, page, name):
+    """For each trait of a view, values of all kinds: what the page takes, the class in Python takes as well."""
+    view = SAMPLES[name](PLAIN)
+    show(view)
+    texts = {trait for trait, kind in view.traits(sync=True).items() if isinstance(kind, traitlets.Unicode)}
+    traits = own(type(view)) - NO_STATE.get(name, set())
+    taken = 0
+    for trait in sorted(traits):
+        first = page.evaluate("(trait) => model.get(trait)", trait)
+        turned = [[*first[1:], first[0]], first[:-1], [*first, first[0]]] if isinstance(first, list) and first else []
+        for value in [*TRIED, *turned]:
+            written = value if trait in texts and isinstance(value, str) else json.dumps(value)
+            before = page.evaluate("(trait) => model.get(trait)", trait)
+            page.evaluate(OPEN, urlencode({"view": f"{name}-1", trait: written, "link": 1}))
+            now = page.evaluate("(trait) => model.get(trait)", trait)
+            if page.locator(".linked").is_visible():
+                assert now == before, (trait, value)
+            elif now not in (first, before):
+                setattr(view, trait, now)  # or raises
+                taken += 1
+    assert taken or name in ("TranslatorView", "PatchView"), "in these, nobody answers without a model"
+
+
+# ---- Texts, versions, copying ---------------------------------------------------------------------------------------
+
+CAT = "The cat sleeps."
+SCORES = torch.tensor([2.0, 1.0, 3.0, 0.5])
+
+
+@pytest.fixture
+def translator_page(show):
+    """A page with the translator of the course."""
+    return show(TranslatorView(Translator.pretrained("transformer", "cpu"), SENTENCE))
+
+
+def opened(page, **state):
+    page.evaluate(OPEN, urlencode({"view": "TranslatorView-1", **state, "link": state.get("link", 1)}))
+    return page.locator(".linked")
+
+
+def test_a_sentence_of_markup_is_a_text(translator_page):
+    page = translator_page
+    tags = page.evaluate(TAGS)
+    expect(opened(page, sentence=HOSTILE, edits='[["ablate","encoder",0,1]]')).to_be_hidden()
+    page.wait_for_function("() => model.get('result').asked[0].startsWith('<img') && model.get('edits').length === 1")
+    settled(page.locator("main"))
+    assert page.get_by_label("sentence to translate").input_value() == HOSTILE
+    assert not {"IMG", "SCRIPT"} & set(page.evaluate(TAGS).split(",")) - set(tags.split(","))
+
+
+def test_a_link_that_cannot_be_opened_says_why(translator_page):
+    page = translator_page
+    before = page.locator(".written").inner_text()
+    for state, why in [
+        ({"link": 2}, "This link is from another version of the page, so the page opens as it is."),
+        ({"link": ""}, "This link is damaged, so the page opens as it is."),
+        ({"beam": 3}, "This link is damaged, so the page opens as it is."),
+        ({"prefix": json.dumps(["le"] * 5000)}, "This link is too long, so the page opens as it is."),
+        (
+            {"sentence": "the " * 200},
+            "The sentence in this link has 800 characters, and 500 is the most, so the page opens as it is.",
+        ),
+        ({"view": "BeamView-1"}, "This link is damaged, so the page opens as it is."),
+    ]:
+        expect(opened(page, **state)).to_have_text(why)
+        assert page.locator(".written").inner_text() == before
+    expect(opened(page)).to_be_hidden()
+
+
+def test_marks_that_do_not_fit_the_answer_are_refused(translator_page):
+    """Where a link asks for another sentence, only the answer tells how many steps there are."""
+    page = translator_page
+    expect(opened(page, sentence=CAT, step=3)).to_be_hidden()
+    page.wait_for_function("() => model.get('step') === 3 && model.get('result').sentence === model.get('sentence')")
+    opened(page, sentence=SENTENCE, step=400)
+    expect(page.locator(".linked")).to_have_text("This link is damaged, so the page opens as it is.")
+    page.wait_for_function("(sentence) => model.get('result').asked[0] === sentence", arg=CAT)
+
+
+def test_a_link_with_an_edit_shows_what_the_edit_changed(translator_page):
+    page = translator_page
+    opened(page, sentence="The old bird ate the orange because it was sweet.", edits='[["ablate","encoder",1,3]]')
+    expect(page.locator("del").first).to_be_visible()
+
+
+def test_a_link_is_copied_without_permission(show, page):
+    page.add_init_script(
+        """Object.defineProperty(navigator, "clipboard", { value: undefined });
+        document.execCommand = () => false"""
+    )
+    show(SoftmaxView(SCORES))
+    page.locator("input[type=checkbox]").first.click()
+    page.get_by_role("button", name="copy link").click()
+    field = page.get_by_label("the link")
+    expect(page.locator(".linking span")).to_have_text("Copy this link:")
+    assert field.input_value() == page.url and "mask=" in page.url
+    assert field.evaluate("node => node.selectionEnd - node.selectionStart") == len(page.url), "all of it is marked"
+    page.reload()
+    assert page.evaluate("model.get('mask')")[0] is False
+
+
+# ---- The book -------------------------------------------------------------------------------------------------------
+
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>A page of the book</title>
+<style>iframe {{ width: 100%; }}</style>
+<body data-theme="light"><main><h1>A page</h1><div style="height: 1500px"></div>{frames}</main>
+<script src="book.js" defer></script></body></html>"""
+FRAME = '<figure class="view"><iframe src="views/{name}.html" title="{name}" loading="lazy"></iframe></figure>'
+
+
+@pytest.fixture(params=["file", "server"])
+def book(request, tmp_path):
+    """The address of a page with two views, as in the book, opened from a file or from a server."""
+    (tmp_path / "views").mkdir()
+    for name, content in shared_files().items():
+        (tmp_path / "views" / name).write_text(content, "utf-8")
+    frames = {
+        "translator": TranslatorView(Translator.pretrained("transformer"), SENTENCE),
+        "09-softmax-x1-0": SoftmaxView(SCORES),
+    }
+    for name, view in frames.items():
+        (tmp_path / "views" / f"{name}.html").write_text(document(view.record()), "utf-8")
+    (tmp_path / "book.js").write_text(BOOK.read_text("utf-8"), "utf-8")
+    text = PAGE.format(frames="\n".join(FRAME.format(name=name) for name in frames))
+    (tmp_path / "page.html").write_text(text, "utf-8")
+    if request.param == "file":
+        yield (tmp_path / "page.html").as_uri()
+        return
+    quiet = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *args: None})
+    handler = functools.partial(quiet, directory=str(tmp_path))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=[0.02])
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/page.html"
+        server.shutdown()
+        thread.join()
+
+
+def frame_of(page, name):
+    page.locator(f"iframe[title='{name}']").scroll_into_view_if_needed()
+    frame = page.frame_locator(f"iframe[title='{name}']")
+    frame.locator(".linking").wait_for()
+    return frame
+
+
+def test_a_link_to_a_frame_stands_in_the_address_of_the_page_around(page, second, book):
+    page.goto(book)
+    frame = frame_of(page, "09-softmax-x1-0")
+    frame.locator("input[type=checkbox]").nth(2).click()
+    frame.get_by_role("button", name="copy link").click()
+    said = frame.locator(".linking span")
+    expect(said).to_have_text("The link is copied.")
+    page.wait_for_function("() => location.hash.includes('mask=')")
+    assert page.url.startswith(f"{book}#view=09-softmax-x1-0&")
+    one = second.new_page()
+    one.goto(page.url)
+    their = one.frame_locator("iframe[title='09-softmax-x1-0']")
+    expect(their.locator("input[type=checkbox]").nth(2)).not_to_be_checked()
+    expect(their.locator("input[type=checkbox]").nth(1)).to_be_checked()
+    box = one.locator("iframe").nth(1).bounding_box()
+    assert 0 <= box["y"] < 1000, "the view is on the screen"
+    query = urlencode({"sentence": CAT, "edits": '[["ablate","encoder",0,1]]', "link": 1})
+    one.evaluate("(link) => { location.hash = link }", f"view=translator&{query}")
+    expect(one.frame_locator("iframe[title=translator]").get_by_label("sentence to translate")).to_have_value(CAT)
+    expect(one.frame_locator("iframe[title=translator]").locator(".written")).to_contain_text("chat")
+    expect(their.locator("input[type=checkbox]").nth(2)).not_to_be_checked()
+    one.evaluate("(link) => { location.hash = link }", "view=99-gone&link=1")
+    expect(one.frame_locator("iframe[title=translator]").locator(".linked")).to_contain_text("damaged")
+    one.close()
+
+
+# ---- Pictures -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["AttentionSteps", "AttentionView", "BeamView"])
+def test_a_picture_shows_what_the_view_shows(page, written, name, scheme):
+    page.emulate_media(color_scheme=scheme)
+    page.goto(written.as_uri())
+    part = part_of(page, name)
+    settled(part)
+    seen = pixels(part.locator(".seqlearn").screenshot())
+    with page.expect_download() as download:
+        part.get_by_role("button", name="save picture", exact=True).click()
+    assert download.value.suggested_filename == f"{name}-1.png"
+    saved = pixels(Path(download.value.path()).read_bytes())
+    height, width = seen.shape[:2]
+    assert saved.shape[1] == 2 * width and 2 * height - 80 < saved.shape[0] < 2 * height
+    assert saved[-1].std() == 0, "no edge of another colour"
+    rows, columns = saved.shape[0] // 16, width // 8
+    small = saved[: 16 * rows, : 16 * columns].reshape(rows, 16, columns, 16, 3).mean((1, 3))
+    same = seen[: 8 * rows, : 8 * columns].reshape(rows, 8, columns, 8, 3).mean((1, 3))
+    assert np.abs(small - same).mean() < 3, "of 255"
+    with page.expect_download() as download:
+        part.get_by_role("button", name="save picture as SVG").click()
+    svg = Path(download.value.path()).read_text("utf-8")
+    assert svg.startswith("<svg ") and "<script" not in svg and "<foreignObject" in svg
+    page.emulate_media(color_scheme="light")
+
+
+def pixels(png):
+    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), dtype=float)
