@@ -21,6 +21,7 @@ import course
 from seqlearn.cli import app
 from seqlearn.translator.translator import Translator
 from seqlearn.translator.whatif import Ablate, what_if
+from seqlearn.views.gallery import all_views, gallery
 from tools import picture as story
 
 ROOT = Path(__file__).parents[1]
@@ -47,10 +48,27 @@ def test_the_picture_tells_what_the_model_says():
     assert story.SENTENCE in text and story.BEFORE in text and "“elle”" in text
 
 
-def test_the_picture_is_small_and_comes_to_rest():
-    path = ROOT / "assets" / "live.gif"
+def test_the_page_behind_the_picture_is_that_of_today():
+    """Its scripts and styles; `python -m tools.picture` writes it again."""
+    path = ROOT / "assets" / "live.html"
+    page, today = path.read_text("utf-8"), gallery(all_views()[:2])
+    assert "assets/live.html" in read("README.md") and path.stat().st_size < 2e6
+    for part in ("script type=.module.", "style"):
+        found, wanted = (re.findall(f"<{part}>(.*?)</", text, re.DOTALL) for text in (page, today))
+        assert found == wanted and wanted
+
+
+def test_the_picture_of_an_exercise_tells_what_the_check_says(capsys):
+    (told,) = re.findall(r'<img src="assets/not-yet\.png"[^>]* alt="[^"]*“([^”]+)”"', read("README.md"))
+    exec("\n".join(story.WRONG), {})
+    assert capsys.readouterr().out.strip() == told
+
+
+@pytest.mark.parametrize("name", story.SCHEMES.values())
+def test_the_picture_is_small_and_comes_to_rest(name):
+    path = ROOT / "assets" / f"{name}.gif"
     film, still = Image.open(path), Image.open(path.with_suffix(".png")).convert("RGB")
-    assert film.size == still.size == (story.WIDTH, story.HEIGHT) and story.WIDTH == 800
+    assert film.size == still.size == (story.SHARP * story.WIDTH, story.SHARP * story.HEIGHT) and story.WIDTH == 800
     assert path.stat().st_size < 1.5e6
     assert 0 < film.info["loop"] == story.TIMES - 1 < 3  # 0 would be for ever
     seconds = 0.0
@@ -59,7 +77,7 @@ def test_the_picture_is_small_and_comes_to_rest():
         seconds += film.info["duration"] / 1000
     assert 8 <= seconds <= 12
     apart = ImageChops.difference(film.convert("RGB"), still).convert("L").histogram()
-    assert sum(apart[48:]) < 0.01 * story.WIDTH * story.HEIGHT, "the still picture is the last frame"
+    assert sum(apart[48:]) < 0.01 * still.width * still.height, "the still picture is the last frame"
 
 
 def anchors(text):
@@ -71,7 +89,7 @@ def anchors(text):
 def lost(page, text):
     """The links of a page that lead nowhere in the course."""
     found = []
-    for target in re.findall(r'\]\(([^)\s]+)\)|(?:src|srcset)="([^"]+)"', text):
+    for target in re.findall(r'\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"', text):
         name, _, anchor = "".join(target).partition("#")
         if name.startswith("http"):
             continue

@@ -1,9 +1,11 @@
-"""Films the live translator for the README: live.gif, and live.png, the last frame, for readers who want no motion.
+"""What the README shows: a film of the live translator, its dark twin, the page itself, and an exercise.
 
     python -m tools.picture
 
-Drives Chromium with playwright. The page is the one that `TranslatorView.to_html` writes: what the picture shows is
-computed in it. So that the text stays readable at 800 pixels, the picture leaves out the heat map and some controls.
+live.gif and live-dark.gif are films, live.png and live-dark.png their last frames, for readers who want no motion.
+live.html is a page that opens with a double click. not-yet.png shows what a check says of a wrong answer. Drives
+Chromium with playwright. What the films show is computed in the page that `TranslatorView.to_html` writes. So that the
+text stays readable at 800 pixels, they leave out the heat map and some controls.
 """
 
 from __future__ import annotations
@@ -12,12 +14,17 @@ import io
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Literal
 
+import nbformat
+from nbclient import NotebookClient
+from nbconvert import HTMLExporter
 from PIL import Image
-from playwright.sync_api import Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from seqlearn.translator.translator import Translator
 from seqlearn.views import TranslatorView
+from seqlearn.views.gallery import all_views, gallery
 
 ASSETS = Path(__file__).parents[1] / "assets"
 SENTENCE = "The cat eats the green apple because it is hungry."
@@ -26,9 +33,26 @@ AFTER = "le chat mange la pomme verte parce qu'elle a faim."
 HEAD = ("encoder", 0, 1)  # kind, layer, head
 ADJECTIVE, PRONOUN = "verte", "il"
 WIDTH, HEIGHT = 800, 620
+SHARP = 2  # pixels of the film for each pixel of the page
 TIMES = 2  # how often the film runs; then its last frame stays
 COLOURS = 96
 
+SCHEMES: dict[Literal["light", "dark"], str] = {"light": "live", "dark": "live-dark"}
+PAGE_INTRO = (
+    "A small Transformer, which translates English into French, is inside this page: it needs no network and no "
+    "Python. The course tells how it works, and has eleven views more."
+)
+WRONG = [
+    "import math\n\nfrom seqlearn.exercises import lesson09",
+    """def attend(q, k, v, mask, heads):
+    q, k, v = (x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in (q, k, v))
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    weights = scores.masked_fill(mask, -math.inf).softmax(-1)
+    return (weights @ v).transpose(1, 2).flatten(2)
+
+
+lesson09.check_attend(attend)""",
+]
 LOOK = """
 header h1 { font-size: 21px !important; padding: 14px 10px 8px !important; }
 .controls > :not(.asking):not(.head-line), .asking > :not(input, [type="submit"]), .note, .legend, .feet, .linking,
@@ -42,10 +66,12 @@ header h1 { font-size: 21px !important; padding: 14px 10px 8px !important; }
 .seqlearn .candidates { width: 222px; }
 .seqlearn .candidates .sign { width: 2.6em; }
 .seqlearn .candidates .value { width: 5.8em; }
+.empty :is(.present, .before, .says, .panels, .chips) { visibility: hidden; }
 #pointer { position: fixed; z-index: 9; width: 15px; left: 0; top: 0; }
 """
 POINTER = """() => document.body.insertAdjacentHTML("beforeend", `<svg id="pointer" viewBox="0 0 12 19">
 <path d="M0 0v16l4-4 3 7 3-1-3-7h5z" fill="#111" stroke="#fff"/></svg>`)"""
+EMPTY = "empty => document.querySelector('.seqlearn').classList.toggle('empty', empty)"
 MOVE = "([x, y]) => { document.querySelector('#pointer').style.transform = `translate(${x}px, ${y}px)`; }"
 
 
@@ -85,9 +111,10 @@ class Film:
 
     def save(self, film: Path, still: Path) -> None:
         """Write the film with one palette for all frames, so that nothing flickers, and its last frame."""
-        strip = Image.new("RGB", (WIDTH, HEIGHT * 4))
+        width, height = self.frames[0].size
+        strip = Image.new("RGB", (width, height * 4))
         for row in range(4):
-            strip.paste(self.frames[(len(self.frames) - 1) * row // 3], (0, HEIGHT * row))
+            strip.paste(self.frames[(len(self.frames) - 1) * row // 3], (0, height * row))
         palette = strip.quantize(COLOURS, dither=Image.Dither.NONE)
         palette.putpalette([255 if level > 248 else level for level in palette.getpalette() or []])  # a white ground
         first, *others = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in self.frames]
@@ -111,6 +138,7 @@ def shoot(page: Page) -> Film:
     """The story: a sentence, its translation, where the model looked, and what if?"""
     film, box = Film(page), page.get_by_label("sentence to translate")
     page.evaluate(MOVE, film.place)
+    page.evaluate(EMPTY, True)
     film.say("Type a sentence. The model is inside the page.")
     box.focus()
     for end in range(0, len(SENTENCE) + 1, 2):
@@ -118,6 +146,7 @@ def shoot(page: Page) -> Film:
         film.hold(60 if end else 500)
     box.press("Enter")
     told(page, BEFORE)
+    page.evaluate(EMPTY, False)
     box.blur()
     film.say("It answers in French. Click on a word …")
     film.hold(1300)
@@ -141,20 +170,39 @@ def shoot(page: Page) -> Film:
     return film
 
 
+def film(chromium: Browser, url: str, scheme: Literal["light", "dark"]) -> Film:
+    """The story in a page with this theme."""
+    size = ViewportSize(width=WIDTH, height=HEIGHT)
+    page = chromium.new_page(viewport=size, color_scheme=scheme, bypass_csp=True, device_scale_factor=SHARP)
+    page.goto(url)
+    page.add_style_tag(content=LOOK)
+    page.evaluate(POINTER)
+    return shoot(page)
+
+
+def exercise(chromium: Browser, path: Path) -> None:
+    """A picture of an exercise whose check says "not yet", as JupyterLab shows it."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in WRONG])
+    NotebookClient(notebook).execute()
+    notebook.cells = notebook.cells[1:]
+    page = chromium.new_page(viewport=ViewportSize(width=960, height=HEIGHT), device_scale_factor=SHARP)
+    html, _ = HTMLExporter(template_name="lab").from_notebook_node(notebook)
+    page.set_content(html, wait_until="domcontentloaded")
+    picture = Image.open(io.BytesIO(page.locator("main").screenshot()))
+    picture.quantize(256).save(path, optimize=True)
+
+
 def main() -> None:
-    """Write the page, film it, and keep the film and its last frame."""
+    """Write the page, film it in both themes, and keep all that the README shows."""
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    gallery(all_views()[:2], ASSETS / "live.html", "Which head decides?", PAGE_INTRO)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder, "page.html")
         TranslatorView(Translator.pretrained("transformer", "cpu"), "The dog sleeps.").to_html(path)
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        size = ViewportSize(width=WIDTH, height=HEIGHT)
-        page = chromium.new_page(viewport=size, color_scheme="light", bypass_csp=True)
-        page.goto(path.as_uri())
-        page.add_style_tag(content=LOOK)
-        page.evaluate(POINTER)
-        film = shoot(page)
-        film.save(ASSETS / "live.gif", ASSETS / "live.png")
+        for scheme, name in SCHEMES.items():
+            film(chromium, path.as_uri(), scheme).save(ASSETS / f"{name}.gif", ASSETS / f"{name}.png")
+        exercise(chromium, ASSETS / "not-yet.png")
         chromium.close()
 
 
