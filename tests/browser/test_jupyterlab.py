@@ -91,6 +91,13 @@ gru = GruView.of(Translator.pretrained('bahdanau', 'cpu'), 'The cat sleeps and e
 gru""",
     """print(gru.unit, gru.word, gru.z, gru.r, round(gru.step().state, 2) == round(gru.step().old, 2))
 if gru.z: gru.word, gru.z = 1, None""",
+    """import torch
+from ipywidgets import GridBox, link
+from seqlearn.views import KernelView
+x = torch.linspace(0, 5, 30)
+one, two = (KernelView(x, x.sin(), x[::2], (name,), width=0.8) for name in ("gaussian", "boxcar"))
+_ = link((one, "width"), (two, "width"))
+GridBox([one, two], layout={"grid_template_columns": "50% 50%"})""",
 ]
 OPTIONS = """--no-browser --allow-root --ip=127.0.0.1 --ServerApp.port_retries=0 --IdentityProvider.token=
 --ServerApp.password= --LabApp.expose_app_in_browser=True --LabApp.news_url=None --ServerApp.terminals_enabled=False
@@ -409,6 +416,22 @@ def test_the_gate_of_a_gru_is_moved(lab, page):
     view.get_by_label("update gate z").press("End")
     python_knows(notebook, "76 3 1.0 None True", cell=cell + 1)
     view.get_by_text("The step at the word “cat”").wait_for()
+
+
+def test_two_views_side_by_side_are_linked(lab, page):
+    """As lesson 03 says: a slider moves both."""
+    address, _ = lab
+    Notebook(page, address).run(next(i for i, code in enumerate(CELLS) if "GridBox" in code))
+    page.wait_for_function("document.querySelectorAll('.widget-gridbox .seqlearn').length === 2")
+    one, two = page.locator(".widget-gridbox .seqlearn").all()
+    assert abs(one.bounding_box()["y"] - two.bounding_box()["y"]) < 2, "side by side"
+    assert page.evaluate("(box => box.scrollWidth <= box.clientWidth)(document.querySelector('.widget-gridbox'))")
+    slider = one.locator("[type=range]").first
+    slider.press("Home")
+    sliders = "[...document.querySelectorAll('.widget-gridbox .seqlearn')].map(v => v.querySelector('[type=range]'))"
+    values = f"() => {sliders}.map(({{ value }}) => value)"
+    page.wait_for_function(f"(([a, b]) => a === b)(({values})())")
+    assert page.evaluate(values)[0] == slider.input_value()
 
 
 def test_a_sentence_is_typed(lab, page):
