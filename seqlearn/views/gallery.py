@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -41,8 +42,8 @@ INTRO = (
     "Each part below asks one question, and its view answers when you point at it: with the mouse, with a finger, or "
     "with the keys Tab, the arrows and Enter. The underlined words show what to look at. A small Transformer, which "
     "translates English into French, is inside this page, so everything works without a network and without Python. "
-    'It knows 649 words. `seqlearn view tatoeba "I love you." -o real.html` writes a larger page, with a translator of '
-    "real sentences."
+    'It reads 432 English words and writes 645 French ones. `seqlearn view tatoeba "I love you." -o real.html` writes '
+    "a larger page, with a translator of real sentences."
 )
 LAYOUT = """
 body { margin: 0 auto; padding: 0 16px 40px; max-width: 1240px; font: 16px/1.5 system-ui, sans-serif; }
@@ -81,7 +82,7 @@ def gallery(
         )
     nav = '<nav aria-label="views">\n<ul>\n{}\n</ul>\n</nav>'.format("\n".join(links))
     body = (
-        f"<header>\n<h1>{html.escape(heading or title)}</h1>\n<p>{html.escape(intro)}</p>\n{nav}\n</header>\n"
+        f"<header>\n<h1>{html.escape(heading or title)}</h1>\n<p>{_coded(intro)}</p>\n{nav}\n</header>\n"
         f"<main>\n{chr(10).join(sections)}\n</main>\n"
         f"{parts_of({str(i): view for i, (_, view) in enumerate(views)}, together)}"
     )
@@ -90,6 +91,11 @@ def gallery(
     if path is not None:
         write(path, page)
     return page
+
+
+def _coded(text: str) -> str:
+    """A text as HTML; a command in it stands between backticks."""
+    return re.sub("`(.+?)`", r"<code>\1</code>", html.escape(text))
 
 
 def _parted(text: str, view: View) -> tuple[str, str]:
@@ -107,10 +113,13 @@ def all_views() -> list[tuple[str, View]]:
     x = torch.linspace(0, 5, 50)
     noisy, widths = x.sin() + 0.3 * (9 * x).sin(), [0.1, 0.3, 0.5, 1.0, 2.0, 5.0]
     kernel = KernelView(x, noisy, x[::2], ("gaussian", "boxcar"), width=0.3, widths=widths)
-    wrong = [[at, -1.2 if i == 15 else value] for i, (at, value) in enumerate(kernel.readings)]  # the highest one
+    wrong = [[at, -1.2 if i == 16 else value] for i, (at, value) in enumerate(kernel.readings)]  # at query 8
+    narrow, wide = ({"kernel": "gaussian", "width": width} for width in (0.1, 2.0))
     words, boxes = translator.target.vocab.tokens, {"sentence": BOXES}
     prefix = translator.target.tokenizer.tokenize(FRENCH)[:7]
     heads = AttentionView.of(translator, ORANGE, read_roles(), kind="encoder", layer=1, head=3)
+    twins = PatchView(translator, SENTENCE, LEMON)
+    la = {"sentence": SENTENCE, "other": LEMON, "decision": twins.result["decision"]}  # the last one
     noun_of_it = {"kind": "encoder", "layer": 1, "head": 3, "show": "head", "overlay": [], "edits": []}
 
     def asked(sentence: str, **changed: object) -> dict[str, object]:
@@ -159,10 +168,10 @@ def all_views() -> list[tuple[str, View]]:
                 "With [a narrow kernel] the curve follows the readings, and with [a wide one] it is nearly flat. [One "
                 "wrong reading] makes a deep dent in the narrow curve, and [hardly any] in the wide one.",
                 {
-                    "a narrow kernel": {"width": 0.1, "readings": kernel.readings, "locked": [12]},
-                    "a wide one": {"width": 2.0, "readings": kernel.readings, "locked": [12]},
-                    "One wrong reading": {"width": 0.1, "readings": wrong, "locked": [8]},
-                    "hardly any": {"width": 2.0, "readings": wrong, "locked": [8]},
+                    "a narrow kernel": narrow | {"readings": kernel.readings, "locked": [12]},
+                    "a wide one": wide | {"readings": kernel.readings, "locked": [12]},
+                    "One wrong reading": narrow | {"readings": wrong, "locked": [8]},
+                    "hardly any": wide | {"readings": wrong, "locked": [8]},
                 },
             ),
         ),
@@ -234,15 +243,15 @@ def all_views() -> list[tuple[str, View]]:
             "Which vector decides?\nTwo sentences differ in one word. Click a cell, and the vector at this place comes "
             "from the other sentence. A number says how far this vector alone moves the decision: 1 is all the way. "
             "Lesson 14.",
-            PatchView(translator, SENTENCE, LEMON).tell(
+            twins.tell(
                 "In French, it is la for the apple, and le for the lemon. [One row] of a head of the encoder makes the "
                 "model hesitate, and [two rows] change its word. [The noun itself] changes the noun, and no pronoun. "
                 "[Take all back].",
                 {
-                    "One row": {"patches": [["encoder 1.3", 8]]},
-                    "two rows": {"patches": [["encoder 1.3", 7], ["encoder 1.3", 8]]},
-                    "The noun itself": {"patches": [["encoder.blocks.1", 5]]},
-                    "Take all back": {"patches": []},
+                    "One row": la | {"patches": [["encoder 1.3", 8]]},
+                    "two rows": la | {"patches": [["encoder 1.3", 7], ["encoder 1.3", 8]]},
+                    "The noun itself": la | {"patches": [["encoder.blocks.1", 5]]},
+                    "Take all back": la | {"patches": []},
                 },
             ),
         ),

@@ -21,6 +21,13 @@ def falls(page):
     return dict(page.locator(".board .head").evaluate_all(pairs))
 
 
+def signed(page):
+    """The heads whose switch has the sign that a word changes."""
+    return page.locator(".board .head:has(.word:not(:empty))").evaluate_all(
+        "all => all.map(one => one.title.split(':')[0])"
+    )
+
+
 def ask(page, sentence):
     page.get_by_label("sentence to translate").fill(sentence)
     page.keyboard.press("Enter")
@@ -35,8 +42,7 @@ def test_each_switch_has_the_colour_of_its_fall(show, view):
         for kind, layer, head, one in right["heads"]
     }
     assert falls(page) == pytest.approx(expected, abs=1.5), "the page has 8 bits for each weight"
-    words = page.locator(".board .word").evaluate_all("nodes => nodes.map(node => node.textContent).filter(Boolean)")
-    assert words == ["elle→il…"]
+    assert signed(page) == ["encoder, layer 1, head 3"], "the only head that changes a word"
     assert "1 of 24 heads changes a word." in page.locator(".preview").inner_text()
 
 
@@ -57,6 +63,15 @@ def test_the_whole_sentence_on_hover_and_on_focus(show, view):
     assert "Without encoder 0.0: the same words (p 0.99 → 0.99)" in preview.inner_text()
 
 
+def test_the_heads_stand_in_columns(show, view):
+    page = show(view)
+    page.locator(PAINTED).wait_for()
+    boxes = [head.bounding_box() for head in page.locator(".board .head").all()]
+    assert len({box["x"] for box in boxes}) == 4 and len({box["width"] for box in boxes}) == 1
+    cut = "nodes => nodes.filter(node => node.scrollWidth > node.clientWidth).length"
+    assert page.locator(".board .head").evaluate_all(cut) == 0
+
+
 def test_the_preview_moves_nothing(show, page, view):
     """Where the page is scrolled to its end, a shorter text would move the switches from under the pointer."""
     page.set_viewport_size({"width": 1300, "height": 700})
@@ -74,8 +89,11 @@ def test_another_sentence_gets_its_own_colours(show, view):
     page.locator(PAINTED).wait_for()
     before = falls(page)
     ask(page, "The cat eats the green apple because it is hungry.")
-    page.locator(".board .word", has_text="il→elle").wait_for()
+    page.locator(".written", has_text="chat").wait_for()
+    page.locator(PAINTED).wait_for()
     assert falls(page) != before
+    page.locator(".board .head:has(.word:not(:empty))").first.hover()
+    assert "elle" in page.locator(".preview strong").all_inner_texts()
     page.get_by_title("encoder, layer 0, head 1").click()
     page.locator(PAINTED).wait_for()
     assert page.evaluate("model.get('ablations').asked[2]") == [["ablate", "encoder", 0, 1]]

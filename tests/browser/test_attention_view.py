@@ -220,7 +220,7 @@ def test_mean_and_rollout(show):
         ("mean of all heads", "all", one.weights.mean((0, 1))),
         ("rollout", "rollout", AttentionView(one, show="rollout").shown.weights[0, 0]),
     ):
-        page.get_by_label("show").select_option(text)
+        page.get_by_label("show", exact=True).select_option(text)
         assert page.evaluate("model.get('show')") == name
         drawn = lines(page)
         assert set(drawn) == {(i, j) for i in range(3) for j in range(i + 1)}
@@ -365,7 +365,7 @@ def test_every_control_has_a_name(show):
     names = page.locator("select, input, [tabindex], [role=group], [role=region]").evaluate_all(
         "nodes => nodes.map(node => node.getAttribute('aria-label'))"
     )
-    assert len(names) == 10 and all(names)
+    assert len(names) == 12 and all(names), names
     assert "Arrow keys move, Enter keeps" in columns(page).get_attribute("aria-label")
     assert page.locator(".says").get_attribute("aria-live") == "polite"
 

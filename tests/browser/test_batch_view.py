@@ -37,6 +37,7 @@ def test_the_controls(show):
     page.get_by_label("batch size").press("ArrowRight")
     assert page.evaluate("[model.get('order'), model.get('batch_size')]") == ["bucketed", 8]
     assert page.locator("[role=option]").count() == 7
+    assert "in random order, so that no training begins" in page.locator(".seqlearn").inner_text()
     page.get_by_label("batch size").press("End")
     assert page.evaluate("model.get('batch_size')") == 50
     assert "1 batch, 20 wide" in page.locator(".padded").inner_text()

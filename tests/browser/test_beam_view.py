@@ -149,12 +149,33 @@ def test_another_sentence_is_typed(show, rounded):
     note = page.locator(".note").inner_text()
     assert note == "There is nothing to translate: type a sentence. Below is the tree of the former sentence."
     assert box.get_attribute("aria-invalid") == "true" and nodes(page, ".best")[0] == "la"
+    assert told(page)[0] == "The tree is that of the former sentence."
     box.fill(BOXES)
     box.press("Enter")
     assert nodes(page, ".best")[0] == "quelles" and page.locator(".note.wrong").count() == 0, "known already"
     page.set_viewport_size({"width": 320, "height": 900})
     assert page.evaluate(FITS)
     page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_unknown_words_are_named(show, rounded):
+    page = show(BeamView.of(rounded, "zork!"))
+    note, box = page.locator(".note.wrong"), page.get_by_label("sentence to search")
+    assert note.inner_text() == "“zork” was never seen in training; it is read as <unk>."
+    box.fill("The dinosaur eats the aple.")
+    box.press("Enter")
+    page.wait_for_function("() => document.querySelector('.note.wrong').innerText.includes('dinosaur')")
+    assert note.inner_text() == "“dinosaur”, “aple” were never seen in training; they are read as <unk>."
+    box.fill("The girl sleeps.")
+    box.press("Enter")
+    page.wait_for_function("() => !document.querySelector('.note.wrong')")
+
+
+def test_why_there_is_no_tree_yet(show, rounded):
+    """A page has no Python, and no log of Python."""
+    page = show(BeamView.of(rounded, BOXES))
+    page.evaluate("model.set('trees', [])")
+    assert told(page)[0].startswith("Width 2 with α = 0 is not searched yet: the model in this page is at work.")
 
 
 def test_without_a_model_in_the_page_nothing_can_be_typed(show):

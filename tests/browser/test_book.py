@@ -321,7 +321,7 @@ def test_a_prediction_is_kept_and_what_was_seen_is_folded(book, page):
 
 def test_a_fold_opens_by_keyboard(book, page):
     page.goto(lesson(book, "02").as_uri())
-    fold = page.locator("details.hide").first
+    fold = page.locator("details.hide.below-input").first
     assert not fold.locator(".cell_output").is_visible()
     fold.locator("summary").focus()
     page.keyboard.press("Enter")

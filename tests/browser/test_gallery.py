@@ -7,6 +7,7 @@ from browser.test_family import AXE, CUT, FIND_BARRIERS, FITS
 from playwright.sync_api import expect
 from views.samples import PLAIN, SAMPLES
 
+from seqlearn.data.text import SPECIALS
 from seqlearn.translator.translator import Translator
 from seqlearn.translator.whatif import Ablate, what_if
 from seqlearn.views import AttentionView, TranslatorView
@@ -40,10 +41,44 @@ def test_all_views_stand_on_one_page(page, written, scheme, width):
     page.set_viewport_size({"width": 1300, "height": 1400})
 
 
+STOP = """() => { const view = document.activeElement.closest('.seqlearn');
+    if (!view) return null;
+    const [note, focus] = [view.querySelector(':scope > .says'), document.activeElement].map(
+        node => node.getBoundingClientRect());
+    return [note.top >= 0 && note.bottom <= innerHeight + 1, note.top < focus.bottom && focus.top < note.bottom] }"""
+
+
+def test_the_note_stays_on_the_screen_for_the_keyboard(page, written):
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.goto(written.as_uri())
+    stops = []
+    while len(stops) < 100:
+        page.keyboard.press("Tab")
+        if stop := page.evaluate(STOP):
+            stops.append(stop)
+    seen, covers = map(sum, zip(*stops, strict=True))
+    assert seen > 90 and covers == 0, "and covers nothing that has the focus"
+    where = "node => getComputedStyle(node).position"
+    notes = page.locator(".says").evaluate_all(f"nodes => nodes.map({where})")
+    assert notes.count("sticky") == 1, "of the view with the focus"
+    page.emulate_media(media="print")
+    assert "sticky" not in page.locator(".says").evaluate_all(f"nodes => nodes.map({where})")
+    page.emulate_media(media="screen")
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_the_intro_counts_the_words(page, written):
+    page.goto(written.as_uri())
+    transformer = Translator.pretrained("transformer", "cpu")
+    own = [language.vocab.tokens[len(SPECIALS) :] for language in (transformer.source, transformer.target)]
+    said = f"It reads {len(own[0])} English words and writes {len(own[1])} French ones. seqlearn view tatoeba"
+    assert said in page.locator("header p").inner_text() and page.locator("header code").count() == 1
+
+
 def test_a_view_changes_itself_alone(page, written):
     page.goto(written.as_uri())
     parts = page.locator("section")
-    parts.locator(".fall-scale").first.wait_for()  # the map of its heads comes after the view itself
+    parts.nth(1).locator(".fall-scale").wait_for()  # the map of its heads comes after the view itself
     before = parts.all_inner_texts()
     beam = page.get_by_role("region", name="beam search, step by step")
     beam.get_by_label("previous step").click()
@@ -71,6 +106,7 @@ def test_the_words_above_a_view_show_what_they_say(page, written):
         section.locator(".told").get_by_role("button", name=text, exact=True).click()
 
     average = part("Can an average know what you ask for?")
+    average.locator("select").select_option("boxcar")
     curve = average.locator(".regression .prediction")
     heights = {}
     for text in ("a narrow kernel", "One wrong reading", "a wide one", "hardly any"):
@@ -83,6 +119,20 @@ def test_the_words_above_a_view_show_what_they_say(page, written):
     ]
     assert dents[0] > 60 and dents[1] < 15, "in pixels"
     assert average.get_by_role("button", name="put the readings back").is_enabled()
+    assert average.locator("select").input_value() == "gaussian"
+    word(average, "One wrong reading")
+    dented, before = heights["One wrong reading"], heights["a narrow kernel"]
+    _, lowest = max((now - then, now) for now, then in zip(dented, before, strict=True))  # y grows downwards
+    answer = float(average.locator(".regression .answer").get_attribute("cy"))
+    assert abs(lowest - answer) < 3, "the query at the bottom of the dent"
+
+    twins = part("Which vector decides?")
+    chosen = twins.locator(".decision[aria-pressed=true]")
+    last = chosen.evaluate("node => [...document.querySelectorAll('.decision')].indexOf(node)")
+    twins.locator(".decision").first.click()
+    word(twins, "One row")
+    expect(twins.locator(".decision").nth(last)).to_have_attribute("aria-pressed", "true")
+    assert chosen.inner_text() == "la" and last > 0
 
     positions = part("How does the model know the order of words?")
     told = {}

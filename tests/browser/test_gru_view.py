@@ -83,9 +83,12 @@ def test_what_is_drawn_is_what_python_computed(show):
 
 
 def test_a_gate_is_moved(show):
-    """The new state moves between the old state and the new value; Reset gives the gates of the network back."""
+    """The new state moves between the old state and the new value; a button puts the gates of the network back."""
     shown = view(unit=2, word=1)
     page, own = show(shown), expected(shown)
+    back = page.get_by_role("button", name="Put the gates back")
+    assert back.get_attribute("aria-disabled") == "true"
+    before = below_bars(page)
     update, reset = page.get_by_label("update gate z"), page.get_by_label("reset gate r")
     assert not page.locator(".gru-moved").inner_text().strip()
     update.press("End")
@@ -100,10 +103,34 @@ def test_a_gate_is_moved(show):
     reset.press("Home")
     shown.z = shown.r = 0.0
     assert machine(page) == expected(shown) and update.get_attribute("aria-valuetext") == "0.00"
-    before = below_bars(page)
-    page.get_by_role("button", name="Reset gates").click()
+    back.click()
     assert page.evaluate(TRAITS) == [2, 1, None, None] and machine(page) == own
-    assert below_bars(page) == before, "the other words stay as they were read"
+    assert below_bars(page) == before and back.get_attribute("aria-disabled") == "true"
+
+
+def test_the_word_has_the_gates_that_were_set_and_the_later_ones_are_grey(show):
+    """Of this unit alone, and whichever word is pointed at; the words after it are those of the unchanged gates."""
+    shown = view(unit=2, word=1)
+    page = show(shown)
+    words, later, grey = page.locator(WORD), page.locator(".gru-word.later .name"), page.locator(".gru-later")
+    before = [below_bars(word) for word in words.all()]
+    assert later.count() == 0 and not grey.inner_text()
+    page.evaluate("model.set('z', 1)")
+    shown.z = 1.0
+    step = shown.step()
+    changed = [written(number) for number in (step.state, step.update, step.reset)]
+    for point_at in ("h1", f"{WORD} >> nth=3"):
+        page.locator(point_at).hover()
+        assert [below_bars(word) for word in words.all()] == [before[0], changed, *before[2:]] and changed != before[1]
+        assert later.all_inner_texts() == WORDS[2:] and grey.inner_text().strip() == "(grey: gates unchanged)"
+    assert changed[0] in words.nth(1).get_attribute("aria-label")
+    labels = words.evaluate_all("nodes => nodes.map((node) => node.ariaLabel.endsWith(', gates unchanged'))")
+    assert labels == [False, False, True, True]
+    page.get_by_role("application").hover(position={"x": 24 * 3 + 9, "y": 9})
+    assert later.count() == 0, "another unit has its own gates"
+    page.evaluate("model.set('word', 3)")
+    page.locator("h1").hover()
+    assert later.count() == 0 and not grey.inner_text(), "no word is later than the last one"
 
 
 def test_the_marks_of_old_state_and_new_value(show):

@@ -240,7 +240,7 @@ PRESS = """async (at) => {
     slider.value = slider.value === slider.max ? slider.min : slider.max;
     slider.dispatchEvent(new Event("input"));
   } else view.querySelector(".head[aria-pressed=false], .decision[aria-pressed=false], "
-    + "[aria-label$=' step']:enabled, .panels input").click();
+    + "[aria-label$=' step'][aria-disabled=false], .panels input").click();
   await new Promise((next) => setTimeout(next, 5));
   return [text.length, view.innerHTML !== before];
 }"""
@@ -251,7 +251,7 @@ TAGS = "[...new Set([...document.querySelectorAll('*')].map((node) => node.tagNa
 def test_damaged_addresses_do_no_harm(page, written):
     """After each of them the view has its text and changes at a press; in the end all show what they first showed."""
     page.goto(written.as_uri())
-    page.locator(".fall-scale").first.wait_for()
+    part_of(page, "TranslatorView").locator(".fall-scale").wait_for()
     quiet = [name for name in headings() if name not in ANSWERED]
     before = [part_of(page, name).locator(".seqlearn").inner_text() for name in quiet]
     tags = page.evaluate(TAGS)
@@ -409,6 +409,27 @@ def test_a_link_is_copied_without_permission(show, page):
     assert field.evaluate("node => node.selectionEnd - node.selectionStart") == len(page.url), "all of it is marked"
     page.reload()
     assert page.evaluate("model.get('mask')")[0] is False
+
+
+def test_the_keyboard_goes_on_where_a_link_leads(page, written):
+    part = part_of(page, "BeamView")
+    page.goto(f"{written.as_uri()}#view=BeamView-1&width=1&link=1")
+    expect(part).to_be_focused()
+    at = part.bounding_box()["y"]
+    assert abs(at) < 300, "on the screen"
+    page.keyboard.press("Tab")
+    assert part.evaluate("part => part.contains(document.activeElement)")
+    assert part.bounding_box()["y"] == pytest.approx(at, abs=1), "nothing scrolls"
+
+
+def test_a_link_holds_only_what_was_moved(page, written):
+    page.goto(written.as_uri())
+    part = part_of(page, "KernelView")
+    keys(part, ".handles", "ArrowUp")
+    assert "readings=" in link_of(part) and len(link_of(part).partition("#")[2]) < 600
+    readings = page.locator("[role=slider].handles").get_attribute("aria-valuetext")
+    page.reload()
+    expect(part.locator(".handles")).to_have_attribute("aria-valuetext", readings)
 
 
 # ---- The book -------------------------------------------------------------------------------------------------------

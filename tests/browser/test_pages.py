@@ -392,7 +392,7 @@ def test_a_number_is_dragged_and_all_steps_follow(show):
         assert len(changes(page)) == left
     page.get_by_role("button", name="Reset").click()
     assert changes(page) == [] and page.locator(".five canvas").evaluate_all(pictures) == before
-    assert page.locator("[aria-disabled=true]").all_inner_texts() == ["Undo", "Reset"]
+    assert page.locator("[aria-disabled=true]").all_inner_texts() == ["Next ▶", "Undo", "Reset"]
 
 
 def test_a_number_is_changed_by_keys(show):
@@ -411,6 +411,32 @@ def test_a_number_is_changed_by_keys(show):
     undo.focus()
     page.keyboard.press("Enter")
     assert changes(page) == [] and undo.evaluate("node => node === document.activeElement"), "the focus stays"
+
+
+def test_one_press_of_a_word_is_one_entry_of_undo(show):
+    both = [["queries", 0, 0, 0.0], ["queries", 0, 1, 2.5]]
+    page = show(steps().tell("[two numbers]", {"two numbers": {"changes": both}}))
+    dragged(page, "Kᵀ (", 1, 2, right=-40)
+    before = changes(page)
+    page.get_by_role("button", name="two numbers").click()
+    assert changes(page) == both
+    dragged(page, "Q (", 0, 1, up=20)
+    undo, seen = page.get_by_role("button", name="Undo"), []
+    for _ in range(3):
+        undo.click()
+        seen.append(changes(page))
+    assert seen == [both, before, []] and undo.get_attribute("aria-disabled") == "true"
+
+
+def test_no_step_of_an_attention_moves_what_is_below(show, page):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    show(steps())
+    tops = []
+    for step in range(5):
+        page.evaluate(f"model.set('step', {step})")
+        tops.append(page.locator(".legend").bounding_box()["y"])
+    assert max(tops) - min(tops) < 0.1, "V has a row more than Q"
+    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_finger_that_scrolls_changes_no_number(show):
@@ -462,6 +488,8 @@ def test_a_click_locks_and_frees(show):
     click(page, 1, 1)
     assert page.evaluate("model.get('locked')") == [1, 1]
     hover(page, 0, 0)
+    assert said(page).startswith("product of the and le\n") and frames(page)[-1] == [[0, 0, 1, 1]], "under the mouse"
+    page.mouse.move(5, 5)
     assert said(page).startswith("product of cat and chat (kept") and frames(page)[-1] == [[1, 1, 1, 1]]
     click(page, 1, 1)
     assert page.evaluate("model.get('locked')") == [] and "locked" not in said(page)
@@ -749,12 +777,12 @@ def test_the_rotation_stays_where_only_the_position_moves(show):
     assert len(seen) == 6, "the hands move"
     page.keyboard.press("ArrowRight")
     assert traits(page) == [5, 3, 1] and page.get_by_label("position i").input_value() == "5"
-    assert pairing(page)[0].startswith("i stops here: j = i + k has to be in the table. Pair 1")
+    assert pairing(page)[0].startswith("i stays at 5: with k = 3, j = i + k would leave the table. Pair 1")
     page.get_by_label("offset k").focus()
     page.keyboard.press("ArrowLeft")
     assert traits(page) == [5, 2, 1] and matrices(page)[0] != turn and pairing(page)[0].startswith("Pair 1")
     page.keyboard.press("Home")
-    assert traits(page) == [5, -5, 1] and pairing(page)[0].startswith("k stops here")
+    assert traits(page) == [5, -5, 1] and pairing(page)[0].startswith("k stops at −5: with i = 5, j = i + k would")
     page.get_by_label("pair", exact=True).focus()
     page.keyboard.press("End")
     assert traits(page) == [5, -5, 2]
@@ -779,7 +807,45 @@ def test_a_cell_of_the_table_is_told_and_a_click_moves_there(show):
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    assert traits(page) == [6, 2, 1] and pairing(page)[0].startswith("i stops here"), "8 + 2 is not in the table"
+    assert traits(page) == [6, 2, 1] and pairing(page)[0].startswith("i stays at 6"), "8 + 2 is not in the table"
+    for _ in range(4):
+        page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    page.keyboard.press("End")
+    for _ in range(4):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert traits(page) == [6, 2, 2] and pairing(page)[0].startswith("i stops at 6: with k = 2, j = i + k would leave")
+
+
+def test_the_cell_that_is_read_has_a_frame(show):
+    """While the map has the focus of the keyboard, or the mouse."""
+    page = show(positions(position=1))
+    strong = page.locator(".frame.strong")
+    assert strong.count() == 0
+    page.keyboard.press("Tab")
+    result(page).focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    assert strong.evaluate("({ style }) => [style.left, style.top, style.width]") == ["38px", "24px", "38px"]
+    page.keyboard.press("Enter")
+    assert strong.count() == 1, "the rows of i and j have moved, the cell is still read"
+    page.get_by_label("position i").focus()
+    assert strong.count() == 0
+    hover(page, 5, 3)
+    assert strong.evaluate("({ style }) => [style.left, style.top]") == ["114px", "120px"]
+
+
+@pytest.mark.parametrize(("position", "offset"), [(8, -8), (0, 8)])
+def test_where_i_cannot_move_the_view_says_so(show, position, offset):
+    page = show(positions(position=position, offset=offset))
+    play = page.locator(".controls button")
+    said = f"i stays at {position}: with k = {offset}, j = i + k would leave the table. ".replace("-", "−")
+    assert play.get_attribute("aria-disabled") == "true" and pairing(page)[0].startswith(said)
+    play.click(force=True)
+    assert traits(page) == [position, offset, 0] and play.inner_text() == "▶ Play"
+    page.get_by_label("offset k").press("ArrowRight" if offset < 0 else "ArrowLeft")
+    assert play.get_attribute("aria-disabled") == "false" and pairing(page)[0].startswith("Pair 0")
 
 
 def test_the_table_is_blue_below_0_and_red_above(show):
@@ -972,6 +1038,15 @@ def test_sliders_search_again(show):
     assert nodes(page) == ["start"]
     page.evaluate("model.set('trees', [])")
     assert told(page)[0].startswith("Width 2 with α = 0 is not searched yet") and page.locator(".waiting").count() == 1
+
+
+def test_a_smaller_tree_moves_nothing(show):
+    page = show(beams())
+    height = page.get_by_role("tree").bounding_box()["height"]
+    page.get_by_label("beam width").press("Home")
+    assert page.locator(".node").count() < 10 and page.get_by_role("tree").bounding_box()["height"] == height
+    wide = page.get_by_label("length penalty α").bounding_box()["width"]
+    assert wide <= 60, "two stops"
 
 
 def test_a_model_that_is_sure(show):

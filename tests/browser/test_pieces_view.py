@@ -108,6 +108,18 @@ def test_no_barrier_nothing_is_cut_off_and_the_words_stay(show, page, width, sch
     page.emulate_media(color_scheme="light")
 
 
+@pytest.mark.parametrize("width", [390, 818, 1440])
+def test_the_vocabulary_stays_while_a_word_grows(show, page, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    show(view(joins=4))
+    places = set()
+    for word in ("", "s", "seat", "seatings"):
+        page.evaluate("word => model.set('word', word)", word)
+        places.add(page.locator(".known").bounding_box()["y"])
+    assert len(places) == 1
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
 def test_other_words_are_drawn_anew(show):
     page = show(view(joins=3))
     page.evaluate("model.set('joins', 0); model.set('data', { words: ['abab'], merges: [['a', 'b']] })")

@@ -72,6 +72,43 @@ def test_with_keys(show, view):
     assert "Found" in page.locator(".says").inner_text()
 
 
+# Encoder, causal and cross heads stand side by side, or one below the other.
+WALKS = {
+    1440: [("ArrowDown", "encoder 1 1"), ("End", "cross 1 3"), ("ArrowUp", "cross 0 3"), ("ArrowLeft", "cross 0 2"),
+           ("Home", "encoder 0 0"), *[("ArrowRight", f"{kind} 0 {i}") for kind in ("encoder", "causal")
+                                      for i in range(4)][1:]],
+    390: [("ArrowDown", "causal 0 1"), ("ArrowUp", "encoder 1 1"), ("End", "cross 1 3"), ("ArrowUp", "cross 0 3"),
+          ("Home", "encoder 0 0"), *[("ArrowRight", f"encoder 0 {i}") for i in (1, 2, 3, 3)]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("width", WALKS)
+def test_the_arrows_go_as_the_heads_are_drawn(show, view, page, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    show(view)
+    page.get_by_role("button", name="The next riddle").focus()
+    for key, head in [
+        ("Tab", "encoder 0 0"), ("ArrowRight", "encoder 0 1"), ("ArrowDown", "encoder 1 1"), *WALKS[width],
+    ]:  # fmt: skip
+        page.keyboard.press(key)
+        assert page.evaluate("document.activeElement.dataset.head") == head, key
+    assert page.locator(".heads [tabindex='0']").count() == 1
+
+
+def test_the_legend_has_what_is_drawn(show, view):
+    """The mark of a head that was tried, and the colours, come with the first of them; nothing moves."""
+    page = show(view)
+    entries = page.locator(".legend > span")
+    place = page.locator(".says").bounding_box()
+    seen = [one.is_visible() for one in entries.all()]
+    assert seen == [False, False] and entries.first.text_content() == "tried"
+    press(page, "cross 0 1")
+    assert [one.is_visible() for one in entries.all()] == [True, False], "without it nothing changes"
+    press(page, "encoder 0 1")
+    assert [one.is_visible() for one in entries.all()] == [True, True]
+    assert page.locator(".says").bounding_box()["y"] == place["y"]
+
+
 @pytest.mark.parametrize("width", [390, 818, 1440])
 def test_what_a_press_changes_is_on_the_screen(show, view, width):
     page = show(view)
@@ -80,3 +117,19 @@ def test_what_a_press_changes_is_on_the_screen(show, view, width):
     for part in (".french", ".says", '[data-head="encoder 0 1"]'):
         box = page.locator(part).bounding_box()
         assert box["y"] >= 0 and box["y"] + box["height"] <= 800 and box["x"] + box["width"] <= width
+
+
+def test_a_hint_comes_after_some_misses_and_the_last_riddle_ends(show, view):
+    page = show(view)
+    for key in ("cross 0 0", "cross 0 1", "cross 0 2"):
+        page.locator(f"[data-head='{key}']").click()
+        assert "A hint" not in page.locator(".says").inner_text()
+    page.locator("[data-head='cross 0 3']").click()
+    assert page.locator(".says").inner_text().endswith("A hint: English looks at English in the head that decides.")
+    page.locator("[data-head='encoder 0 1']").click()
+    said = page.locator(".says").inner_text()
+    assert "Found" in said and "A hint" not in said and "the last riddle" not in said
+    page.get_by_role("button", name="The next riddle").click()
+    for kind, layer, head in view.data["riddles"][1]["solutions"][:1]:
+        page.locator(f"[data-head='{kind} {layer} {head}']").click()
+    assert "That was the last riddle." in page.locator(".says").inner_text()

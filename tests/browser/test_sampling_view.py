@@ -87,7 +87,10 @@ def test_the_sliders(show):
         slider.press(key)
         assert page.evaluate(traits) == values and written.all_inner_texts() == texts
     assert top_p.get_attribute("aria-valuetext") == "0.05"
-    page.get_by_role("button", name="reset").click()
+    reset = page.get_by_role("button", name="reset")
+    assert reset.get_attribute("aria-disabled") == "false"
+    reset.click()
+    assert reset.get_attribute("aria-disabled") == "true"
     assert page.evaluate(traits) == [1, None, None] and written.all_inner_texts() == ["1", "all", "all"]
 
 
@@ -383,6 +386,19 @@ def test_sentences_in_the_page(show, rounded):
     page.get_by_label("top-k", exact=True).press("End")
     page.wait_for_function("() => !document.querySelector('.drawn-with').innerText.includes('top-k')")
     assert page.locator(".sentences bdi").all_inner_texts() == texts, "the same numbers, the same sentences"
+
+
+def test_all_of_the_view_is_on_one_screen(show, page, rounded):
+    """The sentences stand beside the table; before they are drawn, no hole is kept for them below it."""
+    box = lambda selector: page.locator(selector).bounding_box()  # noqa: E731
+    page.set_viewport_size({"width": 1440, "height": 900})
+    show(SamplingView.of(rounded, BOXES))
+    assert page.locator(ROW).count() == 9 and box(".legend")["y"] + box(".legend")["height"] < 900
+    assert box(".writing")["y"] < box(".rows")["y"] and box(".writing")["x"] > box(".rows")["x"] + box(".rows")["width"]
+    assert box(".says")["y"] < box(".draws")["y"]
+    page.set_viewport_size({"width": 600, "height": 900})
+    assert box(".legend")["y"] - box(".writing > button")["y"] < 120
+    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_page_without_a_model_has_the_sentences_of_python(show):

@@ -323,9 +323,16 @@ def test_doubts(live, transformer):
 
 
 def test_the_words_that_it_knows(live, transformer):
-    box, drawer = live.get_by_label("sentence to translate"), live.locator(".known")
+    box, fold, drawer = (
+        live.get_by_label("sentence to translate"),
+        live.locator(".known"),
+        live.locator(".kinds-of-words"),
+    )
     assert drawer.locator("button").count() == 0, "drawn when somebody looks"
-    drawer.locator("summary").click()
+    summary = fold.locator("summary")
+    place = summary.bounding_box()
+    summary.click()
+    assert summary.bounding_box() == place, "a second click closes it"
     kinds = ["nouns", "verbs", "adjectives", "names", "others"]
     assert [drawer.get_by_role("group", name=name, exact=True).count() for name in kinds] == [1] * 5
     assert sorted(drawer.locator("button").all_inner_texts()) == sorted(transformer.source.vocab.tokens[4:])
@@ -339,6 +346,23 @@ def test_the_words_that_it_knows(live, transformer):
     assert box.input_value() == "The dog eats the apple."
     live.get_by_role("button", name="Translate").click()
     now(live, transformer.translate("The dog eats the apple.", beam=4))
+    box.evaluate("node => node.setSelectionRange(99, 99)")
+    drawer.get_by_label("insert apricots", exact=True).click()
+    assert box.input_value() == "The dog eats the apple apricots.", "before the final mark"
+    live.keyboard.press("Escape")
+    assert drawer.is_hidden() and summary.evaluate("node => node === document.activeElement")
+
+
+def test_what_more_there_is(live):
+    """Its settings stand apart, in one row, and say what they are."""
+    summary, settings = live.locator(".more > summary"), live.locator(".settings")
+    place = summary.bounding_box()
+    summary.click()
+    search, links = (settings.locator(".control").nth(at).bounding_box() for at in (0, 1))
+    assert links["x"] - search["x"] - search["width"] >= 8 and summary.bounding_box() == place
+    assert "word alignment" in settings.locator(".control").nth(1).get_attribute("title")
+    live.get_by_label("true links").press("Escape")
+    assert settings.is_hidden()
 
 
 def test_another_sentence_and_the_examples(live, transformer):
@@ -884,9 +908,55 @@ def test_keys_into_the_arithmetic_of_any_head_and_back(show, transformer):
 
 def test_an_ablated_head_is_seen_to_be_ablated(show, transformer):
     page = show(AttentionView.of(transformer, APPLE, kind="cross", layer=1, head=3))
+    weights = "JSON.stringify(model.get('data').maps.map(({ weights: { data } }) => [...new Uint8Array(data.buffer)]))"
+    before = page.evaluate(weights)
     page.get_by_role("button", name="ablate cross 1.3").click()
     expect(page.locator(".small.ablated")).to_have_count(1)
     expect(page.locator(".stage .map figcaption")).to_contain_text("ablated")
+    grey = (
+        "([large, small]) => [large, small].map(node => getComputedStyle(node).filter + getComputedStyle(node).opacity)"
+    )
+    canvases = [
+        page.locator(f"{name} canvas").first.element_handle() for name in (".stage .map .body", ".small.ablated")
+    ]
+    assert page.evaluate(grey, canvases) == ["grayscale(1)0.35"] * 2, "the large map as the small one"
+    page.get_by_role("button", name="Reset").click()
+    expect(page.locator(".stage .off")).to_have_count(0)
+    assert page.evaluate(weights) == before, "the weights of Python again, to the last bit"
+
+
+def test_an_ablated_layer_is_grey_and_told(live):
+    live.get_by_role("button", name=re.compile("^force le at step 8")).click()
+    expect(live.locator(".written .forced")).to_have_count(1)
+    for layer in (0, 1):
+        live.get_by_role("button", name=f"cross {layer}: ablate the layer").click()
+    expect(live.locator(".off figcaption")).to_have_text("mean of all heads · ablated")
+    live.evaluate("model.set('step', 7)")
+    expect(live.locator(".says")).to_contain_text("is likelier here. The attention that is shown is ablated here.")
+    live.get_by_role("button", name="Reset").click()
+    expect(live.locator(".off")).to_have_count(0)
+
+
+def test_what_is_pointed_at_is_told_above_the_maps(show, page, transformer):
+    """At the size of a laptop, in sight; and the maps stay where they are, whatever is told."""
+    page.set_viewport_size({"width": 1440, "height": 900})
+    show(AttentionView.of(transformer, APPLE, kind="encoder", layer=0, head=1))
+    says, cells = page.locator(".says"), page.get_by_role("application").nth(1)
+    assert page.locator(".rewritten .before").first.is_hidden(), "nothing stands where nothing is changed"
+    assert (
+        page.locator(".trail").bounding_box()["y"]
+        < says.bounding_box()["y"]
+        < page.locator(".looks").bounding_box()["y"]
+    )
+    places, box = set(), cells.bounding_box()
+    for row in range(10):
+        page.mouse.move(box["x"] + 30, box["y"] + (row + 0.5) * box["height"] / 11)
+        places.add(json.dumps(cells.bounding_box()))
+        assert says.evaluate("node => node.scrollHeight <= node.clientHeight"), "all of it is seen"
+    assert len(places) == 1
+    page.get_by_role("button", name="ablate encoder 0.1").click()
+    expect(page.locator(".rewritten .before").first).to_be_visible()
+    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_an_answer_does_not_take_the_text_box_away(live, transformer):

@@ -180,6 +180,10 @@ def test_the_picture():
     assert first == "unit 2 at “girl”: it mixes both"
     assert second.startswith("h′ = (1 − z) · n + z · h = (1 − 0.75) · ")
     assert second.endswith(f"≈ {step.state:.2f}".replace("-", "−"))
+    top, middle, bottom = shown.figure().axes
+    for ax, number in ((top, step.state), (middle, 0.75), (bottom, step.reset)):
+        assert ax.containers[0][1].get_height() == pytest.approx(number), "the bars of this word are those of the step"
+    assert bottom.get_xlabel() == "pale: gates unchanged"
 
 
 def test_what_the_gate_does_in_words():

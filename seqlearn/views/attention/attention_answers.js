@@ -9,6 +9,8 @@ import { sameQuestion } from "../shared/changes.js";
 /** @import { Edit, Model, Traits } from "../shared/types.js" */
 
 /** @typedef {[sentence: string, edits: Edit[]]} Asked */
+/** @typedef {ReturnType<typeof reader>} Reader */
+/** @typedef {Record<Kind, KindMap>} Readings */
 /** What is shown of a translation; after a refusal, of the last one, with the problem.
  * @typedef {Pick<Translated, "sentence" | "edits" | "languages" | "source" | "unknown">} Read
  * @typedef {Pick<Translated["best"][number], "text" | "tokens" | "pieces" | "probability">} Written
@@ -23,8 +25,9 @@ import { sameQuestion } from "../shared/changes.js";
 /** @param {Model<AttentionTraits>} model @param {Live} live */
 export function answers(model, live) {
   let turn = Promise.resolve(); // one reading after the other
+  const read = reader(model, live);
   const inTurn = (/** @type {typeof readAgain} */ work) => () => {
-    turn = turn.catch(() => {}).then(() => work(model, live));
+    turn = turn.catch(() => {}).then(() => work(model, read));
     return turn;
   };
   onQuestion(model, ["sentence", "edits"], inTurn(readAgain));
@@ -32,13 +35,13 @@ export function answers(model, live) {
   onQuestion(model, ["zoom", "kind", "layer", "head", "data"], () => answerSteps(model, live));
 }
 
-/** @param {Model<AttentionTraits>} model @param {Live} live */
-async function readAgain(model, live) {
+/** @param {Model<AttentionTraits>} model @param {Reader} read */
+async function readAgain(model, read) {
   /** @type {() => Asked} */
   const question = () => [model.get("sentence"), model.get("edits")];
   const [asked, before] = [question(), model.get("result")];
   if (sameQuestion(before.asked, asked)) return;
-  const reading = await read(model, live, asked);
+  const reading = await read(asked);
   if (reading === null || !sameQuestion(asked, question())) return; // another question came meanwhile
   const { result, maps } = reading;
   if (maps === null) return change(model, { result: { ...before, ...result } });
@@ -47,20 +50,30 @@ async function readAgain(model, live) {
   change(model, { steps: {}, result, data: { ...data, maps: parts } });
 }
 
-/** @param {Model<AttentionTraits>} model @param {Live} live */
-async function readOther(model, live) {
+/** @param {Model<AttentionTraits>} model @param {Reader} read */
+async function readOther(model, read) {
   const asked = model.get("against");
   if (!asked.length || sameQuestion(model.get("other").asked, asked)) return;
-  const reading = await read(model, live, asked);
+  const reading = await read(asked);
   if (reading === null || !sameQuestion(asked, model.get("against"))) return;
   const { result, maps } = reading;
   const other = maps === null ? result : { ...result, maps: model.get("data").maps.map(({ kind }) => maps[kind]) };
   change(model, { other });
 }
 
+/** Reads a question. The first one was answered by Python, with weights that the page has in 8 bits only: its answer is
+ * kept, so that Reset shows what was shown.
+ * @param {Model<AttentionTraits>} model @param {Live} live */
+function reader(model, live) {
+  const [result, { maps }] = [model.get("result"), model.get("data")];
+  const first = { result, maps: /** @type {Readings} */ (Object.fromEntries(maps.map((map) => [map.kind, map]))) };
+  return async (/** @type {Asked} */ asked) =>
+    sameQuestion(asked, result.asked) ? first : readLive(model, live, asked);
+}
+
 /** The translation of a sentence under these edits, and all maps of this reading.
  * @param {Model<AttentionTraits>} model @param {Live} live @param {Asked} asked */
-async function read(model, live, asked) {
+async function readLive(model, live, asked) {
   const [sentence, edits] = asked;
   const answer = await live.ask("translated", { sentence, beam: 1, prefix: [], edits }, model);
   if (answer === null) return null;

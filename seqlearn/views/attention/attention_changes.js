@@ -239,8 +239,10 @@ export class WhatIf {
     choice.names().forEach((name, at) => {
       this.names[at].textContent = name;
     });
-    const hint = choice.model.get("edits").length ? "The model is changed: Reset." : "Nothing is changed yet.";
-    this.texts[0].replaceChildren(...(before ? crossedOut(before, now) : [make("span", { class: "faint" }, hint)]));
+    const isChanged = Boolean(before) || choice.model.get("edits").length > 0;
+    for (const part of [this.names[0], this.texts[0]]) part.hidden = !isChanged;
+    const hint = make("span", { class: "faint" }, "The model is changed: Reset.");
+    this.texts[0].replaceChildren(...(before ? crossedOut(before, now) : [hint]));
     const isNew = before ? differences(before.tokens, now.tokens)[1] : [];
     const pieces = now.pieces.flatMap((piece, i) => [
       /^\s/.test(piece) ? " " : "",

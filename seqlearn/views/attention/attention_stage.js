@@ -7,7 +7,7 @@ import { headOverview, weightsOf } from "../shared/head_maps.js";
 import { ablated, differences, editsInWords, partners, sameQuestion, unknownSign } from "../shared/changes.js";
 import { SHOWS } from "./attention_choice.js";
 
-/** @import { AnyKind, Edit, Layers, MapData, Show, Target } from "../shared/types.js" */
+/** @import { AnyKind, Edit, Layers, MapData, Numbers, Show, Target } from "../shared/types.js" */
 /** @import { Pair, WhatIf } from "./attention_changes.js" */
 /** @import { Answer, Cell, Choice, Level, Place, Result } from "./attention_choice.js" */
 
@@ -229,16 +229,15 @@ export class Stage {
     const { map, show, layer, head, overlay } = now;
     const threshold = choice.model.get("threshold");
     const role = show === "head" ? map.roles?.[layer][head] : "";
-    const titled = (/** @type {Edit[]} */ edits) => {
-      const isOff = show === "head" && ablated(edits, choice.layers).has(`${map.kind} ${layer} ${head}`);
-      return titleOf(show, layer, head) + (isOff ? " · ablated" : role ? ` · ${role}` : "");
-    };
-    const title = titled(choice.model.get("edits"));
-    const other = titled(choice.other()?.edits ?? []);
     if (whatIf) whatIf.weights = overlay.length ? null : weightsOf(map, show, layer, head);
-    const lines = this.readings.map((reading) =>
-      reading.show(now, { title: reading.map === map ? title : other, threshold, made: show === "rollout" }),
-    );
+    let title = "";
+    const lines = this.readings.map((reading) => {
+      const edits = reading.map === map ? choice.model.get("result").edits : choice.other()?.edits;
+      const isOff = !overlay.length && isAblated(weightsOf(reading.map, show, layer, head), edits ?? []);
+      title = titleOf(show, layer, head) + (isOff ? " · ablated" : role ? ` · ${role}` : "");
+      if (!overlay.length) reading.panel.nodes[1].classList.toggle("off", isOff);
+      return reading.show(now, { title, threshold, made: show === "rollout" });
+    });
     const names = choice.names();
     const counted = lines.map((text, at) => `${names[at]}, ${text.split(";")[0]}`).join("; ");
     const heads = overlay.length ? `${overlay.length} head${overlay.length > 1 ? "s" : ""}` : title;
@@ -444,6 +443,13 @@ function besideOther(name, mine, its, kind, nodes, layers) {
     make("div", { class: "parts" }, ...nodes),
   );
 }
+
+/** Whether what is drawn is ablated: no weight is left.
+ * @param {Numbers} weights
+ * @param {Edit[]} edits
+ */
+export const isAblated = (weights, edits) =>
+  edits.some(([what]) => what === "ablate") && weights.every((/** @type {number} */ weight) => weight === 0);
 
 // ---- In words -------------------------------------------------------------------------------------------------------
 

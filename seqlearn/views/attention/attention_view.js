@@ -50,6 +50,7 @@ export function build(model, root, data) {
     panels,
     legend: whatIf ? make("div", {}, whatIf.weigh.node, stage.foot) : stage.foot,
     says: [stage.said, stage.told],
+    above: true,
   });
   listen(root, panels, choice, whatIf);
   redraw();

@@ -22,6 +22,7 @@ const ALL_GAPS = 70; // pixels between the batches, at most
 /** @type {Order[]} */
 const ORDERS = ["random", "sorted", "bucketed"];
 const NAMES = ["random", "sorted by length", "bucketed: sorted, then the batches shuffled"];
+const WHY = "Bucketed: the sorted batches in random order, so that no training begins with short sentences only.";
 
 /**
  * @param {BatchModel} model
@@ -46,7 +47,7 @@ export function build(model, root, { lengths, sizes, plans }) {
   const told = make("div");
   layOut(root, "padding of batches", {
     controls: { batches: [order.node, size.node] },
-    intro: [make("p", { class: "padded", role: "status" }, share, " ", widths)],
+    intro: [make("p", { class: "padded", role: "status" }, share, " ", widths), make("p", { class: "faint" }, WHY)],
     panels: make("div", { class: "panels batches" }, endsOf(longest), list),
     legend: legendOf(
       [make("span", { class: "token-sign", "aria-hidden": "true" }), "tokens of a sentence"],

@@ -3,6 +3,7 @@
 import { SIGNS } from "../shared/constants.js";
 import { draw, focusIn, inPixels, layOut, legendOf, lockNote, make, number, oneLine } from "../shared/elements.js";
 import { pointHint, slider, stepper, tell, token } from "../shared/elements.js";
+import { whyNot } from "../shared/changes.js";
 import { change } from "../shared/life.js";
 
 /** @import { Child, Model, Traits } from "../shared/types.js" */
@@ -34,8 +35,9 @@ import { change } from "../shared/life.js";
 /** What is searched.
  * @typedef {{ sentence: string | null, width: number, alpha: number }} Question */
 
-/** A tree as Python sends it, with a list for each property of the nodes.
+/** A tree as Python sends it, with a list for each property of the nodes. unknown: the words that the model never saw.
  * @typedef {Omit<Tree, "nodes"> & Question & {
+ *   unknown?: string[],
  *   nodes: { [Name in Exclude<keyof TreeNode, "name">]: TreeNode[Name][] },
  * }} Found
  */
@@ -62,8 +64,9 @@ import { change } from "../shared/life.js";
 /** Which numbers are drawn: log-probabilities, which are added, or probabilities, which are multiplied.
  * @typedef {"log-probabilities" | "probabilities"} Numbers */
 
-/** What the view shows now. hovered: the index of a node.
- * @typedef {{ shown: Shown | null, hovered: number | null, numbers: Numbers }} State */
+/** What the view shows now. hovered: the index of a node. rows: of the largest tree that was shown, so that a smaller
+ * one moves nothing.
+ * @typedef {{ shown: Shown | null, hovered: number | null, numbers: Numbers, rows: number }} State */
 
 const BOX = { width: 96, height: 40, across: 172, down: 52, top: 28, left: 4 };
 // Pixels of a line, of probability 0 and 1; lines turn in this room, so that numbers stay clear.
@@ -83,7 +86,7 @@ const FATES = {
  */
 export function build(model, root, data) {
   /** @type {State} */
-  const state = { shown: null, hovered: null, numbers: "log-probabilities" };
+  const state = { shown: null, hovered: null, numbers: "log-probabilities", rows: 0 };
   const last = () => state.shown?.tree.steps.length ?? 0;
   const at = () => Math.min(Math.max(model.get("step"), 0), last());
   const walk = stepper(root, {
@@ -143,7 +146,7 @@ export function build(model, root, data) {
     again.set(model.get("width"), model.get("alpha"));
     asking.set(found);
     panels.classList.toggle("waiting", !found);
-    if (found && "problem" in found) return;
+    if (found && "problem" in found) return tell(said, "The tree is that of the former sentence.");
     if (!found) return tell(said, waitText(model.get("width"), model.get("alpha")));
     if (found !== state.shown?.found) plant(found);
     return count();
@@ -190,7 +193,8 @@ function planted(model, state, found, panels, { explain, at }) {
   };
   const lock = (/** @type {number | null} */ index) =>
     change(model, { locked: index === null ? null : pathOf(tree, index).map((i) => tree.nodes[i].token) });
-  const grown = forest(tree, { point, lock, at });
+  state.rows = Math.max(state.rows, tree.rows);
+  const grown = forest(tree, { point, lock, at }, state.rows);
   state.hovered = null;
   panels.replaceChildren(grown.node);
   if (before) grown.stay(before);
@@ -219,15 +223,27 @@ function askingFor(model, { typed }) {
   const set = (/** @type {Found | Refused | undefined} */ found) => {
     const sentence = model.get("sentence");
     const problem = found && "problem" in found ? found.problem : "";
+    const unknown = (found && "unknown" in found && found.unknown) || [];
     if (box.value !== sentence) box.value = sentence ?? "";
     box.setAttribute("aria-invalid", String(problem !== ""));
-    note.classList.toggle("wrong", problem !== "");
+    note.classList.toggle("wrong", problem !== "" || unknown.length > 0);
     note.hidden = !typed && sentence === null;
     if (!typed) tell(note, "Source: ", token(sentence ?? ""));
     else if (problem) tell(note, `${problem} Below is the tree of the former sentence.`);
+    else if (unknown.length) tell(note, ...unknownText(unknown));
     else tell(note, make("span", { class: "faint" }, "Type a sentence, and press Enter."));
   };
   return { form, note, set };
+}
+
+/** Names the words that the model never saw, as a TranslatorView does.
+ * @param {string[]} unknown
+ * @returns {Child[]}
+ */
+function unknownText(unknown) {
+  const [was, is] = unknown.length > 1 ? ["were", "they are"] : ["was", "it is"];
+  const names = unknown.flatMap((text, i) => [i ? ", “" : "“", token(text), "”"]);
+  return [...names, ` ${was} never seen in training; ${is} read as <unk>.`];
 }
 
 /** The switch between log-probabilities and probabilities.
@@ -258,6 +274,11 @@ function searches(model, { widths, alphas }) {
     texts: alphas.map(number),
     choose: (i) => change(model, { alpha: alphas[i] }),
   });
+  for (const [node, { length }] of /** @type {[HTMLElement, unknown[]][]} */ ([
+    [width.node, widths],
+    [alpha.node, alphas],
+  ]))
+    node.style.setProperty("--stops", String(length));
   return {
     nodes: [widths.length > 1 && width.node, alphas.length > 1 && alpha.node],
     set(/** @type {number} */ chosenWidth, /** @type {number} */ chosenAlpha) {
@@ -272,8 +293,7 @@ function searches(model, { widths, alphas }) {
  * @param {number} alpha
  */
 const waitText = (width, alpha) =>
-  `Width ${width} with α = ${number(alpha)} is not searched yet: the search is at work, or it failed (then the log ` +
-  "of Python says why). The tree is that of the former search.";
+  `Width ${width} with α = ${number(alpha)} is not searched yet: ${whyNot()}. The tree is that of the former search.`;
 
 const hint = () => pointHint("a node", "read its sentence", { steps: true });
 
@@ -487,12 +507,14 @@ function meaning(numbers) {
 
 const across = (/** @type {number} */ step) => BOX.left + step * BOX.across;
 const down = (/** @type {number} */ row) => BOX.top + row * BOX.down;
+const heightOf = (/** @type {number} */ rows) => down(rows) + 14;
 
 /** The tree.
  * @param {Tree} tree
  * @param {Deeds} deeds
+ * @param {number} rows for which there is room, at least those of the tree
  */
-function forest(tree, deeds) {
+function forest(tree, deeds, rows) {
   const { nodes, steps } = tree;
   const { at } = deeds;
   const id = `beam${Math.random().toString(36).slice(2)}-`;
@@ -500,6 +522,7 @@ function forest(tree, deeds) {
   const boxes = drawn.map(({ box }) => box);
   const edges = edgesOf(tree);
   const { inner, heads, feet, coming } = groundOf(tree, boxes, edges);
+  inner.style.minHeight = `${heightOf(rows)}px`;
   const node = make(
     "div",
     {
@@ -567,7 +590,7 @@ function groundOf(tree, boxes, edges) {
     const place = { x: across(step) + 0.5, y: down(row) + 0.5, width: BOX.width - 1, height: BOX.height - 1, rx: 3 };
     return draw("rect", { class: "coming", ...place });
   });
-  const size = { width: across(steps.length) + BOX.width + 6, height: down(rows) + 14 };
+  const size = { width: across(steps.length) + BOX.width + 6, height: heightOf(rows) };
   const svg = draw("svg", { ...size, "aria-hidden": "true" }, ...coming, ...inLayers(tree, edges), ...heads, ...feet);
   const inner = make("div", { class: "inner", role: "none" }, svg, ...boxes);
   Object.assign(inner.style, inPixels(size));

@@ -112,6 +112,7 @@ class BeamView(View, folder=Path(__file__).parent):
         search, words = tree_search(translator, sentence), translator.target.vocab.tokens
         view = cls(search, words, widths, alphas, width, alpha, step, sentence)
         view._translator, view.data = translator, view.data | {"typed": True}
+        view.trees = [view.trees[0] | view._unknown(sentence)]
         return view
 
     def update(
@@ -140,7 +141,12 @@ class BeamView(View, folder=Path(__file__).parent):
         if not isinstance(tree, Tree):
             raise TypeError(f"a search returns a Tree, the first of `trace`, not {type(tree).__name__}")
         data = tree_data(tree, lambda token: token_text(self._decode, token))
-        return tree, data | {"sentence": sentence, "width": width, "alpha": float(alpha)}
+        return tree, data | {"sentence": sentence, "width": width, "alpha": float(alpha)} | self._unknown(sentence)
+
+    def _unknown(self, sentence: str | None) -> Data:
+        """The words that the model never saw, if there are any."""
+        words = self._translator.unknown(sentence or "") if self._translator is not None else []
+        return {"unknown": [as_text(word) for word in words]} if words else {}
 
     def _search_again(self, change: object = None) -> None:
         """Search; if one message changes several parts of the question, only once."""

@@ -31,9 +31,11 @@ import { pointedRow } from "../shared/rows.js";
 
 /** @import { HeatMap } from "../shared/heatmap.js" */
 /** @typedef {ReturnType<typeof gruStep>} Step */
+/** @typedef {ReturnType<typeof numbersAt>} Numbers */
 
 const MOST_WIDE = 1100; // pixels; gru_view.css has the same
 const FREE = { z: null, r: null };
+const UNCHANGED = "gates unchanged"; // the words after the one whose gates are set
 const [KEEPS, TAKES] = [0.8, 0.2]; // a larger gate keeps the old state, a smaller one takes the new value
 
 /**
@@ -60,6 +62,8 @@ export function build(model, root, data) {
   const state = make("div", { class: "gru-state" });
   const [name, heading] = [make("p", { class: "gru-at" }), make("p", { class: "gru-at" })];
   const told = make("div");
+  const free = { "aria-label": "Put the gates back: those of the network", onclick: () => change(model, FREE) };
+  const back = make("button", { type: "button", ...free }, "Put the gates back");
   /** @type {number | null} */
   let hovered = null; // a unit
   /** @type {HeatMap | null} */
@@ -70,7 +74,7 @@ export function build(model, root, data) {
   };
   const hint = pointHint(units > 1 ? "a word or a unit" : "a word", "see its numbers");
   layOut(root, "a unit of a GRU", {
-    controls: { settings: [units > 1 && unit.node, resetOf(model)] },
+    controls: { settings: [units > 1 && unit.node, back] },
     panels: make("div", { class: "panels gru" }, state, name, list, heading, machine.node),
     legend: legend(),
     says: [told, hint],
@@ -80,13 +84,27 @@ export function build(model, root, data) {
     const at = pointed.at() ?? model.get("word");
     const column = hovered ?? model.get("unit");
     const own = numbersAt(data, at, column);
-    const isChosen = at === model.get("word") && column === model.get("unit");
-    const gates = isChosen ? { z: model.get("z") ?? own.z, r: model.get("r") ?? own.r } : own;
-    const step = gruStep({ ...own, ...gates });
+    const chosen = model.get("word");
+    const isSet = model.get("z") !== null || model.get("r") !== null;
+    const isChanged = isSet && column === model.get("unit"); // then the later words do not follow from the chosen one
+    const changed = (/** @type {Numbers} */ numbers) =>
+      gruStep({ ...numbers, z: model.get("z") ?? numbers.z, r: model.get("r") ?? numbers.r });
+    const step = isChanged && at === chosen ? changed(own) : gruStep(own);
     if (units > 1) unit.set(column);
     showState(all, data, at, column, step.after);
-    for (const [i, word] of words.entries()) word.show(numbersAt(data, i, column), i === at, i === model.get("word"));
-    name.textContent = units > 1 ? `Unit ${column} at each word` : "The unit at each word";
+    for (const [i, word] of words.entries()) {
+      const numbers = numbersAt(data, i, column);
+      word.show(isChanged && i === chosen ? changed(numbers) : numbers, {
+        isShown: i === at,
+        isChosen: i === chosen,
+        isLater: isChanged && i > chosen,
+      });
+    }
+    back.setAttribute("aria-disabled", String(!isSet));
+    name.replaceChildren(
+      units > 1 ? `Unit ${column} at each word` : "The unit at each word",
+      make("span", { class: "gru-later faint" }, isChanged && chosen < words.length - 1 ? ` (grey: ${UNCHANGED})` : ""),
+    );
     heading.replaceChildren("The step at the word “", token(shortened(tokens[at], 40)), "”");
     machine.show(step);
     tell(told, ...explanation(step, gruStep(own), tokens[at], column));
@@ -104,12 +122,6 @@ export function build(model, root, data) {
     redraw();
   };
   return { resized, unit: redraw, word: redraw, z: redraw, r: redraw };
-}
-
-/** @param {GruModel} model */
-function resetOf(model) {
-  const onclick = () => change(model, FREE);
-  return make("button", { type: "button", "aria-label": "Reset gates: those of the network", onclick }, "Reset gates");
 }
 
 function legend() {
@@ -204,15 +216,20 @@ function wordOf(text, { onfocusin, ...listeners }, choose) {
     update.node,
     reset.node,
   );
-  /** @type {(numbers: ReturnType<typeof numbersAt>, isShown: boolean, isChosen: boolean) => void} */
-  const show = ({ after, z, r }, isShown, isChosen) => {
+  /**
+   * @param {Pick<Numbers, "after" | "z" | "r">} numbers
+   * @param {Record<"isShown" | "isChosen" | "isLater", boolean>} how
+   */
+  const show = ({ after, z, r }, { isShown, isChosen, isLater }) => {
     state.show(after);
     update.show(z);
     reset.show(r);
     node.classList.toggle("on", isShown);
+    node.classList.toggle("later", isLater);
     node.setAttribute("aria-selected", String(isChosen));
     node.tabIndex = isChosen ? 0 : -1;
-    node.setAttribute("aria-label", `${text}: state ${fixed(after)}, update gate ${fixed(z)}, reset gate ${fixed(r)}`);
+    const spoken = `${text}: state ${fixed(after)}, update gate ${fixed(z)}, reset gate ${fixed(r)}`;
+    node.setAttribute("aria-label", isLater ? `${spoken}, ${UNCHANGED}` : spoken);
   };
   return { node, show };
 }
@@ -330,7 +347,7 @@ const numbersAt = (data, word, unit) => ({
 });
 
 /** One step of a unit: n = tanh(W x + r · U h), h′ = (1 − z) n + z h, as `gru_steps` in gru_data.py.
- * @param {Omit<ReturnType<typeof numbersAt>, "after">} numbers
+ * @param {Omit<Numbers, "after">} numbers
  */
 export function gruStep({ before, z, r, fromWord, fromState }) {
   const n = Math.tanh(fromWord + r * fromState);

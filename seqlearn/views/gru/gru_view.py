@@ -143,5 +143,8 @@ class GruView(View, folder=Path(__file__).parent):
     def figure(self) -> Figure:
         """State and gates of the unit at each word, and the arithmetic of the step that is shown in full."""
         states, updates, resets = (unpack(self.data[name])[:, self.unit] for name in ("states", "updates", "resets"))
-        rows = states[1:].tolist(), updates.tolist(), resets.tolist()
-        return gru_picture(self.data["tokens"], *rows, unit=self.unit, word=self.word, step=self.step())
+        rows, step = (states[1:].tolist(), updates.tolist(), resets.tolist()), self.step()
+        for row, number in zip(rows, (step.state, step.update, step.reset), strict=True):
+            row[self.word] = number
+        is_changed = self.z is not None or self.r is not None
+        return gru_picture(self.data["tokens"], *rows, unit=self.unit, word=self.word, step=step, is_changed=is_changed)

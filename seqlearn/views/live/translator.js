@@ -158,7 +158,9 @@ export class Translator {
       const options = { ...this.ids(), width, lengthPenalty: gnmt(alpha), trace };
       const [best] = beamSearch(this.model.decoder, this.start(read), read.length + 1, options);
       const data = treeData(trace, best, options.eos, (id) => asText(this.target.vocab.tokens[id]));
-      return { asked, problem: "", tree: { ...data, sentence, width, alpha } };
+      const unknown = [...new Set(read.filter((token) => !this.source.vocab.ids.has(token)))].map(asText);
+      const tree = { ...data, sentence, width, alpha, ...(unknown.length ? { unknown } : {}) };
+      return { asked, problem: "", tree };
     });
   }
 

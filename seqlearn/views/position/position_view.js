@@ -23,7 +23,7 @@ import { CELL, heatMap } from "../shared/heatmap.js";
 import { change } from "../shared/life.js";
 import { path, plane, spread } from "../shared/plot.js";
 
-/** @import { Pointing } from "../shared/heatmap.js" */
+/** @import { Mark, Pointing } from "../shared/heatmap.js" */
 /** @import { Cell, Model, Tensor, Traits } from "../shared/types.js" */
 
 /** What `position_data` of position_data.py returns. note: why no rotation is shown; then there are no `turns`.
@@ -71,7 +71,7 @@ export function build(model, root, data) {
     const now = chosen(model, data);
     const [low, high] = reach(data, now, name);
     const value = within(wanted, low, high);
-    stopped = value === wanted ? "" : `${name} stops here: j = i + k has to be in the table. `;
+    stopped = value === wanted ? "" : stopText(data, now, name, value);
     if (value === now[name])
       redraw(); // the slider goes back
     else change(model, name === "i" ? { position: data.start + value } : { offset: value });
@@ -109,7 +109,9 @@ export function build(model, root, data) {
     const now = chosen(model, data);
     sliders.set(now);
     for (const part of shown.parts) part.update(now);
-    tell(said, stopped + pairText(data, now));
+    const [first, last] = reach(data, now, "i");
+    play.button.setAttribute("aria-disabled", String(first === last));
+    tell(said, stopped || (first === last ? stopText(data, now, "i", first) : ""), pairText(data, now));
     stopped = "";
   };
   const rebuild = () => {
@@ -156,6 +158,19 @@ function chosen(model, data) {
 function reach(data, { i, k }, name) {
   const last = countOf(data) - 1;
   return name === "i" ? [Math.max(0, -k), last - Math.max(0, k)] : [-i, last - i];
+}
+
+/** Why i, or k, cannot move on.
+ * @param {Data} data
+ * @param {Choice} now
+ * @param {"i" | "k"} name
+ * @param {number} value
+ */
+function stopText({ start }, now, name, value) {
+  const verb = value === now[name] ? "stays" : "stops";
+  const [where, other] =
+    name === "i" ? [start + value, `k = ${number(now.k)}`] : [number(value), `i = ${start + now.i}`];
+  return `${name} ${verb} at ${where}: with ${other}, j = i + k would leave the table. `;
 }
 
 /** The sliders of i, k and m; without a rotation there is none of m.
@@ -309,7 +324,8 @@ function degrees(angle) {
 
 // ---- The map --------------------------------------------------------------------------------------------------------
 
-/** The map: a row for each position, a column for each dimension. Rows i and j and the columns of the pair are framed.
+/** The map: a row for each position, a column for each dimension. Rows i and j, the columns of the pair, and the cell
+ * that is pointed at are framed.
  * @param {Data} data
  * @param {number} room
  * @param {Pointing} pointing
@@ -321,6 +337,15 @@ function mapOf(data, room, pointing) {
   const height = Math.max(1, Math.min(CELL.height, Math.floor((380 * growth(room)) / positions)));
   const each = (/** @type {number} */ pixels, /** @type {number} */ least) =>
     LABELS.find((count) => count * pixels >= least) ?? 200;
+  /** @type {Mark[]} */
+  let marks = [];
+  let read = pointing.start;
+  const frame = () => map.mark(read ? [...marks, { ...read, strong: true }] : marks);
+  const point = (/** @type {Cell | null} */ cell) => {
+    read = cell;
+    frame();
+    pointing.point(cell);
+  };
   const map = heatMap({
     title: `${positions} positions × ${size} dimensions`,
     rows: rowNames(data),
@@ -331,6 +356,7 @@ function mapOf(data, room, pointing) {
     width,
     height,
     ...pointing,
+    point,
   });
   map.show(table.values, [-limit, limit]);
   return {
@@ -341,7 +367,8 @@ function mapOf(data, room, pointing) {
       const isNear = Math.abs(j - i) * height < TAG;
       const rows =
         i === j ? [tagged(i, "i = j")] : [tagged(i, "i", isNear ? j - i : 0), tagged(j, "j", isNear ? i - j : 0)];
-      map.mark(note ? rows : [...rows, { column: 2 * m, span: 2 }]);
+      marks = note ? rows : [...rows, { column: 2 * m, span: 2 }];
+      frame();
     },
   };
 }

@@ -4,7 +4,7 @@ import { chance, differences } from "../shared/changes.js";
 import { KINDS } from "../shared/constants.js";
 import { change } from "../shared/life.js";
 import { effectOf, fallScale } from "../shared/switches.js";
-import { layOut, legendOf, make, pointHint, roving, tell } from "../shared/elements.js";
+import { layOut, legendOf, make, pointHint, tell } from "../shared/elements.js";
 
 /** @import { AblationMap } from "../shared/changes.js" */
 /** @import { AnyKind, Child, Model, Traits } from "../shared/types.js" */
@@ -23,6 +23,11 @@ const LOOKS = {
   cross: "French looks at English",
 };
 
+const HINT_AFTER = 4; // heads that did not decide
+
+/** @type {Record<string, [across: number, down: number]>} */
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
 /** @param {RiddleModel} model @param {HTMLElement} root @param {Data} data */
 export function build(model, root, data) {
   const english = make("p", { class: "english", lang: "en" });
@@ -34,10 +39,14 @@ export function build(model, root, data) {
     make("button", { type: "button", "aria-label": name, onclick }, name);
   const next = control("The next riddle", () => go(model, data));
   const again = control("Start again", () => change(model, { tried: [] }));
+  const legend = legendOf(
+    [make("span", { class: "tried-sign", "aria-hidden": "true" }), "tried"],
+    [fallScale(), "how much of the first translation's probability is lost without this head"],
+  );
   layOut(root, "a riddle", {
     controls: { riddles: [again, next] },
     panels: make("div", { class: "panels riddle" }, english, french, asks, board),
-    legend: legendOf([fallScale(), "how much of the first translation's probability is lost without this head"]),
+    legend,
     says: [said],
   });
 
@@ -50,9 +59,12 @@ export function build(model, root, data) {
     tell(english, riddle.sentence);
     tell(french, ...marked(now, riddle));
     tell(asks, riddle.asks);
-    tell(said, ...told(riddle, last, now));
-    drawBoard(board, model, riddle);
-    next.setAttribute("aria-disabled", String(!solved || model.get("riddle") === data.riddles.length - 1));
+    const isLast = model.get("riddle") === data.riddles.length - 1;
+    tell(said, ...told(riddle, last, now), ...more(riddle, tried, isLast));
+    const isColoured = drawBoard(board, model, riddle);
+    legend.children[0].classList.toggle("unseen", !tried.length);
+    legend.children[1].classList.toggle("unseen", !isColoured);
+    next.setAttribute("aria-disabled", String(!solved || isLast));
     again.setAttribute("aria-disabled", String(!tried.length));
   };
   return { riddle: redraw, tried: redraw };
@@ -105,7 +117,18 @@ function told({ map, solutions, solved }, last, now) {
   return [`Without ${name}: ${what}; the first translation had p = ${before}, and has ${after} now.`];
 }
 
-/** The buttons: a colour for each head that was tried, and for all of them when the riddle is solved.
+/** A hint after some misses, and the end of the last riddle.
+ * @param {Riddle} riddle @param {string[]} tried @param {boolean} isLast
+ * @returns {Child[]} */
+function more(riddle, tried, isLast) {
+  if (isSolved(riddle, tried)) return isLast ? [" That was the last riddle. Now try sentences of your own."] : [];
+  const [kind] = riddle.solutions[0];
+  const looks = LOOKS[/** @type {AnyKind} */ (kind)];
+  return tried.length < HINT_AFTER ? [] : [make("strong", {}, " A hint: "), `${looks} in the head that decides.`];
+}
+
+/** The buttons: a colour for each head that was tried, and for all of them when the riddle is solved. Gives whether
+ * there is any colour.
  * @param {HTMLElement} board @param {RiddleModel} model @param {Riddle} riddle */
 function drawBoard(board, model, riddle) {
   const tried = model.get("tried");
@@ -145,8 +168,41 @@ function drawBoard(board, model, riddle) {
       return make("div", { class: "kind", role: "group", "aria-label": `${kind} heads` }, name, ...lines);
     }),
   );
-  roving(board, [...buttons.values()]);
+  walkable([...board.querySelectorAll("button")]);
   if (focus) buttons.get(focus)?.focus({ focusVisible: true });
+  return [...buttons.values()].some((button) => button.style.getPropertyValue("--fall") !== "0%");
+}
+
+/** Makes the heads one stop of the Tab key: an arrow key goes to the nearest head in its direction, as they are drawn.
+ * @param {HTMLElement[]} heads in the order in which they are drawn */
+function walkable(heads) {
+  const stop = (/** @type {HTMLElement} */ at) => {
+    for (const head of heads) head.tabIndex = head === at ? 0 : -1;
+  };
+  for (const head of heads) {
+    head.addEventListener("focus", () => stop(head));
+    head.addEventListener("keydown", (event) => {
+      if (!(event.key in ARROWS || event.key === "Home" || event.key === "End")) return;
+      event.preventDefault();
+      if (event.key in ARROWS) nearest(head, heads, ARROWS[event.key])?.focus();
+      else heads.at(event.key === "Home" ? 0 : -1)?.focus();
+    });
+  }
+  stop(heads[0]);
+}
+
+/** The next head in a row, or the nearest one in the next row.
+ * @param {HTMLElement} from @param {HTMLElement[]} heads @param {[across: number, down: number]} direction */
+function nearest(from, heads, [across, down]) {
+  const there = heads.map((head) => ({
+    head,
+    dx: head.offsetLeft - from.offsetLeft,
+    dy: head.offsetTop - from.offsetTop,
+  }));
+  const [first] = there
+    .filter(({ dx, dy }) => (across ? dy === 0 && dx * across > 0 : dy * down > 0))
+    .sort((a, b) => Math.abs(a.dy) - Math.abs(b.dy) || Math.abs(a.dx) - Math.abs(b.dx));
+  return first?.head;
 }
 
 /** The heads that were tried, after another press: a second press of the same head gives it back.

@@ -42,18 +42,25 @@ export function build(model, root, data) {
   const draws = drawing(state, tokens, () => table.show(state));
   const sentences = writing(model, data);
   const knobs = knobsOf(model, tokens.length);
+  const reset = resetOf(model);
   const left = make("p", { class: "left", role: "status" });
   const told = make("div");
   layOut(root, "temperature, top-k and top-p", {
-    controls: { settings: [make("div", { class: "knobs" }, ...knobs.map(({ node }) => node)), resetOf(model)] },
+    controls: { settings: [make("div", { class: "knobs" }, ...knobs.map(({ node }) => node)), reset] },
     intro: [source ? make("p", { class: "source" }, "Source: ", token(source)) : null, left],
-    panels: make("div", { class: "panels sampling" }, draws.node, table.node, sentences.node),
+    panels: make(
+      "div",
+      { class: "panels sampling" },
+      draws.node,
+      make("div", { class: "both" }, table.node, sentences.node),
+    ),
     legend: legendOf(
       [make("span", { class: "sampled", "aria-hidden": "true" }), "probability"],
       [make("span", { class: "unsampled", "aria-hidden": "true" }), "probability at temperature 1, nothing removed"],
       [make("span", { class: "brick", "aria-hidden": "true" }), `a draw; from ${MANY} draws on, a pile is their share`],
     ),
     says: [told],
+    above: true,
   });
 
   const explain = () => tell(told, ...rowText(table, state, data, before, settingsOf(model)));
@@ -62,11 +69,13 @@ export function build(model, root, data) {
     state.now = nextDistribution(logits, temperature, top_k, top_p);
     state.isTold = false; // a screen reader does not read 20 tokens at each move of a slider
     for (const { show } of knobs) show();
+    reset.setAttribute("aria-disabled", String(temperature === 1 && top_k === null && top_p === null));
     left.replaceChildren(...leftText(state.now, tokens));
     draws.show();
     sentences.show();
     explain();
-    root.style.minHeight = `${root.offsetHeight}px`; // a page that gets shorter would move the slider under the mouse
+    const { height } = root.getBoundingClientRect();
+    root.style.minHeight = `${height}px`; // a page that gets shorter would move the slider under the mouse
   };
   const resized = () => {
     root.style.minHeight = "";

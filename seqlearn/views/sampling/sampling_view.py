@@ -75,7 +75,7 @@ class SamplingView(View, folder=Path(__file__).parent):
         temperature: float = 1.0,
         top_k: int | None = None,
         top_p: float | None = None,
-        shown: int = 15,
+        shown: int = 8,
         write: Write | None = None,
         seed: int | None = None,
     ):
@@ -94,7 +94,7 @@ class SamplingView(View, folder=Path(__file__).parent):
         temperature: float = 1.0,
         top_k: int | None = None,
         top_p: float | None = None,
-        shown: int = 15,
+        shown: int = 8,
         seed: int | None = None,
     ) -> SamplingView:
         """The first token of a sentence's translation, and whole translations that are drawn. The sentence may be
@@ -107,7 +107,7 @@ class SamplingView(View, folder=Path(__file__).parent):
         view._translator, view.data = translator, view.data | {"source": as_text(sentence)}
         return view
 
-    def update(self, logits: Real[Tensor, "..."], tokens: Iterable[object], shown: int = 15) -> None:
+    def update(self, logits: Real[Tensor, "..."], tokens: Iterable[object], shown: int = 8) -> None:
         """Show other logits in the same view, with the same temperature, top-k and top-p, and without sentences."""
         data = sampling_data(logits, tokens, shown) | {"source": None, "writes": False}
         self._write, self._translator = None, None

@@ -234,7 +234,10 @@ export function slider({ label, texts, choose }) {
  */
 export function stepper(root, { texts, choose, slides = false }) {
   let now = 0;
-  const go = (/** @type {number} */ step) => choose(Math.min(Math.max(step, 0), texts.length - 1));
+  const go = (/** @type {number} */ step) => {
+    const to = Math.min(Math.max(step, 0), texts.length - 1);
+    if (to !== now) choose(to);
+  };
   const button = (/** @type {string} */ label, /** @type {string} */ text, /** @type {number} */ by) =>
     make("button", { type: "button", "aria-label": label, onclick: () => go(now + by) }, text);
   const [previous, next] = [button("previous step", "◀ Previous", -1), button("next step", "Next ▶", 1)];
@@ -255,11 +258,13 @@ export function stepper(root, { texts, choose, slides = false }) {
     set(/** @type {number} */ step, list = texts) {
       now = step;
       texts = list;
-      const ends = [step === 0, step === texts.length - 1];
-      const focused = [previous, next].indexOf(/** @type {HTMLButtonElement} */ (focusIn(root)));
-      if (ends[focused] && !ends[1 - focused]) [next, previous][focused].focus(); // a disabled button gets no keys
-      previous.disabled = ends[0];
-      next.disabled = ends[1];
+      for (const [button, end] of /** @type {const} */ ([
+        [previous, 0],
+        [next, texts.length - 1],
+      ])) {
+        button.setAttribute("aria-disabled", `${step === end}`); // it keeps the focus of the keyboard
+        button.tabIndex = step === end ? -1 : 0;
+      }
       if (track) track.set(step, texts);
       else where.textContent = texts[step];
     },

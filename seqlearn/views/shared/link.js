@@ -35,6 +35,15 @@ function parsed(written) {
   }
 }
 
+/** A list whose length is still that of its start is written with null for each part that is as it was.
+ * @param {unknown} value @param {unknown} start @param {(now: unknown, before: unknown) => unknown} join */
+const paired = (value, start, join) =>
+  Array.isArray(value) && Array.isArray(start) && value.length === start.length
+    ? value.map((now, i) => join(now, start[i]))
+    : value;
+const onlyNew = (/** @type {unknown} */ now, /** @type {unknown} */ before) => (same(now, before) ? null : now);
+const orOld = (/** @type {unknown} */ now, /** @type {unknown} */ before) => now ?? before;
+
 /** The link of one view, and what the view shows of it: a line at its top if a link could not be opened, and the
  * buttons at its end. */
 export class Link {
@@ -72,7 +81,7 @@ export class Link {
     for (const [name, value] of Object.entries(this.now())) {
       const isText = typeof this.start[name] === "string";
       if (!same(value, this.start[name]) || (isText && this.asks.includes(name)))
-        params.set(name, isText ? String(value) : JSON.stringify(value));
+        params.set(name, isText ? String(value) : JSON.stringify(paired(value, this.start[name], onlyNew)));
     }
     params.set("link", VERSION); // at the end: a link that was cut has none
     return params.toString();
@@ -90,7 +99,8 @@ export class Link {
     if (params.get("view") !== this.id) return { values, problem: DAMAGED };
     for (const name of this.names) {
       const written = params.get(name);
-      if (written !== null) values[name] = typeof this.start[name] === "string" ? written : parsed(written);
+      const start = this.start[name];
+      if (written !== null) values[name] = typeof start === "string" ? written : paired(parsed(written), start, orOld);
     }
     return { values, problem: this.wrong(values, this.asks) };
   }
@@ -180,7 +190,11 @@ export function followAddress(links) {
     if (named) named.open(link);
     else links[0].say(DAMAGED);
     const { top } = named ?? links[0];
-    if (links.length > 1) (top.closest("section") ?? top.parentElement)?.scrollIntoView();
+    const part = top.closest("section") ?? top.parentElement;
+    if (links.length === 1 || !part) return;
+    part.tabIndex = -1;
+    part.focus({ preventScroll: true, focusVisible: false }); // the Tab key goes on from here
+    part.scrollIntoView();
   };
   window.addEventListener("hashchange", open);
   open();

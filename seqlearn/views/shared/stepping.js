@@ -108,9 +108,11 @@ class Stepping {
     const { data, strip, told, hovered, chosen } = this;
     const { step, inputs, result } = this.shown;
     const [rows, columns] = data.matrices[step.result].numbers.shape;
-    const isLocked = locked[0] < rows && locked[1] < columns; // false where there is none
-    const cell = isLocked ? { row: locked[0], column: locked[1] } : hovered;
-    result.target(isLocked ? cell : null);
+    const fits = locked[0] < rows && locked[1] < columns; // false where there is none
+    const kept = fits ? { row: locked[0], column: locked[1] } : null;
+    const cell = hovered ?? kept;
+    const isLocked = fits && cell?.row === locked[0] && cell?.column === locked[1];
+    result.target(kept);
     /** @type {Mark[]} */
     const follows = chosen
       ? [chosen.name === "queries" ? { row: chosen.cell.row } : { column: chosen.cell.column }]
@@ -161,6 +163,8 @@ class Stepping {
     );
     this.shown = { step, inputs, result };
     panels.replaceChildren(...signed([...inputs, result], step.signs));
+    const { height } = result.node.getBoundingClientRect();
+    panels.style.minHeight = `${height + this.rowsBelow(step, room)}px`; // that of the tallest step
     const long = step.made.includes("column") && data.matrices[step.inputs[0]].numbers.shape[1] > MOST_TERMS;
     this.told.classList.toggle("long", long); // what stands below keeps its place while the mouse moves
     this.mark(locked);
@@ -181,6 +185,16 @@ class Stepping {
     }
     this.strip.draw(data, this.room);
     this.mark();
+  }
+
+  /** Pixels of the rows that another step has more than the result of this one; of large matrices, none.
+   * @param {Step} step @param {number} room
+   */
+  rowsBelow(step, room) {
+    const { matrices } = this.data;
+    const most = Math.max(...Object.values(matrices).map(({ numbers }) => numbers.shape[0]));
+    if (most > MOST_NUMBERS) return 0;
+    return (most - matrices[step.result].numbers.shape[0]) * cellIn(room, this.data).height;
   }
 
   /** Whether a person may change the numbers of this matrix: they have to be seen.

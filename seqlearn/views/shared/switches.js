@@ -8,9 +8,11 @@ import { make, roving, tell } from "./elements.js";
 /** @import { Child, Edit, Layers } from "./types.js" */
 /** @import { Ablated } from "../live/ablation.js" */
 
+const CHANGES = "●"; // on a switch whose head changes a word
+
 /** @typedef {{ tokens: string[], pieces: string[], probability: number }} Reading */
 
-/** A switch: its button, the word on the button that changes, and what its head does, if that is known.
+/** A switch: its button, the sign on the button that a word changes, and what its head does, if that is known.
  * @typedef {{ button: HTMLElement, word: HTMLElement, place: Place, effect: Effect | null }} Switch */
 /** `fall`: from 0 to 1, how much of the probability of the translation is lost; `word`: the first word that changes,
  * before and after; `after`: the new one alone.
@@ -81,7 +83,7 @@ export function headSwitches(layers, choose) {
       const effects = new Map(map?.heads.map(([...place]) => effectOf(place, map.base)));
       for (const [key, one] of switches) {
         one.effect = off.has(key) ? null : (effects.get(key) ?? null);
-        one.word.textContent = one.effect?.word ?? "";
+        one.word.textContent = one.effect?.word ? CHANGES : "";
         one.button.style.setProperty("--fall", `${Math.round(100 * (one.effect?.fall ?? 0))}%`);
       }
       summary = map ? summaryOf([...switches.values()], off.size > 0) : [];
@@ -156,6 +158,7 @@ function summaryOf(switches, isMore) {
   return [
     fallScale(),
     ` how far the probability of this translation falls, from 0 to all of it, ${what}. `,
+    count ? make("span", { class: "sign", "aria-hidden": "true" }, `${CHANGES} `) : "",
     `${heads} `,
     count === 1 ? "changes a word." : count ? "change a word each, or more." : "changes a word.",
   ];

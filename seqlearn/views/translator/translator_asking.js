@@ -62,13 +62,13 @@ export class Asking {
       make("button", { type: "button", onclick: another }, "another sentence"),
       make("label", { class: "examples" }, make("span", { "aria-hidden": "true" }, "examples ▾"), this.example),
     ];
-    const folds = [
-      knownWords(choice.data, (word) => this.insert(word)),
-      make("details", { class: "more" }, make("summary", {}, "more"), this.search.node, ...more),
-    ];
+    const [known, list] = knownWords(choice.data, (word) => this.insert(word));
+    const others = make("details", { class: "more" }, make("summary", {}, "more"));
+    // What a fold opens stands in a row of its own, so that the folds stay where they are.
+    const folds = [known, others, list, make("div", { class: "settings" }, this.search.node, ...more)];
     this.form = make(
       "form",
-      { class: "asking", onsubmit: submit },
+      { class: "asking", onsubmit: submit, onkeydown: closeFold },
       this.box,
       make("button", { type: "submit", disabled: !live }, "Translate"),
       ...(live && examples.length ? offers : []),
@@ -76,12 +76,13 @@ export class Asking {
     );
   }
 
-  /** Writes a word into the text box, in place of what is selected there.
+  /** Writes a word into the text box, in place of what is selected there; at its end, before the final mark.
    * @param {string} word
    */
   insert(word) {
     const { box } = this;
-    const [start, end] = [box.selectionStart ?? box.value.length, box.selectionEnd ?? box.value.length];
+    let [start, end] = [box.selectionStart ?? box.value.length, box.selectionEnd ?? box.value.length];
+    if (start === box.value.length && /\p{L}/u.test(word)) start = end = box.value.replace(/\s*[.?!]\s*$/, "").length;
     const [before, after] = [box.value.slice(0, start), box.value.slice(end)];
     const first = /\S$/.test(before) && /\p{L}/u.test(word) ? " " : ""; // none before a full stop
     const last = /^\p{L}/u.test(after) ? " " : "";
@@ -155,6 +156,20 @@ export class Asking {
         ...(data.live && this.opening && !warning && !raw.unknown.includes(true) ? [hint(raw)] : []),
       );
   }
+}
+
+/** Escape closes the fold that is open, and goes back to its summary.
+ * @param {KeyboardEvent} event
+ */
+function closeFold(event) {
+  const form = /** @type {Element} */ (event.currentTarget);
+  const at = /** @type {Element} */ (event.target);
+  const folds = /** @type {HTMLDetailsElement[]} */ ([...form.querySelectorAll(":scope > details[open]")]);
+  const fold = at.closest(".settings") ? folds.at(-1) : folds[0];
+  if (event.key !== "Escape" || !fold || at.matches("select")) return;
+  fold.open = false;
+  fold.querySelector("summary")?.focus();
+  event.stopPropagation();
 }
 
 /** @param {Result} result */

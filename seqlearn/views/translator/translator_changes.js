@@ -20,6 +20,9 @@ import { written } from "./translator_panels.js";
 /** @import { Target } from "../shared/types.js" */
 /** @import { Choice, Result } from "./translator_choice.js" */
 
+const TRUE_LINKS =
+  "The true word alignment of the sentence: which target token translates which source token. The grammar that made " +
+  "the corpus knows the alignment, so this works for its sentences only.";
 const REST = 150; // milliseconds without another question, before the effect of every head is asked for
 
 export class Changes {
@@ -44,7 +47,8 @@ export class Changes {
       },
     });
     const sign = make("span", { class: "true-link", "aria-hidden": "true" });
-    const gold = links && live ? make("label", { class: "control" }, this.trueLinks, sign, "true links") : null;
+    const gold =
+      links && live ? make("label", { class: "control", title: TRUE_LINKS }, this.trueLinks, sign, "true links") : null;
     this.bar = changesBar({ ...choice.history, reset: () => choice.reset() });
     this.more = [gold, this.bar.python]; // stand elsewhere
     this.node = make("div", { class: "pairing" });

@@ -4,7 +4,7 @@ import { make, roving } from "../shared/elements.js";
 
 /** @import { Data } from "./translator_choice.js" */
 
-/** A fold with the words by kind; they are drawn when it is opened.
+/** A fold of the words by kind, and their list, which stands below the folds; it is drawn when the fold is opened.
  * @param {Data} data
  * @param {(word: string) => void} insert called with the word that is clicked
  */
@@ -12,7 +12,7 @@ export function knownWords({ kinds, vocab }, insert) {
   const list = make("div", { class: "kinds-of-words" });
   const button = (/** @type {string} */ word) =>
     make("button", { type: "button", "aria-label": `insert ${word}`, onclick: () => insert(word) }, word);
-  const fold = make("details", { class: "known" }, make("summary", {}, "words it knows"), list);
+  const fold = make("details", { class: "known" }, make("summary", {}, "words it knows"));
   fold.addEventListener("toggle", () => {
     if (!fold.open || list.children.length) return;
     for (const [kind, words] of kinds?.length ? kinds : [["words", vocab]]) {
@@ -22,7 +22,7 @@ export function knownWords({ kinds, vocab }, insert) {
       list.append(group);
     }
   });
-  return fold;
+  return [fold, list];
 }
 
 /** The known word that is nearest in spelling, at a third of the letters or less; null if there is none. A word that

@@ -170,7 +170,9 @@ export class Stage {
     if (!attention || !panel) return;
     const [layers, heads] = attention.weights.shape;
     choice.weights = weightsOf(attention, ...choice.heads);
-    const title = layers * heads > 1 ? headName(choice.heads) : "attention weights";
+    const isOff = choice.result.edits.some(([what]) => what === "ablate") && choice.weights.every((one) => one === 0);
+    const title = (layers * heads > 1 ? headName(choice.heads) : "attention weights") + (isOff ? " · ablated" : "");
+    panel.nodes[1].classList.toggle("off", isOff);
     panel.show(choice.weights, { title, threshold: THRESHOLD });
     const gold = choice.model.get("links") ? choice.result.gold : null;
     goldDots(panel.nodes[1], gold, tokens, attention.keys.length);

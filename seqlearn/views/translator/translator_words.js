@@ -18,12 +18,13 @@ export function stepWords({ tokens, next, attention }, step, weights) {
   const { tokens: texts, probs, written } = next[step];
   /** @type {Child[]} */
   const words = [`At step ${step + 1} the model writes `, token(tokens[step]), ` (${chance(probs[written])})`];
-  if (written > 0) words.push(", though ", token(texts[0]), ` (${chance(probs[0])}) is likelier here,`);
+  if (written > 0) words.push(", though ", token(texts[0]), ` (${chance(probs[0])}) is likelier here`);
   if (!attention || !weights) return [...words, "."];
   const { keys } = attention;
   const row = keys.map((_, j) => weights[step * keys.length + j]);
   const order = keys.map((_, j) => j).sort((i, j) => row[j] - row[i]);
   if (!(row[order[0]] > 0)) return [...words, ". The attention that is shown is ablated here."];
+  if (written > 0) words.push(",");
   const seen = order.slice(0, MOST_SEEN).filter((j, place) => place === 0 || row[j] >= THRESHOLD);
   return [
     ...words,
