@@ -278,6 +278,7 @@ function searches(model, { widths, alphas }) {
     [width.node, widths],
     [alpha.node, alphas],
   ]))
+    node.classList.add("few-stops");
     node.style.setProperty("--stops", String(length));
   return {
     nodes: [widths.length > 1 && width.node, alphas.length > 1 && alpha.node],
