@@ -277,9 +277,10 @@ function searches(model, { widths, alphas }) {
   for (const [node, { length }] of /** @type {[HTMLElement, unknown[]][]} */ ([
     [width.node, widths],
     [alpha.node, alphas],
-  ]))
+  ])) {
     node.classList.add("few-stops");
     node.style.setProperty("--stops", String(length));
+  }
   return {
     nodes: [widths.length > 1 && width.node, alphas.length > 1 && alpha.node],
     set(/** @type {number} */ chosenWidth, /** @type {number} */ chosenAlpha) {
