@@ -241,7 +241,8 @@ PRESS = """async (at) => {
     slider.dispatchEvent(new Event("input"));
   } else view.querySelector(".head[aria-pressed=false], .decision[aria-pressed=false], "
     + "[aria-label$=' step'][aria-disabled=false], .panels input").click();
-  await new Promise((next) => setTimeout(next, 5));
+  for (let tries = 0; tries < 2000 && view.innerHTML === before; tries += 1)
+    await new Promise((next) => setTimeout(next, 5)); // a busy machine draws late
   return [text.length, view.innerHTML !== before];
 }"""
 ANSWERED = {"TranslatorView", "AttentionView", "PatchView", "BeamView"}  # what they say depends on the question before
