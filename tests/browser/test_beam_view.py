@@ -164,7 +164,7 @@ def test_unknown_words_are_named(show, rounded):
     assert note.inner_text() == "“zork” was never seen in training; it is read as <unk>."
     box.fill("The dinosaur eats the aple.")
     box.press("Enter")
-    page.wait_for_function("() => document.querySelector('.note.wrong').innerText.includes('dinosaur')")
+    page.wait_for_function("() => document.querySelector('.note.wrong')?.innerText.includes('dinosaur')")
     assert note.inner_text() == "“dinosaur”, “aple” were never seen in training; they are read as <unk>."
     box.fill("The girl sleeps.")
     box.press("Enter")
