@@ -26,6 +26,7 @@ from seqlearn.views.shared.view import VIEWS, View
 from seqlearn.views.stored import classes, document, shared_files
 
 BOOK = Path(__file__).parents[2] / "tools" / "book" / "static" / "book.js"
+EVERY = bool(os.environ.get("SEQLEARN_ALL"))  # else half of the views, and fewer damaged addresses
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(1)</script>"
 NO_STATE = {  # answers, and what a view asks for by itself
     "AttentionView": {"result", "steps", "other"},
@@ -126,7 +127,7 @@ def link_of(part):
     return part.page.evaluate("location.href")
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", SAMPLES if EVERY else list(SAMPLES)[::2])
 def test_a_link_shows_the_same_to_another_person(page, second, written, name):
     page.goto(written.as_uri())
     part = part_of(page, name)
@@ -258,7 +259,7 @@ def test_damaged_addresses_do_no_harm(page, written):
     tags = page.evaluate(TAGS)
     dice = random.Random(0)
     opened = refused = 0
-    for _ in range(500 if os.environ.get("SEQLEARN_ALL") else 60):
+    for _ in range(500 if EVERY else 40):
         link = damaged(dice)
         page.evaluate(OPEN, link)
         at = next((i for i, name in enumerate(headings()) if f"view={name}-1" in link), 0)
@@ -268,7 +269,7 @@ def test_damaged_addresses_do_no_harm(page, written):
         assert not set(page.evaluate(TAGS).split(",")) - set(tags.split(",")) - {"DEL", "S"}, link
         assert page.wrong == [], link
     assert page.evaluate("({}).polluted") is None
-    assert opened > 5 and refused > 30
+    assert opened > 3 and refused > 20
     for name in headings():
         page.evaluate(OPEN, f"view={name}-1&link=1")
     page.mouse.move(0, 0)
@@ -507,7 +508,7 @@ def test_a_link_to_a_frame_stands_in_the_address_of_the_page_around(page, second
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["AttentionSteps", "AttentionView", "BeamView"])
+@pytest.mark.parametrize("name", ["AttentionSteps", "AttentionView", "BeamView"] if EVERY else ["BeamView"])
 def test_a_picture_shows_what_the_view_shows(page, written, name, scheme):
     page.emulate_media(color_scheme=scheme)
     page.goto(written.as_uri())
