@@ -40,7 +40,7 @@ COLOURS = 96
 SCHEMES: dict[Literal["light", "dark"], str] = {"light": "live", "dark": "live-dark"}
 PAGE_INTRO = (
     "A small Transformer, which translates English into French, is inside this page: it needs no network and no "
-    "Python. The course tells how it works, and has eleven views more."
+    "Python. The course tells how it works, and has more views."
 )
 WRONG = [
     "import math\n\nfrom seqlearn.exercises import lesson09",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
+from .shared.types import Data
 from .tables import Table, text_table
 
 LINE = re.compile(r"\*\*[^*]+[:：]\*\* *")  # "My prediction:", before the learner's words
@@ -27,8 +29,17 @@ def my_predictions(path: str | Path) -> Table:
     columns = ["section", "my prediction", "what was seen"]
     if not Path(path).exists():  # no error: Run All shall come to its end
         return text_table([], columns, title=f"There is no {path} here. Write the name of your file into the cell.")
+    rows, asked = predicted(json.loads(Path(path).read_text(encoding="utf-8"))["cells"])
+    marks = {mark: sum(mark in row[1] for row in rows) for mark in "✓✗"}
+    counted = ", ".join(f"{count} {mark}" for mark, count in marks.items() if count)
+    title = f"You predicted {len(rows)} of {asked}" + f": {counted}" * bool(counted)
+    return text_table(rows, columns, title=title)
+
+
+def predicted(cells: Sequence[Data]) -> tuple[list[list[str]], int]:
+    """The predictions that were written down, each with its section and what was seen; and how many were asked for."""
     rows, section, asked, written = [], "", 0, ""
-    for cell in json.loads(Path(path).read_text(encoding="utf-8"))["cells"]:
+    for cell in cells:
         text = "".join(cell["source"])
         if cell["cell_type"] != "markdown":
             continue
@@ -41,19 +52,22 @@ def my_predictions(path: str | Path) -> Table:
             written = ""
         if heads := re.findall(r"^#+ (.*)$", text, re.MULTILINE):
             section = heads[-1]
-    marks = {mark: sum(mark in row[1] for row in rows) for mark in "✓✗"}
-    counted = ", ".join(f"{count} {mark}" for mark, count in marks.items() if count)
-    title = f"You predicted {len(rows)} of {asked}" + f": {counted}" * bool(counted)
-    return text_table(rows, columns, title=title)
+    return rows, asked
 
 
 def my_lessons(folder: str | Path = ".") -> Table:
-    """A table of what a learner has done: for each copy of a lesson in a folder, as it was saved, the code cells that
-    were run, the predictions that were written down, and the exercises that are right.
+    """A table of what a learner has done in each lesson.
+
+    Args:
+        folder: the folder with the copies of the lessons, which count as they were saved.
+
+    Returns:
+        A row for each copy: how many of its code cells were run, of its predictions were written down, and of its
+        exercises are right.
     """
     rows = []
-    for path in sorted(Path(folder).glob("[0-9][0-9]-*.ipynb")):
-        if not re.fullmatch(r"\d\d-[a-z-]+\.ipynb", path.name):  # a copy of a copy
+    for path in sorted(Path(folder).iterdir()):
+        if not re.fullmatch(r"\d\d-[a-z-]+\.ipynb", path.name):  # such as a copy of a copy
             continue
         try:
             cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
@@ -64,9 +78,9 @@ def my_lessons(folder: str | Path = ".") -> Table:
         outputs = ["".join(output.get("text", "")) for cell in code for output in cell.get("outputs", [])]
         right = sum(len(re.findall(r"^Exercise \S+: right!", text, re.MULTILINE)) for text in outputs)
         exercises = sum(len(re.findall(r"^lesson\d\d\.check_", "".join(cell["source"]), re.MULTILINE)) for cell in code)
-        predicted = re.findall(r"\d+", my_predictions(path).title)
+        written, asked = predicted(cells)
         run = sum(cell.get("execution_count") is not None for cell in code)
-        counts = [(run, len(code)), tuple(map(int, predicted[:2])), (right, exercises)]
+        counts = [(run, len(code)), (len(written), asked), (right, exercises)]
         rows.append([path.stem, *(f"{done} of {total}" if total else "" for done, total in counts)])
     return text_table(rows, ["lesson", "cells run", "predictions", "exercises right"])
 

@@ -1,12 +1,10 @@
 """The views of the lessons in the frames of another page, as in the book: they fit, follow the theme, and answer."""
 
-import functools
-import http.server
-import threading
 from pathlib import Path
 
 import pytest
 import torch
+from browser.serving import served
 from hostile import BATCHES
 from views.samples import PLAIN, SAMPLES
 
@@ -146,14 +144,8 @@ def address(request, site):
     if request.param == "file":
         yield site[0].as_uri()
         return
-    quiet = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *args: None})
-    handler = functools.partial(quiet, directory=str(site[0]))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=[0.02])
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with served(site[0]) as address:
+        yield address
 
 
 def test_the_model_answers_from_files_and_from_a_server(page, site, address):

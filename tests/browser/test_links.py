@@ -1,12 +1,10 @@
 """A link keeps what a view shows, for another person; and whatever else stands in an address is harmless."""
 
 import functools
-import http.server
 import io
 import json
 import os
 import random
-import threading
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode
 
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 import traitlets
+from browser.serving import served
 from PIL import Image
 from playwright.sync_api import expect
 from views.samples import PLAIN, SAMPLES
@@ -461,14 +460,8 @@ def book(request, tmp_path):
     if request.param == "file":
         yield (tmp_path / "page.html").as_uri()
         return
-    quiet = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *args: None})
-    handler = functools.partial(quiet, directory=str(tmp_path))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=[0.02])
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/page.html"
-        server.shutdown()
-        thread.join()
+    with served(tmp_path) as address:
+        yield f"{address}/page.html"
 
 
 def frame_of(page, name):
