@@ -134,7 +134,7 @@ def all_views() -> list[tuple[str, View]]:
             "Where does a translation come from?\nThe model writes its translation word by word. A thick line: for "
             "this French word, the model looked at this English word.",
             TranslatorView(translator, SENTENCE, beam=4, step=7).tell(
-                "The last [la] stands for the apple: to write this word, the model looks at the word it. What if the girl "
+                "The last [la] stands for the apple: the model looks at the word it. What if the girl "
                 "washes [a lemon]? What if the model has to write [le] for the apple? In [another sentence] the "
                 "orange was sweet; [ablate one head] of 24, and the bird was. Then click a word, or type a sentence.",
                 {
