@@ -272,7 +272,8 @@ def all_views() -> list[tuple[str, View]]:
         ),
         (
             "How does a chatbot choose its next word?\nIt does not always take the likeliest word: it draws one at "
-            "random, and three numbers say how freely. Here the model of this page translates “What big boxes!”. Lesson 13.",
+            "random, and three numbers say how freely. Here the model of this page translates "
+            "“What big boxes!”. Lesson 13.",
             SamplingView.of(translator, BOXES).tell(
                 "Two words share nearly everything. At [temperature 4] all words come closer, and the many unlikely "
                 "ones get most of it together. [Top-k = 4] removes these: what is left are four forms of one word. At "
