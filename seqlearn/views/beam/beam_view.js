@@ -2,7 +2,7 @@
 
 import { SIGNS } from "../shared/constants.js";
 import { draw, focusIn, inPixels, layOut, legendOf, lockNote, make, number, oneLine } from "../shared/elements.js";
-import { pointHint, slider, stepper, tell, token } from "../shared/elements.js";
+import { pointHint, slider, stepper, tell, token, unknownText } from "../shared/elements.js";
 import { whyNot } from "../shared/changes.js";
 import { change } from "../shared/life.js";
 
@@ -234,16 +234,6 @@ function askingFor(model, { typed }) {
     else tell(note, make("span", { class: "faint" }, "Type a sentence, and press Enter."));
   };
   return { form, note, set };
-}
-
-/** Names the words that the model never saw, as a TranslatorView does.
- * @param {string[]} unknown
- * @returns {Child[]}
- */
-function unknownText(unknown) {
-  const [was, is] = unknown.length > 1 ? ["were", "they are"] : ["was", "it is"];
-  const names = unknown.flatMap((text, i) => [i ? ", “" : "“", token(text), "”"]);
-  return [...names, ` ${was} never seen in training; ${is} read as <unk>.`];
 }
 
 /** The switch between log-probabilities and probabilities.

@@ -323,3 +323,13 @@ export function choice({ label, texts, names = texts, choose }) {
   };
   return { node: make("label", { class: "control" }, label, select), set };
 }
+
+/** Names the words that a model never saw.
+ * @param {string[]} unknown
+ * @returns {Child[]}
+ */
+export function unknownText(unknown) {
+  const [was, is] = unknown.length > 1 ? ["were", "they are"] : ["was", "it is"];
+  const names = unknown.flatMap((text, i) => [i ? ", “" : "“", token(text), "”"]);
+  return [...names, ` ${was} never seen in training; ${is} read as <unk>.`];
+}

@@ -1,6 +1,6 @@
 // The sentence that is translated: a form, and a note about what the model knows of the sentence.
 
-import { choice as choiceOf, make, tell, token } from "../shared/elements.js";
+import { choice as choiceOf, make, tell, token, unknownText } from "../shared/elements.js";
 import { chance, sameQuestion, whyNot } from "../shared/changes.js";
 import { searchName } from "./translator_choice.js";
 import { knownWords, nearest } from "./translator_known.js";
@@ -97,12 +97,10 @@ export class Asking {
     const { live } = this.choice.data;
     const texts = [...new Set(source.filter((_, i) => unknown[i]))];
     if (!texts.length) return [];
-    const [was, is] = texts.length > 1 ? ["were", "they are"] : ["was", "it is"];
-    const names = texts.flatMap((text, i) => [i ? ", “" : "“", token(text), "”"]);
     const offers = live ? texts.flatMap((text) => this.offer(text, nearest(text, this.choice.data))) : [];
     return [
-      ...names,
-      ` ${was} never seen in training; ${is} read as <unk>. `,
+      ...unknownText(texts),
+      " ",
       ...(offers.length ? ["Nearest in spelling: ", ...offers] : []),
       `(The model knows ${known.toLocaleString("en")} tokens.)`,
     ];
