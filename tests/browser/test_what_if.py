@@ -386,6 +386,10 @@ def test_an_unknown_word_gets_an_offer(live, transformer):
     now(live, transformer.translate("The box sleeps near the xylophone.", beam=4))
     assert box.input_value() == "The box sleeps near the xylophone."
     assert live.locator(".chips .new").all_inner_texts() == ["box"], "it is a change, with a before"
+    box.fill("The fox sleeps near thx xylophone.")
+    box.press("Enter")
+    expect(note).to_contain_text("fox: try box")
+    assert "thx: try" not in note.inner_text(), "a word that nobody knows is no article"
 
 
 def test_a_click_is_named_before_it_is_made(live):
