@@ -422,6 +422,7 @@ def lab(python, options, extra):
         my_lessons(first if options.reset else None, options.language)
     quiet = ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     quiet.append(f"--LabApp.app_settings_dir={ROOT / 'assets' / 'lab'}")  # Markdown opens as a page: the glossary
+    quiet.append(f"--LabApp.extra_labextensions_path={ROOT / 'assets' / 'lab' / 'extensions'}")  # what is done
     where = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/{place.name}/{first.name}"]
     return run(python, "-m", "jupyterlab", *where, *quiet, *extra)
 

@@ -25,12 +25,20 @@ from seqlearn.views.live.weights import LIVE, live_engine, live_model
 from seqlearn.views.shared.bundle import bundle
 from seqlearn.views.shared.page import page_of, safe_json, script_part
 from seqlearn.views.translator.translator_data import about
+from seqlearn.views.translator.translator_view import TranslatorView
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 LOADS, ROUNDS = 10, 30
-GOALS = {"ready": 500, "greedy, 11": 60, "beam 4, 11": 150, "greedy, 10": 100, "map of": 400}  # ms, in a worker
+GOALS = {
+    "ready": 500,
+    "greedy, 11": 60,
+    "beam 4, 11": 150,
+    "greedy, 10": 100,
+    "map of": 400,
+    "a key": 50,
+}  # ms, in a worker
 REAL = "I have never seen such a beautiful city before."  # 10 tokens
 SCRIPT = """import { liveModel } from "./engine.js";
 %s
@@ -82,6 +90,29 @@ def clocked_map(page: Page, name: str) -> list[float]:
     heads = [[kind, layer, h] for kind, rows in layers.items() for layer, (_, n) in enumerate(rows) for h in range(n)]
     sentence = SENTENCE if name == "transformer" else REAL
     return page.evaluate("([sentence, heads, count]) => clockMap(sentence, heads, count)", [sentence, heads, 5])
+
+
+# From a key in the text box to the picture that shows its letter, in milliseconds, by key.
+KEYS = """() => { window.waits = []; document.addEventListener("keydown", ({ timeStamp }) =>
+    requestAnimationFrame(() => setTimeout(() => waits.push(performance.now() - timeStamp))), true); }"""
+
+
+def typed(browser: Browser, path: Path, name: str) -> list[float]:
+    """Milliseconds from key to picture, of keys in the box of a TranslatorView while it makes its ablation map."""
+    TranslatorView(Translator.pretrained(name, "cpu"), "the cat sleeps.").to_html(path)
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    page.evaluate(KEYS)
+    asked = SENTENCE if name == "transformer" else REAL
+    page.get_by_label("sentence to translate").fill(asked)
+    page.keyboard.press("Enter")
+    page.wait_for_function("(asked) => model.get('mapped')[0] === asked", arg=asked, polling=5)
+    count = page.evaluate("waits.length = 0")
+    while page.evaluate("model.get('ablations').asked?.[0]") != asked:
+        page.keyboard.press("x")
+        count += 1
+    page.wait_for_function("(count) => waits.length === count", arg=count)
+    return page.evaluate("waits")
 
 
 def page_text(name: str) -> str:
@@ -160,6 +191,7 @@ def main() -> None:
                 for name, (question, count, kind) in questions(model).items():
                     report(f"{where}: {name}", clocked(page, question, count, kind))
                 report(f"{where}: map of what each head does", clocked_map(page, model))
+            report("worker: a key while the map is made", typed(browser, path, model))
 
 
 if __name__ == "__main__":

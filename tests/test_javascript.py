@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 TOOLS = ROOT / "tools" / "javascript"
 INSTALLED = Path(sys.prefix, "javascript", "node_modules")
-PLACES = ["seqlearn/views", "tools/book/static"]  # tsconfig.json has them, too
+PLACES = ["seqlearn/views", "tools/book/static", "assets/lab"]  # tsconfig.json has them, too
 WIDTH = 120
 Findings = dict[str, list[str]]  # of each file, by its path
 

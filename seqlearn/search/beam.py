@@ -92,7 +92,8 @@ def beam_search(
         for step in range(1, max(limits) + 1):
             logits, state = decoder(send(beams.tokens[:, :, -1].reshape(-1, 1), source.device), state)
             banned = [*forbidden, eos] if step <= min_length else forbidden
-            candidates = best_tokens(logits[:, -1], width + refill, banned)
+            number = width + refill if trace is None else max(width + refill, 2)  # a tree also has who is pruned
+            candidates = best_tokens(logits[:, -1], number, banned)
             at_limit = [limits[place] == step for place in live]
             extensions = Extensions.of(beams, candidates, width, eos, at_limit, refill)
             for sentence, ids, log_probs in extensions.completed():

@@ -79,8 +79,8 @@ class Node:
 class Tree:
     """How one sentence was searched: the extensions that were considered at each step, the largest `total` first.
 
-    Each hypothesis has only its likeliest extensions here, as many as could be kept. `best` is the result of the
-    search.
+    Each hypothesis has only its likeliest extensions here: as many as could be kept, and at least 2. `best` is the
+    result of the search.
     """
 
     best: list[Hypothesis]

@@ -1,6 +1,7 @@
 // For test_live_model.py: what a page is asked about the modules of the model.
 
 import { average, beamSearch, gnmt, noPenalty, stay } from "../../seqlearn/views/live/decoding.js";
+import { linear } from "../../seqlearn/views/live/linear.js";
 import { BPETokenizer, normalize, WordTokenizer } from "../../seqlearn/views/live/text.js";
 import { halves, nextTokens, Translator } from "../../seqlearn/views/live/translator.js";
 
@@ -43,6 +44,8 @@ const TESTS = {
       if (kind !== "MultiHeadAttention") return part.forward(given, rows);
       return part.attend(given, [part.project(given, rows)], rows, 0, part.kind === "causal");
     }),
+  linear: ([x, rows, weight, bias]) =>
+    linear(Float32Array.from(x), rows, Float32Array.from(weight), Float32Array.from(bias)),
   encode: (source) => model().encoder.forward(source),
   logits: ({ source, tokens, calls }) => {
     const state = started(source);

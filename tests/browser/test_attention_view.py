@@ -300,7 +300,7 @@ def test_keys(show):
     page.keyboard.press("Space")
     assert page.evaluate("model.get('locked')") is None
     page.keyboard.press("Tab")
-    assert said(page).startswith("elle → she")
+    assert said(page).startswith("mange → she"), "in the row that was kept"
     heads(page).press("ArrowRight")
     assert page.evaluate("model.get('head')") == 1
     page.evaluate("model.set('locked', ['query', 0])")
@@ -308,6 +308,18 @@ def test_keys(show):
     assert page.evaluate("model.get('locked')") is None
     page.get_by_label("lines from weight").press("ArrowRight")
     assert page.evaluate("model.get('threshold')") == 0.06
+
+
+def test_the_arrow_keys_take_the_lock_of_another_panel(show):
+    page = show(AttentionView(cross(), causal()))
+    page.evaluate("model.set('locked', ['query', 0])")
+    cells(page).focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("model.get('locked')") == ["pair", 2, 0] and said(page).startswith("la → she")
+    columns(page).focus()
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate("model.get('locked')") == ["query", 1], "from the row of the cell"
 
 
 def test_the_keys_stay_where_they_were(show):
@@ -536,10 +548,31 @@ def test_all_heads_stand_above_the_fold(show, page, real):
         assert place["y"] + place["height"] <= 780 and place["x"] + place["width"] <= 1070
     assert page.locator(".looks").bounding_box()["y"] < 250, "beside the small maps"
     assert (
-        page.get_by_title("layer 1, head 3").first.locator(".caption").inner_text() == "1.3 noun of it: 93 % (because)"
+        page.get_by_title("layer 1, head 3").first.locator(".caption").inner_text()
+        == "1.3 noun of it: 93\u00a0% (because)"
     )
     assert page.get_by_title("layer 0, head 2: article's noun: 97 %").count() == 1
     page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_in_a_narrow_frame_a_long_word_below_a_small_map_is_seen(show, page, real):
+    """A frame of a lesson: "(because)" is wider than its column, and the room beside it is free."""
+    page.set_viewport_size({"width": 708, "height": 900})
+    show(real)
+    caption = page.get_by_title("layer 1, head 3").first.locator(".caption")
+    word, box = "node => node.scrollWidth", caption.bounding_box()
+    assert caption.evaluate("node => getComputedStyle(node).overflowX") == "visible"
+    groups = [group.bounding_box() for group in page.locator(".overview .group").all()]
+    edge = next(group["x"] + group["width"] for group in groups if group["x"] <= box["x"] < group["x"] + group["width"])
+    assert box["width"] < caption.evaluate(word) and box["x"] + caption.evaluate(word) <= edge
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_the_frame_of_the_chosen_small_map_is_even(show, real):
+    page = show(real)
+    small = page.get_by_title("layer 1, head 3").first
+    frame = "node => getComputedStyle(node).boxShadow"
+    assert small.evaluate(frame) == "none" and small.locator("canvas").evaluate(frame).endswith("0px 0px 0px 3px")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -581,16 +614,16 @@ def test_on_a_phone_folded_groups_say_that_they_are_folded(show, page, real):
 def test_pointing_at_a_small_map_previews_its_head(show, real):
     page = show(real)
     title = page.locator(".stage .map figcaption")
-    assert title.inner_text() == "layer 1, head 3 · noun of it: 93 % (because)"
+    assert title.inner_text() == "layer 1, head 3 · noun of it: 93\u00a0% (because)"
     token(page, 0, 8).click()
     page.get_by_role("slider", name="encoder").locator(".small").nth(6).hover()
     assert title.inner_text() == "layer 1, head 2" and said(page).startswith("it looks at ")
     page.get_by_role("slider", name="cross").locator(".small").nth(2).hover()
-    assert title.inner_text() == "layer 0, head 2 · article's noun: 97 %"
+    assert title.inner_text() == "layer 0, head 2 · article's noun: 97\u00a0%"
     assert token(page, 0, 1).inner_text() == "fille"
     assert state(page, "kind", "layer", "head", "locked") == ["encoder", 1, 3, ["query", 8]], "nothing was chosen"
     page.mouse.move(900, 1000)
-    assert title.inner_text() == "layer 1, head 3 · noun of it: 93 % (because)" and said(page).startswith(
+    assert title.inner_text() == "layer 1, head 3 · noun of it: 93\u00a0% (because)" and said(page).startswith(
         "it looks at "
     )
     page.get_by_role("slider", name="cross").locator(".small").nth(2).click()
@@ -601,7 +634,7 @@ def test_in_and_out_by_keys(show, page, real):
     """Enter keeps, and Enter again goes in; Escape frees, and then goes back."""
     page.emulate_media(reduced_motion="reduce")
     show(real)
-    assert crumbs(page) == ["*all heads", "encoder: layer 1, head 3", "one cell"]
+    assert crumbs(page) == ["*all heads", "encoder 1.3", "one cell"]
     grid = page.get_by_role("slider", name="encoder")
     grid.press("Enter")
     assert state(page, "zoom") == ["head"] and crumbs(page)[1][0] == "*" and grid.count() == 0
@@ -612,7 +645,7 @@ def test_in_and_out_by_keys(show, page, real):
     assert state(page, "zoom", "locked") == ["head", ["pair", 1, 1]] and crumbs(page)[2] == "girl → girl"
     page.keyboard.press("Enter")
     assert state(page, "zoom", "locked") == ["cell", ["pair", 1, 1]]
-    assert crumbs(page) == ["all heads", "encoder: layer 1, head 3", "*girl → girl"]
+    assert crumbs(page) == ["all heads", "encoder 1.3", "*girl → girl"]
     for zoom, locked in (("head", ["pair", 1, 1]), ("head", None), ("heads", None), ("heads", None)):
         page.keyboard.press("Escape")
         assert state(page, "zoom", "locked") == [zoom, locked]
@@ -633,7 +666,7 @@ def test_in_and_out_by_mouse(show, real):
     token(page, 0, 8).click()
     page.get_by_label("zoom to it → apple").click()
     assert state(page, "zoom", "locked") == ["cell", ["pair", 8, 5]], "the largest weight of the locked row"
-    page.get_by_label("zoom to encoder: layer 1, head 3").click()
+    page.get_by_label("zoom to encoder 1.3").click()
     assert state(page, "zoom") == ["head"]
     page.wait_for_timeout(400)  # until nothing moves
     cells(page).dblclick(position={"x": 1.5 * 36, "y": 0.5 * 36})
@@ -685,7 +718,7 @@ def test_a_page_has_the_arithmetic_of_the_stored_head_only(show, real):
     page = show(real)
     assert len(crumbs(page)) == 3
     page.get_by_role("slider", name="encoder").press("ArrowLeft")
-    assert crumbs(page) == ["*all heads", "encoder: layer 1, head 2"], "no vectors of this head"
+    assert crumbs(page) == ["*all heads", "encoder 1.2"], "no vectors of this head"
     page.evaluate("model.set('head', 3)")
     assert len(crumbs(page)) == 3
 
@@ -720,8 +753,12 @@ def tones(page, group="all"):
 
 def test_heads_are_overlaid_in_colours(show):
     page = show(AttentionView(cross(), threshold=0.3))
+    hint = page.get_by_text("Press more small maps; by keys, arrows go past and Enter adds a head.")
+    assert not hint.is_visible()
     page.get_by_label("compare heads").click()
-    assert state(page, "overlay") == [[[0, 0]]]
+    assert state(page, "overlay") == [[[0, 0]]] and hint.is_visible()
+    heads(page).press("ArrowRight")
+    assert crumbs(page)[1] == "cross 0.0", "the one that is drawn"
     page.get_by_title("layer 0, head 1").click()
     assert state(page, "overlay") == [[[0, 0], [0, 1]]]
     assert tones(page) == {"tone0": {(0, 0), (1, 3), (2, 1)}, "tone1": {(0, 3), (1, 0), (2, 1)}}
@@ -745,6 +782,24 @@ def test_heads_are_overlaid_in_colours(show):
     assert state(page, "overlay") == [[]] and page.locator(".pictures").count() == 0
     page.evaluate("model.set('overlay', [[0, 0], [1, 0], [1, 1]])")
     assert page.get_by_label("compare heads").get_attribute("aria-pressed") == "true"
+
+
+def test_a_comparison_goes_on_in_another_kind(show):
+    page = show(AttentionView(cross(), causal()))
+    page.get_by_label("compare heads").click()
+    page.locator(".kind", has_text="causal").click()
+    assert state(page, "kind", "overlay") == ["causal", [[0, 0]]]
+    assert page.get_by_label("compare heads").get_attribute("aria-pressed") == "true"
+
+
+def test_the_names_of_roles_are_explained(show, real):
+    page = show(real)
+    legend = page.locator(".legend").all_inner_texts()
+    assert any("AER, the alignment error rate" in text and "noun of it: how often" in text for text in legend)
+    assert any("others before it, in sentences with “because”" in text for text in legend), "what (because) means"
+    page = show(AttentionView(cross(), roles={("cross", 0, 0): "aligns: AER 0.19"}))
+    legend = " ".join(page.locator(".legend").all_inner_texts())
+    assert "AER, the" in legend and "noun of it" not in legend
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,15 +1,18 @@
 """BeamView: probabilities, what is to come, and a typed sentence, whose tree in a page is that of Python."""
 
 import math
+import re
 
 import pytest
 from browser.rounding import in_page
 from browser.test_family import FITS
 from browser.test_pages import beams, nodes, told
 
+from seqlearn.search.hypotheses import Node, Tree
 from seqlearn.translator.translator import Translator
 from seqlearn.views import BeamView
 from seqlearn.views.beam.beam_data import tree_data, tree_search
+from seqlearn.views.gallery import all_views
 
 BOXES = "What big boxes!"
 SENTENCES = [
@@ -68,16 +71,196 @@ def test_the_arithmetic_of_probabilities(show):
     assert told(page)[1] == "The start: nothing is written yet, and the probability is 1."
     page.get_by_label("length penalty α").press("Home")
     page.locator(".node.beaten").hover()
-    assert told(page)[2].endswith("0.223 · 0.779 ≈ 0.174. Its logarithm, −1.75, is the score.")
+    assert told(page)[2].endswith("0.223 · 0.779 ≈ 0.174.")
 
 
-def test_small_probabilities_are_not_written_as_0(show, rounded):
+def test_small_probabilities_are_written_as_in_all_views(show, rounded):
     page = show(BeamView.of(rounded, BOXES))
     page.get_by_label("show probabilities").check()
-    texts = page.locator(".node .score, .edge text").all_text_contents()
-    assert min(map(number, [text.replace("e−", "e-") for text in texts if text])) > 0
-    wide = page.locator(".node .score").evaluate_all("nodes => nodes.map(node => node.scrollWidth - node.clientWidth)")
+    texts = [text for text in page.locator(".node .score, .edge text").all_text_contents() if text]
+    assert all(re.fullmatch(r"[01]\.\d\d|1 in [\d,]+", text) for text in texts), texts
+    small = [i for i, text in enumerate(page.locator(".node .score").all_inner_texts()) if text.startswith("1 in ")]
+    page.locator(".node").nth(small[0] + 1).hover()
+    assert re.search(r"≈ 0\.0\d+ \(1 in [\d,]+\)\.$", told(page)[2]), "as a factor, too"
+    page.get_by_label("show probabilities").uncheck()
+    page.locator(".node").nth(small[0] + 1).hover()
+    assert "e−" not in told(page)[2]
+    page.get_by_label("show probabilities").check()
+    wide = page.locator(".node .under").evaluate_all("nodes => nodes.map(node => node.scrollWidth - node.clientWidth)")
     assert max(wide) <= 0, "and no box is too narrow for them"
+
+
+@pytest.mark.parametrize(
+    ("log_prob", "text"), [(-2.72e-5, "≈ −0.000027, a"), (-3e-8, "≈ 0, a"), (-0.00423, "≈ −0.0042, a")]
+)
+def test_no_logarithm_is_written_with_a_power_of_ten(show, log_prob, text):
+    page = show(BeamView(Tree([], [[Node((1,), log_prob, log_prob, log_prob, "kept")]]), ["", "the"]))
+    page.locator(".node").last.click()
+    assert text in told(page)[2] and told(page)[1].count("kept") == 1, "the node that is clicked"
+
+
+# ---- Lines and the path to a node ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sentence", [BOXES, "The small cat eats the pear."])
+def test_no_line_crosses_a_long_number_and_no_sign_touches_one(show, rounded, sentence):
+    page = show(BeamView.of(rounded, sentence, width=4))
+    page.get_by_label("show probabilities").check()
+    page.locator(".node").last.hover()
+    crossed = page.locator(".tree").evaluate(
+        """tree => [...tree.querySelectorAll('.edge path, .lit path')].flatMap(path => {
+            const half = parseFloat(getComputedStyle(path).strokeWidth) / 2;
+            const points = Array.from({ length: path.getTotalLength() }, (_, at) => path.getPointAtLength(at));
+            return [...tree.querySelectorAll('.edge text')].filter(text => { const box = text.getBBox();
+                return points.some(({ x, y }) => x + half > box.x && x - half < box.x + box.width
+                    && y + half > box.y + 2 && y - half < box.y + box.height - 3) }).map(text => text.textContent) })"""
+    )
+    assert crossed == []
+    gaps = page.locator(".node:has(.corner:not(:empty))").evaluate_all(
+        """nodes => nodes.map(node => { const [score, corner] = ['.score', '.corner'].map(name => {
+            const range = document.createRange(); range.selectNodeContents(node.querySelector(name));
+            return range.getBoundingClientRect() });
+        return Math.min(corner.left - score.right, node.getBoundingClientRect().right - corner.right) })"""
+    )
+    assert min(gaps) > 2
+
+
+def test_the_path_to_a_node_lies_over_all_other_lines(show, rounded):
+    """Faint and thin lines of it, too: pointed at, under the keys, and kept."""
+    page = show(BeamView.of(rounded, BOXES, width=4, step=3))
+    lit = page.locator(".tree svg .lit path")
+    faint = page.locator(".node:not(.later)").last
+    shown = "paths => paths.map(path => [path.getAttribute('d'), getComputedStyle(path).opacity])"
+
+    def is_lit():
+        lines = page.locator(".edge.on path").evaluate_all("paths => paths.map(path => path.getAttribute('d'))")
+        widths = lit.evaluate_all("paths => paths.map(path => parseFloat(getComputedStyle(path).strokeWidth))")
+        drawn = sorted(lit.evaluate_all(shown))
+        return drawn == [[d, "1"] for d in sorted(lines)] and len(lines) == 3 and min(widths) >= 3
+
+    faint.hover()
+    assert is_lit() and lit.first.evaluate("path => path.parentNode.previousSibling.matches('.edge')"), "on top"
+    faint.click()
+    page.mouse.move(2, 2)
+    assert is_lit()
+    faint.click()
+    page.mouse.move(2, 2)
+    assert lit.count() == 0
+    page.get_by_role("tree").press("ArrowUp")
+    assert is_lit()
+
+
+# ---- A beam of one, and the keys -------------------------------------------------------------------------------------
+
+
+def test_a_beam_of_one_shows_what_it_drops(show, rounded):
+    """At each step the likeliest token, and the best of those that are rejected."""
+    page = show(BeamView.of(rounded, BOXES, width=1, step=1))
+    drawn = page.locator(".node:visible:not(.later)")
+    assert [text.split("\n")[0] for text in drawn.all_inner_texts()] == ["start", "quels", "quelles"]
+    assert drawn.nth(2).get_attribute("class") == "node pruned" and drawn.nth(2).inner_text().endswith("×")
+    assert ": 1 kept, 1 pruned." in told(page)[0]
+    page.get_by_label("step", exact=True).press("End")
+    assert page.locator(".node.pruned").count() == len(page.locator(".number").all()), "one at each step"
+
+
+def test_escape_frees_a_node_wherever_the_focus_is(show, rounded):
+    view = BeamView.of(rounded, BOXES).tell("See [quels].", {"quels": {"locked": [rounded.target.vocab.ids["quels"]]}})
+    page = show(view)
+    for control in (page.get_by_role("button", name="quels"), page.get_by_label("beam width")):
+        page.get_by_role("button", name="quels").click()
+        assert "kept: Escape" in page.locator(".says").inner_text()
+        control.press("Escape")
+        assert page.evaluate("model.get('locked')") is None and "kept: Escape" not in page.locator(".says").inner_text()
+    control.press("PageUp")
+    assert page.evaluate("model.get('step')") == 4, "the keys of the steps stay"
+
+
+def test_on_a_phone_the_answer_covers_nothing(show):
+    """It stands between the tree and the legend, also where it is pinned for the keyboard."""
+    page = show(beams())
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator(".tree").press("ArrowRight")
+    page.keyboard.press("Enter")
+    tree, says, legend = (page.locator(name).bounding_box() for name in (".tree", ".says", ".legend"))
+    assert tree["y"] + tree["height"] <= says["y"] and says["y"] + says["height"] <= legend["y"]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 768), (975, 768), (390, 844)])
+def test_the_best_sentence_stands_above_the_tree_and_moves_nothing(show, page, rounded, width, height):
+    """Its height is kept from the first step on; on a laptop all of the tree is seen, also in a gallery."""
+    page.set_viewport_size({"width": width, "height": height})
+    show(BeamView.of(rounded, BOXES, step=0))
+    page.get_by_label("show probabilities").check()
+    said, tree, start = page.locator(".narration"), page.get_by_role("tree"), page.locator(".node").first
+    places = []
+    for step in range(6):
+        page.evaluate("step => model.set('step', step)", step)
+        above, below = said.bounding_box(), tree.bounding_box()
+        places.append(below)
+        assert above["y"] + above["height"] <= below["y"] < height
+        if width > 390:
+            assert start.bounding_box()["x"] >= below["x"] + 4 and tree.evaluate(
+                "it => it.scrollWidth <= it.clientWidth"
+            )
+    assert "Best sentence ★" in told(page)[0] and places == [places[0]] * 6
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_five_steps_with_long_numbers_fit_on_a_laptop(show, page, rounded):
+    """Also in a gallery. On a phone, a swipe stays in the tree; and a mouse that is dragged over it selects nothing."""
+    page.set_viewport_size({"width": 975, "height": 768})
+    show(BeamView.of(rounded, "The cat eats it."))
+    page.get_by_label("show probabilities").check()
+    tree = page.get_by_role("tree")
+    assert page.locator(".number").count() == 5 and tree.evaluate("it => it.scrollWidth <= it.clientWidth")
+    styles = tree.evaluate("it => [getComputedStyle(it).overscrollBehaviorX, getComputedStyle(it).userSelect]")
+    assert styles == ["contain", "none"]
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_dropped_and_what_is_to_come_can_be_seen(show, page, rounded, scheme):
+    """Boxes and lines have a contrast of 3 to 1, texts of 4.5 to 1."""
+    page.emulate_media(color_scheme=scheme)
+    show(BeamView.of(rounded, BOXES, step=2))
+    contrasts = page.evaluate(
+        """() => {
+        const parts = (text) => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
+        const linear = (x) => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
+        const light = (rgb) => rgb.map((x) => linear(x / 255))
+            .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0.05);
+        const ground = parts(getComputedStyle(document.querySelector(".seqlearn")).backgroundColor);
+        const find = (selector, name) => [...document.querySelectorAll(selector)].map((node) => {
+            const style = getComputedStyle(node), seen = Number(style.opacity);
+            const [one, two] = [ground, parts(style[name]).map((x, i) => seen * x + (1 - seen) * ground[i])].map(light);
+            return Math.max(one, two) / Math.min(one, two) });
+        return [Math.min(...find(".edge path, .coming", "stroke"), ...find(".node.pruned", "borderTopColor")),
+            Math.min(...find(".node.pruned", "color"))] }"""
+    )
+    page.emulate_media(color_scheme="light")
+    assert contrasts[0] >= 3 and contrasts[1] >= 4.5
+
+
+def test_the_cursor_of_the_keys_stays_in_sight(show, page, rounded):
+    page.set_viewport_size({"width": 390, "height": 900})
+    show(BeamView.of(rounded, BOXES, step=0))
+    page.get_by_role("tree").focus()
+    page.keyboard.press("PageDown")
+    assert page.locator(".node.at").inner_text() == "start", "as long as it is seen"
+    for _ in range(4):
+        page.keyboard.press("PageDown")
+        at, tree = page.locator(".node.at").bounding_box(), page.get_by_role("tree").bounding_box()
+        assert tree["x"] <= at["x"] and at["x"] + at["width"] <= tree["x"] + tree["width"]
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_on_a_phone_each_slider_of_the_search_has_a_line(show, page, rounded):
+    page.set_viewport_size({"width": 390, "height": 844})
+    show(BeamView.of(rounded, BOXES, alphas=(0.0, 0.6)))
+    for name in ("beam width", "length penalty α"):
+        assert page.get_by_label(name).bounding_box()["width"] > 150, name
+    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 # ---- What is to come ------------------------------------------------------------------------------------------------
@@ -156,6 +339,32 @@ def test_another_sentence_is_typed(show, rounded):
     page.set_viewport_size({"width": 320, "height": 900})
     assert page.evaluate(FITS)
     page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_the_text_above_says_of_which_sentence_it_speaks(show, rounded):
+    """It is grey while another one is searched; its words lead back."""
+    page = show(BeamView.of(rounded, BOXES).tell("See [quels].", {"quels": {"sentence": BOXES, "step": 1}}))
+    colours = "getComputedStyle(document.querySelector('.told')).color"
+    note, box, black = page.locator(".note"), page.get_by_label("sentence to search"), page.evaluate(colours)
+    assert note.inner_text() == "Type a sentence, and press Enter."
+    box.fill("The girl sleeps.")
+    box.press("Enter")
+    page.wait_for_function("() => !document.querySelector('.waiting')")
+    assert note.inner_text() == f"The text above is about “{BOXES}”." and page.evaluate(colours) != black
+    page.locator(".told .word").click()
+    assert note.inner_text() == "Type a sentence, and press Enter." and page.evaluate(colours) == black
+    page.evaluate("model.set('told', [['See ', null], ['it', { step: 1 }]]); model.set('sentence', 'The girl sleeps.')")
+    assert note.inner_text() == "Type a sentence, and press Enter.", "this text asks for no sentence"
+
+
+def test_the_gallery_begins_with_probabilities_and_shows_what_greedy_search_drops(show):
+    (view,) = (view for _, view in all_views() if isinstance(view, BeamView))
+    page = show(view)
+    assert page.get_by_label("show probabilities").is_checked()
+    page.locator(".told .word").last.click()
+    dropped = page.locator(".node.at")
+    assert dropped.inner_text().split("\n") == ["quelles", "0.43", "×"] and dropped.is_visible()
+    assert told(page)[1].startswith("quelles – pruned: ")
 
 
 def test_unknown_words_are_named(show, rounded):

@@ -277,6 +277,41 @@ def test_the_front_page_translates(book, page):
     page.set_viewport_size({"width": 1300, "height": 1400})
 
 
+def test_nothing_covers_a_view(book, page):
+    """Furo shows a button over the page as soon as somebody scrolls up."""
+    page.goto((book / "index.html").as_uri())
+    page.evaluate("scrollTo({ top: 900, behavior: 'instant' })")
+    page.wait_for_timeout(100)
+    page.mouse.wheel(0, -200)
+    page.wait_for_function("document.documentElement.classList.contains('show-back-to-top')")
+    assert page.get_by_text("Back to top").is_hidden()
+
+
+def test_the_riddle_leads_to_its_lesson_and_to_the_translator(book, page):
+    page.goto((book / "index.html").as_uri())
+    riddle = page.frame_locator("iframe >> nth=0")
+    riddle.get_by_role("button", name="head encoder 0 1").click()
+    riddle.get_by_role("button", name="The next riddle").click()
+    riddle.get_by_role("button", name="head encoder 1 3").click()
+    riddle.get_by_role("link", name="try sentences of your own").click()
+    page.wait_for_url("**/index.html#try-it")
+    page.wait_for_function("document.activeElement.id === 'try-it'")  # from there the Tab key goes on
+    riddle.get_by_role("link", name="Lesson 11").click()
+    page.wait_for_url(lesson(book, "11").as_uri())
+
+
+def test_a_sentence_with_unknown_words_goes_to_the_model_of_real_sentences(book, page):
+    """From the first page, and from the page with all views."""
+    for name in ("index.html", "views/all-views.html"):
+        page.goto((book / name).as_uri())
+        view = page.frame_locator("iframe >> nth=1") if name == "index.html" else page
+        view.get_by_role("textbox", name="sentence to translate").fill("Where is the airport?")
+        view.get_by_role("button", name="Translate").click()
+        view.get_by_role("link", name="Translate this sentence with a model of real sentences").click()
+        page.locator(".written", has_text="aéroport").wait_for()
+        assert page.url.startswith((book / "views" / "real-sentences.html").as_uri())
+
+
 def test_the_front_page_leads_to_real_sentences(book, page):
     page.goto((book / "index.html").as_uri())
     page.get_by_role("link", name="try it with sentences of your own").click()
@@ -292,6 +327,10 @@ def test_the_first_link_of_the_front_page_leads_to_all_views(book, page):
     first.click()
     page.get_by_role("heading", name="How does attention work? Views to touch").wait_for()
     page.get_by_label("sentence to translate").first.wait_for()
+    linked = page.locator("main p a").evaluate_all("links => links.map((link) => [link.text, link.href])")
+    assert ["Lesson 14", lesson(book, "14").as_uri()] in linked and len(linked) > 12
+    page.get_by_role("link", name="The course").click()
+    page.wait_for_url((book / "index.html").as_uri())
 
 
 def soon_in_sight(shown):

@@ -1,4 +1,4 @@
-"""Whatever is pressed in a TranslatorView: what it changes is on the screen, in a page and in a frame of the book."""
+"""Whatever is pressed: what it changes is on the screen, in a page and in a frame of the book."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import pytest
 
 from seqlearn.translator.translator import Translator
 from seqlearn.views import TranslatorView
+from seqlearn.views.gallery import all_views, gallery
 from seqlearn.views.stored import document, shared_files
 
 HUNGRY = "The cat eats the green apple because it is hungry."
@@ -152,3 +153,95 @@ def test_sentence_translation_step_and_lines_come_first(page, site, size):
     page.get_by_role("button", name="Undo").wait_for()
     page.evaluate("scrollTo(0, 0)")
     assert page.locator(".looks").bounding_box()["y"] == pytest.approx(lines["y"], abs=30), "nothing jumps"
+
+
+READ = "[role=application], [role=tree], [role=option]:first-child, [role=option]:last-child"
+SAYS = "root => [...root.querySelector(':scope > .says').children].map(block => block.textContent)"
+OUTSIDE = """([root, before]) => new Promise(go => requestAnimationFrame(() => setTimeout(() => {
+    const now = [...root.querySelector(':scope > .says').children];
+    const fresh = now.filter((block, i) => block.textContent && block.textContent !== before[i]);
+    const isIn = node => { const { top, bottom, left, right, width } = node.getBoundingClientRect();
+        const room = 0.1 * (bottom - top) + 1;
+        return width && top >= -room && bottom <= innerHeight + room && left >= -1 && right <= innerWidth + 1 };
+    const echo = root.querySelector(':scope > .echo');
+    go(fresh.length ? !fresh.some(isIn) && !isIn(echo) : null) }, 60)))"""
+
+
+@pytest.fixture(scope="module")
+def every_view(tmp_path_factory):
+    path = tmp_path_factory.mktemp("gallery") / "all.html"
+    gallery(all_views(), path)
+    return path
+
+
+@pytest.mark.parametrize("by", ["mouse", "finger"])
+def test_what_is_read_in_a_view_is_answered_on_the_screen(page, every_view, size, by):
+    """A map, a tree, a row of a list, in every view: the sentence about it is on the screen, or beside the press."""
+    if not os.environ.get("SEQLEARN_ALL") and page.viewport_size["width"] not in (390, 1440):
+        pytest.skip("with SEQLEARN_ALL=1")
+    finger = page.context.new_cdp_session(page)
+
+    def press(x, y):
+        if by == "mouse":
+            return page.mouse.click(x, y)
+        finger.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+        return finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+    page.goto(every_view.as_uri())
+    page.locator(".riddle").first.wait_for()
+    answered, lost = 0, []
+    for root in page.locator(".seqlearn:has(> .says)").all():
+        for part in root.locator(READ).all():
+            if not part.is_visible():
+                continue
+            part.evaluate("node => node.scrollIntoView({ block: 'center' })")
+            before, box = root.evaluate(SAYS), part.bounding_box()
+            top, bottom = max(box["y"], 0), min(box["y"] + box["height"], size)
+            press(box["x"] + 0.4 * min(box["width"], page.viewport_size["width"]), (top + bottom) / 2)
+            outside = page.evaluate(OUTSIDE, [root.element_handle(), before])
+            answered += outside is not None
+            if outside:
+                lost.append((root.get_attribute("aria-label"), part.get_attribute("aria-label")))
+    assert lost == []
+    assert answered > 8
+
+
+def test_on_a_phone_the_clock_is_seen_while_the_map_and_the_curve_are_pressed(page, every_view):
+    """Wherever they stand on the screen; the sentence beside the press does not cover the clock."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(every_view.as_uri())
+    view = page.get_by_role("region", name="a table of positions")
+    face, echo = view.get_by_label("as hands of a clock"), view.locator("> .echo")
+    cells, curve = view.get_by_role("application"), view.get_by_label("dot product against")
+    for part, block, share in ((cells, "start", 0.1), (cells, "end", 0.5), (cells, "start", 0.9), (curve, "end", 0.4)):
+        part.evaluate("(node, block) => node.scrollIntoView({ block })", block)
+        box, before = part.bounding_box(), face.inner_html()
+        page.mouse.click(box["x"] + 0.4 * box["width"], box["y"] + share * box["height"])
+        page.wait_for_function("([node, before]) => node.innerHTML !== before", arg=[face.element_handle(), before])
+        page.evaluate(SHOWN)
+        assert on_screen(page, face, 844), (block, share)
+        clock, said = face.bounding_box(), echo.bounding_box()
+        assert (said is None) == (part == curve)
+        assert said is None or clock["y"] + clock["height"] <= said["y"], (block, share)
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_the_sentence_beside_a_drag_follows_it(page, every_view):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(every_view.as_uri())
+    view = page.get_by_role("region", name="a table of positions")
+    cells, echo = view.get_by_role("application").first, view.locator("> .echo")
+    cells.evaluate("node => node.scrollIntoView({ block: 'start' })")
+    box = cells.bounding_box()
+    page.mouse.move(box["x"] + 40, box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 40, box["y"] + 80)
+    echo.wait_for()
+    first = echo.inner_text()
+    page.mouse.move(box["x"] + 40, box["y"] + 160)
+    page.wait_for_function("([node, first]) => node.innerText !== first", arg=[echo.element_handle(), first])
+    assert echo.is_visible()
+    page.mouse.up()
+    page.mouse.move(5, 5)
+    assert echo.is_visible(), "until the next press"
+    page.set_viewport_size({"width": 1300, "height": 1400})

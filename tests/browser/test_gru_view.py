@@ -90,14 +90,17 @@ def test_a_gate_is_moved(show):
     assert back.get_attribute("aria-disabled") == "true"
     before = below_bars(page)
     update, reset = page.get_by_label("update gate z"), page.get_by_label("reset gate r")
-    assert not page.locator(".gru-moved").inner_text().strip()
+    hint = "Drag the bar of a gate; with the keys: Tab goes on to its slider below, and the arrow keys move it."
+    assert not page.locator(".gru-moved").inner_text() and page.locator(".says").inner_text().endswith(hint)
     update.press("End")
     shown.z = 1.0
     assert page.evaluate(TRAITS) == [2, 1, 1, None] and machine(page) == expected(shown)
     assert machine(page)[4] == machine(page)[0], "the old state is kept"
     says = page.locator(".says").inner_text()
-    assert "unit 2 at girl: it keeps its old state." in says
-    assert f"The network itself has z = {own[3]}, r = {own[1]}, and h′ = {own[4]}; " in says
+    assert "unit 2 at girl: it keeps its old state." in says and hint not in says
+    assert (
+        f"The network itself has z = {own[3]}, r = {own[1]}, and h′ = {own[4]}. Only this number is changed; " in says
+    )
     update.press("Home")
     assert machine(page)[4] == machine(page)[2] and "takes the new value" in page.locator(".says").inner_text()
     reset.press("Home")
@@ -108,29 +111,109 @@ def test_a_gate_is_moved(show):
     assert below_bars(page) == before and back.get_attribute("aria-disabled") == "true"
 
 
-def test_the_word_has_the_gates_that_were_set_and_the_later_ones_are_grey(show):
-    """Of this unit alone, and whichever word is pointed at; the words after it are those of the unchanged gates."""
+@pytest.mark.parametrize(("row", "gate"), [(0, "z"), (1, "r")])
+def test_the_bar_of_a_gate_is_dragged(show, row, gate):
+    """To where the pointer is; of another word, whose own gates are free then. A click moves no gate."""
     shown = view(unit=2, word=1)
     page = show(shown)
-    words, later, grey = page.locator(WORD), page.locator(".gru-word.later .name"), page.locator(".gru-later")
+    page.evaluate("model.set('r', 0.25)")
+    well = page.locator(WORD).nth(2).locator(".well.gate").nth(row)
+    box = well.bounding_box()
+    well.click()
+    assert page.evaluate(TRAITS) == [2, 2, None, None]
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    page.mouse.down()
+    for share, value in ((0.5, 0.5), (0.25, 0.75), (-3, 1), (0.75, 0.25)):
+        page.mouse.move(box["x"] + 5, box["y"] + share * box["height"])
+        assert page.evaluate("name => model.get(name)", gate) == pytest.approx(value, abs=0.02)
+    page.mouse.up()
+    shown.word = 2
+    setattr(shown, gate, page.evaluate("name => model.get(name)", gate))
+    assert machine(page) == expected(shown)
+
+
+def test_a_drag_that_the_browser_takes_away_changes_nothing(show):
+    page = show(view(unit=2, word=1))
+    page.evaluate("model.set('z', 0.5)")
+    well = page.locator(WORD).nth(1).locator(".well.gate").first
+    box = well.bounding_box()
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 5, box["y"] + box["height"])
+    assert page.evaluate("model.get('z')") == 0
+    well.dispatch_event("pointercancel")
+    assert page.evaluate("model.get('z')") == 0.5
+    page.mouse.up()
+
+
+def test_a_word_of_the_text_brings_the_answer_onto_the_screen(show, page):
+    """And so no echo covers what it is about."""
+    page.set_viewport_size({"width": 390, "height": 700})
+    show(view(unit=2).tell("[A word] of it.", {"A word": {"word": 1}}))
+    says = page.locator(".seqlearn > .says")
+    assert says.bounding_box()["y"] + says.bounding_box()["height"] > 700
+    page.get_by_role("button", name="A word").click()
+    assert says.bounding_box()["y"] + says.bounding_box()["height"] <= 701
+    page.locator(WORD).last.click()
+    assert page.evaluate("model.get('word')") == 3
+
+
+def test_the_bars_follow_the_theme(show, page):
+    """Also on paper, which is light."""
+    show(view(unit=2, word=1))
+    colours = """() => ['.tall .fill', '.gru-machine .gru-bar'].map((name) =>
+        [...document.querySelectorAll(name)].map(({ style }) => style.background).join())"""
+    light = page.evaluate(colours)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(f"light => ({colours})().every((text, i) => text !== light[i])", arg=light)
+    page.emulate_media(media="print")
+    page.wait_for_function(f"light => ({colours})().join() === light.join()", arg=light)
+    page.emulate_media(media="screen")
+    page.wait_for_function(f"light => ({colours})().join() !== light.join()", arg=light)
+
+
+def test_the_later_words_carry_the_changed_state_on(show):
+    """Of this unit alone, and whichever word is pointed at; their gates and new values are held as they were."""
+    shown = view(unit=2, word=1)
+    page = show(shown)
+    words, line = page.locator(WORD), page.locator(".gru-before:visible")
     before = [below_bars(word) for word in words.all()]
-    assert later.count() == 0 and not grey.inner_text()
+    own = unpack(shown.data["states"])[1:, 2].tolist()
+    assert line.count() == 0
     page.evaluate("model.set('z', 1)")
     shown.z = 1.0
+    state, expect = shown.step().state, []
+    for shown.word in (2, 3):
+        shown.z = None
+        step = shown.step()
+        state = (1 - step.update) * step.new + step.update * state
+        expect.append([written(state), written(step.update), written(step.reset)])
+    shown.word, shown.z = 1, 1.0
     step = shown.step()
     changed = [written(number) for number in (step.state, step.update, step.reset)]
     for point_at in ("h1", f"{WORD} >> nth=3"):
         page.locator(point_at).hover()
-        assert [below_bars(word) for word in words.all()] == [before[0], changed, *before[2:]] and changed != before[1]
-        assert later.all_inner_texts() == WORDS[2:] and grey.inner_text().strip() == "(grey: gates unchanged)"
-    assert changed[0] in words.nth(1).get_attribute("aria-label")
-    labels = words.evaluate_all("nodes => nodes.map((node) => node.ariaLabel.endsWith(', gates unchanged'))")
-    assert labels == [False, False, True, True]
+        assert [below_bars(word) for word in words.all()] == [before[0], changed, *expect]
+        assert expect[0][0] != before[2][0] and line.count() == 3, "where the states of the network were"
+    assert f"and h′ = {written(own[3])}. Only this number is changed; " in page.locator(".says").inner_text()
+    assert machine(page)[0] == expect[0][0] and machine(page)[4] == expect[1][0], "the step at the word pointed at"
+    in_network = f": state {expect[0][0]} (in the network {written(own[2])}), update gate"
+    assert in_network in words.nth(2).get_attribute("aria-label")
     page.get_by_role("application").hover(position={"x": 24 * 3 + 9, "y": 9})
-    assert later.count() == 0, "another unit has its own gates"
-    page.evaluate("model.set('word', 3)")
-    page.locator("h1").hover()
-    assert later.count() == 0 and not grey.inner_text(), "no word is later than the last one"
+    assert line.count() == 0, "another unit has its own gates"
+    heights = shown.figure().axes[0].containers[0]
+    assert [written(bar.get_height()) for bar in heights] == [before[0][0], changed[0], *(row[0] for row in expect)]
+
+
+def test_the_answer_stands_above_the_step_and_covers_none_of_it(show, page):
+    """With a window of a laptop, and with the keys."""
+    page.set_viewport_size({"width": 1024, "height": 768})
+    show(view(unit=2, word=1))
+    says, step = page.locator(".says"), page.locator(".gru-machine")
+    for name in ("reset gate r", "update gate z"):
+        page.get_by_label(name).press("ArrowRight")
+        box, below = says.bounding_box(), step.bounding_box()
+        assert box["y"] + box["height"] <= below["y"], name
 
 
 def test_the_marks_of_old_state_and_new_value(show):
@@ -279,3 +362,23 @@ def test_the_sentence_of_the_lesson(show, page, scheme, width):
         assert page.evaluate(places) == before and page.evaluate(FITS) and page.evaluate(CUT) == []
     passed, found = page.evaluate(FIND_BARRIERS)
     assert found == [] and passed > 15
+    assert [" ".join(name.split()) for name in page.locator(".gru-names > span").all_inner_texts()[1:]] == (
+        ["state h′", "update z", "reset r"] if width == 390 else ["state h′", "update gate z", "reset gate r"]
+    )
+    step, state = (page.locator(part).bounding_box() for part in (".gru-machine", ".gru-state"))
+    assert width < 1440 or step["y"] + step["height"] - state["y"] < 680, "with its text, on a screen of 900 pixels"
+    assert all(box["height"] <= 84 for name in page.locator(".gru-names > span").all() if (box := name.bounding_box()))
+
+
+def test_the_button_stays_where_it_is(show, page):
+    """Whether the number of the unit has two digits or three."""
+    show(GruView(WORDS, network(hiddens=128), inputs(), unit=76))
+    back = page.get_by_role("button", name="Put the gates back")
+    before = back.bounding_box()["x"]
+    page.evaluate("model.set('unit', 110)")
+    assert back.bounding_box()["x"] == before
+
+
+def test_the_letters_of_the_arithmetic_are_explained(show):
+    legend = show(view()).locator(".legend").inner_text().split("\n")
+    assert {"the vector of the word", "learned weights", "brings a sum between −1 and 1"} <= set(legend)

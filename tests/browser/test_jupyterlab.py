@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 from urllib.request import urlopen
 
 import nbformat
@@ -102,6 +103,7 @@ GridBox([one, two], layout={"grid_template_columns": "50% 50%"})""",
 OPTIONS = """--no-browser --allow-root --ip=127.0.0.1 --ServerApp.port_retries=0 --IdentityProvider.token=
 --ServerApp.password= --LabApp.expose_app_in_browser=True --LabApp.news_url=None --ServerApp.terminals_enabled=False
 --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate""".split()
+EXTENSIONS = Path(__file__).parents[2] / "assets" / "lab" / "extensions"
 FOLDERS = ["JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "JUPYTERLAB_SETTINGS_DIR"]
 
 READY = """() => { const panel = window.jupyterapp?.shell.currentWidget; const session = panel?.sessionContext;
@@ -149,7 +151,7 @@ TURN = f"""{PLACE}const slider = view.querySelector(`[aria-label="${{i % 2 ? 'of
     return () => says.textContent !== before"""
 
 BEAM = """const view = document.querySelector('[aria-label="beam search, step by step"]');"""
-GROW = f"""{BEAM}const says = view.querySelector('.says'); const before = says.textContent;
+GROW = f"""{BEAM}const says = view.querySelector('.narration'); const before = says.textContent;
     view.querySelector(`[aria-label="${{i % 2 ? 'previous' : 'next'}} step"]`).click();
     return () => says.textContent !== before"""
 LOOKS = """const view = document.querySelector('[aria-label="attention: who looks at whom"]');
@@ -182,6 +184,7 @@ def server(context, tmp_path_factory):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "jupyterlab", *OPTIONS, f"--port={port}", f"--ServerApp.root_dir={root}"]
+    command.append(f"--LabApp.extra_labextensions_path={EXTENSIONS}")
     with open(root / "lab.log", "w", encoding="utf-8") as log:
         server = subprocess.Popen(command, env=settings, cwd=root, stdout=log, stderr=log)
     try:
@@ -400,7 +403,7 @@ def test_a_vector_comes_from_another_sentence(lab, page):
     flipped = "la fille lave la pomme et le mange."
     python_knows(notebook, f"[['encoder 1.3', 7]] None {flipped}", cell=23)
     page.wait_for_function("document.querySelectorAll('.frame.strong').length === 2")
-    page.wait_for_function("document.querySelector('.patched .faint').textContent === 'A with 2 vectors of B'")
+    page.wait_for_function("document.querySelector('.patched .whose').textContent === 'A with 2 vectors of B'")
     view.get_by_role("button", name="decision: pomme").click()
     python_knows(notebook, f"[['encoder 1.3', 7], ['encoder 1.3', 6]] 4 {flipped}", cell=23)
 
@@ -528,7 +531,8 @@ def test_another_sentence_is_read_and_compared(lab, page):
     page.keyboard.type("dog")
     page.keyboard.press("Enter")
     view.get_by_role("button", name="dog: another word").wait_for()
-    view.get_by_role("button", name="side by side").click()
+    view.locator(".fold > summary").click()
+    view.get_by_role("button", name="before and after").click()
     view.locator(".reading").nth(1).wait_for()
     assert view.locator(".reading p").all_inner_texts() == [
         "before: the cat sleeps . → le chat dort.",
@@ -555,3 +559,22 @@ def test_a_stored_notebook_shows_pictures(lab, page):
         picture.scroll_into_view_if_needed()
         assert picture.evaluate("async image => { await image.decode(); return image.naturalWidth }") > 200
     assert page.locator(".seqlearn").count() == 0 and "not found" not in page.locator(".jp-Notebook").inner_text()
+
+
+def test_the_list_of_files_says_how_much_of_a_lesson_was_run(server, page):
+    address, root = server
+    (root / "my-lessons").mkdir()
+    for name, runs in {"00-start": [1, None], "01-new": [None], "02-done": [3, 4], "notes": [1]}.items():
+        cells = [nbformat.v4.new_code_cell("1 + 1", execution_count=run) for run in runs]
+        cells += [nbformat.v4.new_code_cell(""), nbformat.v4.new_markdown_cell("a text")]
+        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), root / "my-lessons" / f"{name}.ipynb")
+    notebook = Notebook(page, f"{address}/lab/tree/my-lessons/00-start.ipynb?reset")
+    marks = """() => [...document.querySelectorAll('.jp-DirListing-itemName')].map((name) => name.textContent + ' '
+        + getComputedStyle(name, '::after').content).join('; ')"""
+    before = '00-start.ipynb "50 %"; 01-new.ipynb ""; 02-done.ipynb "✓"; notes.ipynb none'
+    page.wait_for_function(f"(wanted) => ({marks})() === wanted", arg=before)
+    notebook.run(1)
+    page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    page.wait_for_function(f"(wanted) => ({marks})() === wanted", arg=before.replace("50 %", "✓"))
+    page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")

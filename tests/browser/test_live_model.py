@@ -1,6 +1,7 @@
 """The model in the page, in Chromium, against the package: text, layers, attention, edits, search."""
 
 import base64
+import itertools
 import json
 import math
 import os
@@ -207,8 +208,8 @@ def modules(translator):
             x = torch.randn(2, 4, hiddens)
             yield (name, "positions", x.flatten().tolist(), 8), part(x, 3)
         elif isinstance(part, torch.nn.Linear | torch.nn.LayerNorm):
-            x = torch.randn(6, part.in_features if isinstance(part, torch.nn.Linear) else hiddens)
-            yield (name, kind, x.flatten().tolist(), 6), part(x)
+            x = torch.randn(7, part.in_features if isinstance(part, torch.nn.Linear) else hiddens)
+            yield (name, kind, x.flatten().tolist(), 7), part(x)
         elif isinstance(part, MultiHeadAttention):
             yield (name, kind, x.flatten().tolist(), 6), part(x, x, x, causal=part.kind == "causal")
         elif isinstance(part, PositionWiseFFN | TransformerEncoderBlock):
@@ -222,6 +223,15 @@ def test_each_module_is_that_of_pytorch(translator, inside):
         torch.testing.assert_close(
             torch.tensor(list(found)), right.detach().flatten(), **CLOSE, msg=lambda m, n=name: f"{n}: {m}"
         )
+
+
+def test_blocks_of_rows_and_outputs_leave_nothing_out(inside):
+    """With every rest of rows and of outputs: sums in double precision, as PyTorch has them."""
+    for rows, outputs in itertools.product(range(1, 5), range(1, 10)):
+        x, weight, bias = torch.randn(rows, 5), torch.randn(outputs, 5), torch.randn(outputs)
+        found = inside("linear", [x.flatten().tolist(), rows, weight.flatten().tolist(), bias.tolist()])
+        right = torch.nn.functional.linear(x.double(), weight.double(), bias.double())
+        torch.testing.assert_close(torch.tensor(found), right.float().flatten(), rtol=1e-6, atol=1e-7)
 
 
 def forced(translator, tokens=WRITTEN, source=SOURCE):
@@ -254,6 +264,7 @@ def test_beams_keep_their_own_past(translator, inside):
 
 KINDS = ("cross", "encoder", "causal")
 TEXT, TARGET = "the cat sleeps, and it eats an apple .", ["the", "apple", "unheard-of", "sleeps", "."]
+OTHER = "the apple sleeps."
 
 
 def tensor(packed):
@@ -381,6 +392,8 @@ def test_the_ablation_map_is_that_of_python(inside, edits):
     same_data(inside("ask", ["ablated", asked | {"head": None, "written": None}]), right["base"])
     for *place, one in right["heads"]:
         same_data(inside("ask", ["ablated", asked | {"head": place, "written": right["base"]["tokens"]}]), one)
+    other = asked | {"sentence": OTHER, "head": None, "written": None}
+    same_data(inside("ask", ["ablated", other]), ablation_map(translator, OTHER, [], edits)["base"])
 
 
 def test_a_sentence_that_nobody_can_translate_has_no_ablation_map(inside):

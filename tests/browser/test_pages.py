@@ -1,5 +1,6 @@
 """Pages of their own: what a reader sees, hears and can do, with mouse and keys, in light and dark."""
 
+import io
 import itertools
 import math
 import os
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from hostile import BATCHES, one_line
+from PIL import Image
 from views.samples import PLAIN, SAMPLES
 
 from seqlearn.nn.kernels import KERNELS, KernelRegression
@@ -149,7 +151,7 @@ def test_shapes_and_formula(show):
     [
         (0, (0, 0), "1·0.5 + 2·1 = 2.5", [[[0, 0, 1, 2]], [[0, 0, 2, 1]], [[0, 0, 1, 1]]]),
         (0, (1, 2), "0.5·(−1) + (−1)·1 = −1.5", [[[1, 0, 1, 2]], [[0, 2, 2, 1]], [[1, 2, 1, 1]]]),
-        (1, (0, 0), "2.5·0.71 ≈ 1.77", [[[0, 0, 1, 1]], [[0, 0, 1, 1]]]),
+        (1, (0, 0), "2.5 / √2 ≈ 1.77", [[[0, 0, 1, 1]], [[0, 0, 1, 1]]]),
         (2, (0, 1), "may be attended: 1.41 stays", [[[0, 1, 1, 1]]] * 3),
         (2, (0, 2), "masked: 0.71 becomes −∞, and e^−∞ = 0", [[[0, 2, 1, 1]]] * 3),
         (3, (0, 1), "e^1.41 / (e^1.77 + e^1.41 + e^−∞) ≈ 0.41", [[[0, 0, 1, 3]], [[0, 1, 1, 1]]]),
@@ -166,7 +168,7 @@ def test_a_cell_tells_what_made_it(show, step, cell, arithmetic, marked):
     assert page.locator(".says .token").first.inner_text() == ("the", "cat")[cell[0]]
     assert frames(page) == marked
     page.mouse.move(5, 5)
-    assert said(page).startswith("Point at a cell") and frames(page) == [[]] * len(marked)
+    assert "\nPoint at another cell of the result" in said(page) and frames(page)[-1] == [[0, 0, 1, 1]], "an example"
 
 
 def test_long_sums_are_cut(show):
@@ -195,7 +197,7 @@ def test_a_long_sum_names_its_largest_terms_and_shows_all_as_colours(show):
         script = "(canvas, [x, y]) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data]"
         red, _, blue, _ = canvas.evaluate(script, [int((d + 0.4) * wide), 2 * 14 + 5])
         assert (red > blue) == (terms[d] > 0), "red above 0, blue below"
-    page.mouse.move(5, 5)
+    page.evaluate("model.set('step', 1)")
     assert page.locator(".terms").count() == 0
 
 
@@ -222,7 +224,29 @@ def test_the_five_results_are_seen_together(show):
     assert page.locator(".five .value").all_text_contents() == ["", "", "", "", "0.41"]
     assert spots.evaluate_all(traced) == [[False, 0, 0, 100, 50]] * 4 + [[False, 50, 0, 50, 50]], "a row of the weights"
     page.mouse.move(0, 0)
-    assert spots.evaluate_all("nodes => nodes.every(node => node.hidden)")
+    assert spots.evaluate_all(traced)[-1] == [False, 0, 0, 50, 50], "an example"
+
+
+@pytest.mark.parametrize("width", [390, 640, 1300])
+def test_the_numbers_of_the_small_results_do_not_touch(show, page, width):
+    """They have two decimals where a cell is wide enough, and else one."""
+    page.set_viewport_size({"width": width, "height": 1400})
+    page.add_init_script("""{
+        const { fillText } = CanvasRenderingContext2D.prototype;
+        window.written = [];
+        CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+            window.written.push([this.canvas, text, this.measureText(text).width]);
+            fillText.call(this, text, x, y);
+        };
+    }""")
+    show(steps()).evaluate("model.set('changes', [['queries', 0, 0, -1.37], ['queries', 0, 1, -1.19]])")
+    drawn = page.evaluate("""() => window.written.filter(([canvas]) => canvas.closest('.five')).map(
+            ([canvas, text, wide]) => [text, wide, parseFloat(canvas.parentNode.style.width),
+                [...document.querySelectorAll('.five canvas')].indexOf(canvas)])""")
+    assert len(drawn) > 6
+    for text, wide, all_cells, at in drawn:
+        assert wide <= all_cells / (2 if at == 4 else 3) - (2 if at == 3 or width == 390 else 5), text
+    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_mask_makes_nothing_brighter(show):
@@ -239,7 +263,7 @@ def test_a_mask_makes_nothing_brighter(show):
 
 
 def test_cells_are_larger_where_there_is_room(show, page):
-    for width, size in ((500, (38, 24)), (818, (55, 34)), (1240, (88, 44)), (1440, (88, 44))):
+    for width, size in ((500, (38, 24)), (818, (55, 34)), (1240, (102, 52)), (1440, (112, 52))):
         page.set_viewport_size({"width": width, "height": 900})
         show(steps())
         for step in range(5):
@@ -367,7 +391,7 @@ def changes(page):
 
 def test_a_number_is_dragged_and_all_steps_follow(show):
     page = show(steps())
-    assert "Drag a number of Q or Kᵀ: all later steps follow." in page.locator("p.faint").inner_text()
+    assert "Drag a number of Q or Kᵀ up or down: all later steps follow." in page.locator("p.faint").inner_text()
     pictures = "nodes => nodes.map(node => node.toDataURL())"
     before = page.locator(".five canvas").evaluate_all(pictures)
     page.get_by_role("slider", name="Q (").hover(position=middle(page.get_by_role("slider", name="Q ("), 0, 1))
@@ -379,7 +403,9 @@ def test_a_number_is_dragged_and_all_steps_follow(show):
     assert [one == other for one, other in zip(before, after, strict=True)] == [False] * 5
     hover(page, 0, 0)
     assert said(page).splitlines()[-1] == "1·0.5 + 2.5·1 = 3"
-    assert page.locator(".five .value").all_text_contents()[:4] == ["3", "2.12", "2.12", "0.67"]
+    assert page.locator(".five .value").all_text_contents()[:4] == [
+        "2.5 → 3", "1.77 → 2.12", "1.77 → 2.12", "0.59 → 0.67",
+    ]  # fmt: skip
     dragged(page, "Kᵀ (", 1, 2, right=-40)
     assert changes(page) == [["queries", 0, 1, 2.5], ["keys", 1, 2, 0]], "to the left is less"
     page.evaluate("model.set('step', 4)")
@@ -393,6 +419,100 @@ def test_a_number_is_dragged_and_all_steps_follow(show):
     page.get_by_role("button", name="Reset").click()
     assert changes(page) == [] and page.locator(".five canvas").evaluate_all(pictures) == before
     assert page.locator("[aria-disabled=true]").all_inner_texts() == ["Next ▶", "Undo", "Reset"]
+
+
+def test_what_follows_a_changed_number_is_explained_in_every_step(show):
+    """The row of a changed query, or the column of a changed key; without a change, the largest weight."""
+    page = show(steps(mask=None))
+    first = "nodes => nodes.map(node => node.textContent).join()"
+    explained = []
+    for name, row, column, up in (("Kᵀ (", 0, 2, 4), ("Q (", 1, 0, 4)):
+        dragged(page, name, row, column, up=up)
+        page.mouse.move(5, 5)
+        for _ in range(4):
+            page.get_by_label("next step").click()
+            explained.append(page.locator(".says .token").evaluate_all(first))
+        page.evaluate("model.set('step', 0)")
+    assert explained == [*["the,noir"] * 3, "the,0", *["cat,chat"] * 3, "cat,0"]
+
+
+COLOURS = """node => { const pixels = node.getContext('2d').getImageData(0, 0, node.width, node.height).data;
+    return [0, 1].map(row => [...pixels.slice(4 * node.width * (4 + row * node.height / 2) + 16).slice(0, 3)]) }"""
+
+
+def test_a_drag_leaves_the_colours_of_what_did_not_change(show):
+    page = show(steps())
+    maps = page.locator(".panels .map .body > canvas")
+    before = [maps.nth(at).evaluate(COLOURS)[1] for at in (0, 1, 2)]
+    page.evaluate("model.set('changes', [['queries', 0, 0, 0]])")
+    assert [maps.nth(at).evaluate(COLOURS)[1] for at in (0, 1, 2)] == before, "the second rows"
+    ends = page.locator(".map .foot")
+    assert ends.first.inner_text().split("\n")[0].startswith("−2"), "the scale is the same"
+
+
+def test_the_scale_grows_with_a_number_beyond_it(show):
+    page = show(steps())
+    page.evaluate("model.set('changes', [['queries', 0, 0, 9]])")
+    foot = page.locator(".panels .map .foot")
+    ends = [text.split("\n") for text in foot.all_inner_texts()]
+    assert ends[0] == ["−9", "9"] and ends[2][1] == "18", "9 · 2 + 2 · 0"
+    for _ in range(2):
+        page.get_by_label("next step").click()
+        assert foot.last.inner_text().split("\n") == ends[2], "the steps 1 to 3 have one scale"
+    page.evaluate("model.set('changes', [])")
+    assert foot.last.inner_text().split("\n") != ends[2]
+
+
+def test_page_down_on_copy_link_scrolls_the_page(show):
+    page = show(steps())
+    page.get_by_role("button", name="copy link").press("PageDown")
+    assert page.evaluate("model.get('step')") == 0
+    page.get_by_label("next step").press("PageDown")
+    assert page.evaluate("model.get('step')") == 1
+
+
+@pytest.mark.parametrize("width", [375, 390, 1300])
+def test_no_step_moves_undo(show, page, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    show(steps())
+    undo, where = page.get_by_role("button", name="Undo: the numbers"), page.get_by_role("status")
+    seen = []
+    for step in range(5):
+        page.evaluate("step => model.set('step', step)", step)
+        seen.append((undo.bounding_box()["x"], undo.bounding_box()["y"], where.bounding_box()["y"]))
+    assert len(set(seen)) == 1
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_a_changed_result_keeps_its_number_before(show, page):
+    show(steps(mask=None))
+    former, tile = page.locator(".former-number del"), page.locator("button.result .value").first
+    assert former.count() == 0 and "→" not in tile.inner_text()
+    page.evaluate("model.set('changes', [['queries', 0, 1, 1]]); model.set('locked', [0, 0])")
+    assert former.all_inner_texts() == ["2.5", "1"], "2 · 0 does not change"
+    assert tile.inner_text() == "2.5 → 1.5" and "(before the change: 2.5)" in said(page)
+    spot, cells = former.first.bounding_box(), result(page).bounding_box()
+    assert cells["x"] < spot["x"] < cells["x"] + cells["width"] / 3 and spot["y"] < cells["y"] + cells["height"] / 2
+    page.get_by_label("next step").click()
+    assert former.count() == 2 and "→" in page.locator("button.result .value").nth(1).inner_text()
+    page.get_by_role("button", name="Reset").click()
+    assert former.count() == 0 and "before" not in said(page)
+
+
+def test_the_focus_is_seen_on_the_current_result(show):
+    page = show(steps())
+    tile = page.locator("button.result[aria-current]")
+    ring = "node => [getComputedStyle(node).outlineStyle, getComputedStyle(node).outlineColor]"
+    assert tile.evaluate(ring)[0] == "none"
+    page.get_by_label("next step").focus()
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    page.locator("button.result").first.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    assert tile.evaluate("node => node === document.activeElement")
+    style, colour = tile.evaluate(ring)
+    assert style == "solid" and colour != tile.evaluate("node => getComputedStyle(node).borderColor")
 
 
 def test_a_number_is_changed_by_keys(show):
@@ -413,6 +533,58 @@ def test_a_number_is_changed_by_keys(show):
     assert changes(page) == [] and undo.evaluate("node => node === document.activeElement"), "the focus stays"
 
 
+def test_the_keyboard_comes_back_to_the_number_it_left(show):
+    page = show(steps())
+    page.get_by_role("slider", name="Q (").focus()
+    page.keyboard.press("ArrowRight")
+    for key in ("PageDown", "PageDown", "PageUp", "PageUp"):
+        page.keyboard.press(key)
+    assert page.evaluate("model.get('step')") == 0
+    page.keyboard.press("ArrowUp")
+    assert changes(page) == [["queries", 0, 1, 2.1]], "Q, and not the products"
+
+
+def test_escape_anywhere_frees_what_is_kept(show):
+    view = steps()
+    view.locked = [0, 1]
+    page = show(view)
+    assert "(kept: Escape or a click frees it)" in said(page)
+    for place in (page.get_by_role("slider", name="Q ("), page.get_by_label("next step")):
+        page.evaluate("model.set('locked', [0, 1])")
+        place.press("Escape")
+        assert page.evaluate("model.get('locked')") == []
+
+
+def seen(page, canvas, column, row, counts):
+    """The mean of red, green and blue in a corner of a cell, as it is seen."""
+    box = canvas.bounding_box()
+    x, y = (int(box[at] + box[size] * place / count) + 3 for at, size, place, count in
+            (("x", "width", column, counts[0]), ("y", "height", row, counts[1])))  # fmt: skip
+    clip = {"x": x, "y": y, "width": 2, "height": 2}
+    return np.array(Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")).mean()
+
+
+ZERO = """() => document.querySelector('[role=slider] canvas').getContext('2d').getImageData(3, 3, 1, 1).data[0]"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_0_has_the_colour_of_the_ground_and_both_ends_differ_from_it(show, page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    queries = torch.tensor([[0.0, 2.0], [-2.0, 0.0]])
+    show(AttentionSteps(queries, queries, queries))
+    canvas = page.get_by_role("slider", name="Q (").locator("canvas")
+    zero, high, low = (seen(page, canvas, column, row, (2, 2)) for column, row in ((0, 0), (1, 0), (0, 1)))
+    assert (zero < 40 and min(high, low) > 60) if scheme == "dark" else (zero > 240 and max(high, low) < 80)
+    drawn = {}
+    for theme in ("true", "false"):  # of JupyterLab, whatever the system has
+        page.evaluate(f"document.body.dataset.jpThemeLight = {theme}")
+        page.wait_for_function(f"(isLight) => ({ZERO})() > 200 === isLight", arg=theme == "true")
+        canvases = (canvas, page.locator(".bar").first, page.locator(".five canvas").last)
+        drawn[theme] = [one.evaluate("canvas => canvas.toDataURL()") for one in canvases]
+    assert all(light != dark for light, dark in zip(*drawn.values(), strict=True)), "all are drawn anew"
+    page.emulate_media(color_scheme="light")
+
+
 def test_one_press_of_a_word_is_one_entry_of_undo(show):
     both = [["queries", 0, 0, 0.0], ["queries", 0, 1, 2.5]]
     page = show(steps().tell("[two numbers]", {"two numbers": {"changes": both}}))
@@ -428,21 +600,54 @@ def test_one_press_of_a_word_is_one_entry_of_undo(show):
     assert seen == [both, before, []] and undo.get_attribute("aria-disabled") == "true"
 
 
-def test_no_step_of_an_attention_moves_what_is_below(show, page):
-    page.set_viewport_size({"width": 1440, "height": 900})
+@pytest.mark.parametrize(("size", "parts", "most"), [((390, 844), ".five .thumb", 0), ((1440, 900), ".legend", 0.1)])
+def test_no_step_of_an_attention_moves_other_parts(show, page, size, parts, most):
+    """On a phone the small results; on a wide screen what stands below, for V has a row more than Q."""
+    page.set_viewport_size({"width": size[0], "height": size[1]})
     show(steps())
     tops = []
     for step in range(5):
         page.evaluate(f"model.set('step', {step})")
-        tops.append(page.locator(".legend").bounding_box()["y"])
-    assert max(tops) - min(tops) < 0.1, "V has a row more than Q"
+        tops.append([part.bounding_box()["y"] for part in page.locator(parts).all()])
+    assert tops[0] and all(max(each) - min(each) <= most for each in zip(*tops, strict=True))
     page.set_viewport_size({"width": 1300, "height": 1400})
 
 
-def test_a_finger_that_scrolls_changes_no_number(show):
+def test_a_finger_drags_a_number_up_and_scrolls_elsewhere(show, page):
+    """On a phone: the page stays while a number is dragged, and else follows the finger."""
+    page.set_viewport_size({"width": 390, "height": 500})
+    show(steps())
+    page.evaluate("document.body.style.paddingBottom = '900px'")
+    finger = page.context.new_cdp_session(page)
+    finger.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+
+    def pull(box, x, y, right, up):
+        """Drags from this place of a box."""
+        for part in range(11):
+            spot = {"x": box["x"] + x + right * part / 10, "y": box["y"] + y - up * part / 10}
+            event = {"type": "touchMove" if part else "touchStart", "touchPoints": [spot]}
+            finger.send("Input.dispatchTouchEvent", event)
+        finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        page.wait_for_timeout(200)
+        return page.evaluate("scrollY")
+
+    slider = page.get_by_role("slider", name="Q (")
+    place = middle(slider, 0, 1)
+    assert pull(slider.bounding_box(), **place, right=8, up=20) == 0
+    assert changes(page) == [["queries", 0, 1, 2.5]] and "Drag it up or to the right for more" in said(page)
+    assert pull(slider.bounding_box(), **place, right=0, up=-40) == 0
+    assert changes(page) == [["queries", 0, 1, 1.5]]
+    assert pull(slider.bounding_box(), **place, right=20, up=-18) == 0
+    assert changes(page) == [["queries", 0, 1, 2]], "one way for a whole drag"
+    assert pull(page.locator(".legend").bounding_box(), 5, 5, right=0, up=100) > 50
+    assert changes(page) == [["queries", 0, 1, 2]]
+    finger.send("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_what_takes_the_pointer_away_changes_no_number(show):
     page = show(steps())
     slider = page.get_by_role("slider", name="Q (")
-    assert slider.evaluate("node => getComputedStyle(node).touchAction") == "pan-y"
     slider.hover(position=middle(slider, 1, 0))
     page.mouse.down()
     box = slider.bounding_box()
@@ -468,8 +673,8 @@ def test_small_results_have_their_numbers(show):
         canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size"""
     written = [canvas.evaluate(colours) > 12 for canvas in page.locator(".five canvas").all()]
     assert written == [True] * 5
-    page = show(AttentionSteps(torch.ones(7, 2), torch.ones(20, 2), torch.ones(20, 2)))
-    assert page.locator(".five canvas").first.evaluate(colours) < 12
+    page = show(AttentionSteps(torch.ones(7, 2), torch.ones(24, 2), torch.ones(24, 2)))
+    assert page.locator(".five canvas").first.evaluate(colours) < 12, "no room for numbers"
 
 
 def test_who_has_nothing_to_attend_to(show):
@@ -500,7 +705,7 @@ def test_what_python_locked_is_shown(show):
     view.step, view.locked = 4, [0, 1]
     assert said(show(view)).startswith("context of the, column 1 (kept")
     view.step, view.locked = 4, [0, 2]  # there is such a key, and no such number of the values
-    assert said(show(view)).startswith("Point at a cell")
+    assert said(show(view)).startswith("context of the, column 0\n"), "an example, as where nothing is kept"
 
 
 def test_keys(show):
@@ -587,9 +792,10 @@ def pixel(page, index, x, y):
 
 def test_the_colours_are_those_of_the_pictures(show):
     page = show(steps())
+    width, height = cell_of(result(page))
     scores = torch.tensor([[2.5, 2.0, 1.0], [-0.75, 1.0, -1.5]])
     for row, column in itertools.product(range(2), range(3)):
-        drawn = pixel(page, 2, column * 88 + 2, row * 44 + 2)
+        drawn = pixel(page, 2, int(column * width) + 2, int(row * height) + 2)
         colour = matplotlib.colormaps[CMAP](float(scores[row, column] + 1.5) / 4, bytes=True)
         assert drawn[:3] == [int(part) for part in colour[:3]]
 
@@ -598,8 +804,9 @@ def test_masked_cells_are_grey(show):
     view = steps()
     view.step = 3
     page = show(view)
+    last = int(2 * cell_of(result(page))[0]) + 2
     for index in (0, 1):
-        red, green, blue, alpha = pixel(page, index, 2 * 88 + 2, 2)
+        red, green, blue, alpha = pixel(page, index, last, 2)
         assert red == green == blue and alpha == 255
     assert len(set(pixel(page, 1, 2, 2)[:3])) > 1
 
@@ -677,21 +884,25 @@ def test_no_key_within_reach(show):
     assert legend not in page.locator(".legend").inner_text(), "their reach has no end"
 
 
-def test_a_broad_kernel_is_dim(show):
-    """One scale of colours for all widths, also while a reading moves: that of the first picture."""
+def test_the_colours_reach_the_largest_weight(show):
+    """At every width, also while a reading moves; the bar has its number."""
     points = torch.arange(4.0)
     view = KernelView(points, points, points, width=1.0, widths=[0.1, 1.0, 5.0])
     page = show(view)
-    first = f"{float(view.weights().max()):.2f}"
     green = "canvas => canvas.getContext('2d').getImageData(2, 2, 1, 1).data[1]"  # viridis: the brighter, the greener
     found, foot = [], page.locator(".map .foot")
     for width in (0.1, 1, 5):
         page.evaluate("width => model.set('width', width)", width)
         found.append(page.locator(".map .body > canvas").evaluate(green))
-        assert foot.inner_text().split() == ["0", "≥", first]
-    assert found[0] == found[1] > found[2] + 50
-    reading(page).press("ArrowUp")
-    assert foot.inner_text().split() == ["0", "≥", first]
+        view.width = width
+        assert [float(text) for text in foot.inner_text().split()] == [0, round(float(view.weights().max()), 2)]
+    assert max(found) - min(found) < 3, "a broad kernel is not dim"
+    page.evaluate("model.set('width', 1)")
+    view.width = 1
+    for _ in range(8):
+        reading(page).press("Shift+ArrowRight")
+    before, view.readings = view.weights().max(), page.evaluate("model.get('readings')")
+    assert float(foot.inner_text().split()[1]) == round(float(view.weights().max()), 2) != round(float(before), 2)
 
 
 def traits(page):
@@ -791,7 +1002,7 @@ def test_the_rotation_stays_where_only_the_position_moves(show):
 def test_a_cell_of_the_table_is_told_and_a_click_moves_there(show):
     page = show(positions())
     hover(page, 5, 3)
-    assert pairing(page)[1] == "Position 5, dimension 3: cos(5 · 0.05) ≈ 0.97"
+    assert pairing(page)[0].startswith("Position 5, dimension 3: cos(5 · 0.05) ≈ 0.97")
     click(page, 5, 3)
     assert traits(page) == [5, 2, 1]
     page.mouse.move(5, 5)
@@ -799,7 +1010,7 @@ def test_a_cell_of_the_table_is_told_and_a_click_moves_there(show):
     page.keyboard.press("Tab")  # to the sliders again, or to the end of the page
     result(page).focus()
     page.keyboard.press("ArrowDown")
-    assert pairing(page)[1].startswith("Position 6, dimension 3")
+    assert pairing(page)[0].startswith("Position 6, dimension 3")
     page.keyboard.press("Escape")
     assert traits(page) == [5, 2, 1]
     page.keyboard.press("Enter")
@@ -807,7 +1018,7 @@ def test_a_cell_of_the_table_is_told_and_a_click_moves_there(show):
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    assert traits(page) == [6, 2, 1] and pairing(page)[0].startswith("i stays at 6"), "8 + 2 is not in the table"
+    assert traits(page) == [6, 2, 1] and "i stays at 6" in pairing(page)[0], "8 + 2 is not in the table"
     for _ in range(4):
         page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
@@ -815,7 +1026,128 @@ def test_a_cell_of_the_table_is_told_and_a_click_moves_there(show):
     for _ in range(4):
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    assert traits(page) == [6, 2, 2] and pairing(page)[0].startswith("i stops at 6: with k = 2, j = i + k would leave")
+    assert traits(page) == [6, 2, 2] and "i stops at 6: with k = 2, j = i + k would leave" in pairing(page)[0]
+
+
+def test_the_arrow_keys_begin_at_i_and_the_pair(show):
+    page = show(positions(position=3, pair=1))
+    result(page).focus()
+    assert pairing(page)[0].startswith("Position 3, dimension 2: ")
+    page.get_by_label("position i").press("ArrowRight")
+    result(page).focus()
+    assert pairing(page)[0].startswith("Position 4, dimension 2: ")
+
+
+def test_the_plot_answers_and_a_press_chooses_a_distance(show):
+    page = show(positions(position=2, offset=1))
+    plot, products = page.locator(".curve svg"), sinusoids(9, 6).double()
+    line = plot.locator(".line").get_attribute("d")
+    at = [[float(number) for number in point.split()] for point in line.strip("M").split("L")]  # of each j
+    for j in (0, 8):
+        plot.hover(position={"x": at[j][0] + 2, "y": 200})
+        product = float(products[2] @ products[j])
+        told = f"Distance {j - 2}: P[2] · P[{j}] ≈ {round(product, 2):g}.".replace("-", "−")
+        assert pairing(page)[0].startswith(told)
+        assert float(plot.locator(".ring").get_attribute("cy")) == pytest.approx(at[j][1], abs=0.1)
+        assert traits(page) == [2, 1, 0]
+    plot.click(position={"x": at[6][0], "y": 20})
+    assert traits(page) == [2, 4, 0] and "From i = 2 to j = 6" in pairing(page)[0]
+    plot.click(position={"x": 45, "y": 20})
+    assert traits(page) == [2, -2, 0], "no j is outside of the table"
+    page.mouse.move(5, 5)
+    assert plot.locator(".ring").get_attribute("r") == "0" and pairing(page)[0].startswith("Pair 0")
+
+
+def test_the_hand_j_is_dragged_and_reset_comes_back(show):
+    """A hand goes around as often as one likes; i stays, and nothing is selected."""
+    page = show(PositionView(sinusoids(50, 32), position=10, offset=2, pair=2))
+    speed, (i, k, pair) = 10000 ** (-4 / 32), traits(page)
+    box, back = page.locator(".clock .plot").bounding_box(), page.get_by_role("button", name="reset: i, k and pair")
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    assert back.get_attribute("aria-disabled") == "true"
+
+    def place(by):
+        angle = (i + k) * speed + by
+        return x + 50 * math.sin(angle), y - 50 * math.cos(angle)
+
+    page.mouse.move(*place(0))
+    page.mouse.down()
+    for step in range(1, 31):
+        page.mouse.move(*place(0.3 * step))
+    assert traits(page) == [i, k + round(9 / speed), pair], "more than a turn"
+    page.mouse.move(x, y + 400, steps=3)
+    page.mouse.up()
+    assert page.evaluate("String(getSelection())") == ""
+    page.mouse.move(*place(0))
+    assert traits(page)[0] == i
+    back.click()
+    assert traits(page) == [i, k, pair] and back.get_attribute("aria-disabled") == "true"
+    play = page.get_by_role("button", name="play: move i")
+    play.click()
+    back.click()
+    assert play.inner_text() == "▶ Play" and traits(page) == [i, k, pair], "and it stands still"
+
+
+def test_a_finger_turns_the_hand_and_scrolls_nothing(show, page, context):
+    page.set_viewport_size({"width": 390, "height": 700})
+    show(PositionView(sinusoids(50, 32), position=10, offset=2, pair=2))
+    finger, box = context.new_cdp_session(page), page.locator(".clock .plot").bounding_box()
+    x, y, angle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, 12 * 10000 ** (-4 / 32)
+    for step in range(16):
+        point = {"x": x + 50 * math.sin(angle + 0.1 * step), "y": y - 50 * math.cos(angle + 0.1 * step)}
+        name = "touchMove" if step else "touchStart"
+        finger.send("Input.dispatchTouchEvent", {"type": name, "touchPoints": [point]})
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    assert traits(page)[1] == 2 + round(1.5 / 10000 ** (-4 / 32)) and page.evaluate("scrollY") == 0
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_what_is_said_of_positions_moves_nothing(show, page, width):
+    """Where the plot is pointed at, too, and where i has to stop."""
+    page.set_viewport_size({"width": width, "height": 900})
+    show(PositionView(sinusoids(24, 16), position=3, offset=5, pair=1, tokens="the girl washes the red apple".split()))
+    says = page.locator(".says")
+    height = says.bounding_box()["height"]
+    page.get_by_label("offset k").press("Home")
+    page.get_by_label("offset k").press("ArrowLeft")
+    assert says.bounding_box()["height"] == height
+    page.locator(".curve .plot").hover()
+    assert said(page).startswith("Distance ") and says.bounding_box()["height"] == height
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_the_first_positions_have_words(show, page, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    words = "the girl washes the red apple and eats it .".split()
+    show(PositionView(sinusoids(24, 16), position=8, offset=-3, pair=1, tokens=words))
+    labels = page.locator(".rows .label").all_inner_texts()
+    assert labels == [*(f"{word} {i}" for i, word in enumerate(words)), *map(str, range(10, 24))]
+    assert "From i = 8 (it) to j = 5 (apple)" in said(page)
+    assert page.locator(".clock .name").all_text_contents() == ["i = 8it", "j = 5apple"]
+    plot, table = (page.locator(part).bounding_box() for part in (".curve", ".table"))
+    assert (plot["x"] > table["x"] + table["width"]) == (width > 960), "all in one line"
+    left = page.locator(".clock .name").evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().left)")
+    assert min(left) >= 0
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_a_small_frequency_is_written_in_full(show):
+    page = show(PositionView(sinusoids(50, 32), pair=12))
+    assert "by ω = 0.001 rad a position" in pairing(page)[0] and "k ω = 0.002 rad" in pairing(page)[0]
+    assert "e−" not in said(page)
+
+
+@pytest.mark.parametrize("width", [390, 1300])
+def test_the_slider_of_the_pair_keeps_its_length(show, page, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    show(PositionView(sinusoids(50, 32)))
+    pair = page.get_by_label("pair", exact=True)
+    before = pair.bounding_box()
+    pair.press("End")
+    assert traits(page)[2] == 15 and pair.bounding_box() == before
+    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_the_cell_that_is_read_has_a_frame(show):
@@ -827,7 +1159,7 @@ def test_the_cell_that_is_read_has_a_frame(show):
     result(page).focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
-    assert strong.evaluate("({ style }) => [style.left, style.top, style.width]") == ["38px", "24px", "38px"]
+    assert strong.evaluate("({ style }) => [style.left, style.top, style.width]") == ["38px", "48px", "38px"]
     page.keyboard.press("Enter")
     assert strong.count() == 1, "the rows of i and j have moved, the cell is still read"
     page.get_by_label("position i").focus()
@@ -836,10 +1168,32 @@ def test_the_cell_that_is_read_has_a_frame(show):
     assert strong.evaluate("({ style }) => [style.left, style.top]") == ["114px", "120px"]
 
 
+def test_a_tap_tells_the_number_beside_the_finger_on_a_phone(show, page):
+    """A finger does not point before it taps; the sentences are far below the map, and the clock is on the screen."""
+    page.add_init_script(
+        """const asked = window.matchMedia.bind(window);
+        window.matchMedia = query => query === '(pointer: coarse)' ? { matches: true } : asked(query)"""
+    )
+    page.set_viewport_size({"width": 390, "height": 844})
+    show(PositionView(sinusoids(50, 32)))
+    body = page.locator(".map .body")
+    body.dispatch_event(
+        "click", {"clientX": (box := body.bounding_box())["x"] + 8 * 6.5, "clientY": box["y"] + 4 * 20.5}
+    )
+    told = "Position 20, dimension 6: sin(20 · 0.18) ≈ −0.4"
+    assert page.locator(".says").inner_text().startswith(told)
+    echo = page.locator(".echo")
+    echo.wait_for()
+    assert echo.inner_text().startswith(told) and "Pair 3 turns by" in echo.inner_text()
+    clock = page.locator(".clock svg").bounding_box()
+    assert clock["y"] + clock["height"] <= 844, "with the sliders on one screen"
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
 @pytest.mark.parametrize(("position", "offset"), [(8, -8), (0, 8)])
 def test_where_i_cannot_move_the_view_says_so(show, position, offset):
     page = show(positions(position=position, offset=offset))
-    play = page.locator(".controls button")
+    play = page.get_by_role("button", name="play: move i")
     said = f"i stays at {position}: with k = {offset}, j = i + k would leave the table. ".replace("-", "−")
     assert play.get_attribute("aria-disabled") == "true" and pairing(page)[0].startswith(said)
     play.click(force=True)
@@ -862,8 +1216,9 @@ def test_a_table_without_rotation(show):
     assert page.locator(".remark").inner_text().startswith("No rotation is shown: this table differs")
     assert page.locator(".clock, .equation").count() == 0 and page.locator(".controls input").count() == 2
     hover(page, 1, 2)
-    assert pairing(page)[1] == "Position 8, dimension 2: −0.09"
-    assert pairing(page)[0].startswith("From i = 8 to j = 7: P[8] · P[7] ≈ 0.74.")
+    hovered, told = page.locator(".says > div > div > div").all_text_contents()
+    assert hovered == "Position 8, dimension 2: −0.09"
+    assert told.startswith("From i = 8 to j = 7: P[8] · P[7] ≈ 0.74.")
 
 
 def test_many_turns_and_none_are_drawn(show):
@@ -878,7 +1233,7 @@ def test_many_turns_and_none_are_drawn(show):
 @pytest.mark.parametrize(("rows", "size"), [(9, 6), (60, 32), (512, 512)])
 def test_positions_in_a_window_that_gets_narrow(show, page, rows, size):
     show(PositionView(sinusoids(rows, size), pair=size // 2 - 1))
-    assert page.locator(".curve").bounding_box()["y"] < 100, "all in one line"
+    assert page.locator(".curve").bounding_box()["y"] == page.locator(".table").bounding_box()["y"], "all in one line"
     page.set_viewport_size({"width": 320, "height": 600})
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")  # drawn anew
     assert page.evaluate("document.documentElement.scrollWidth") == 320
@@ -925,7 +1280,11 @@ def nodes(page, selector=""):
 
 def told(page):
     """The lines about the step, and about a node."""
-    return [line for part in page.locator(".says > div").all() for line in part.inner_text().split("\n")]
+    return [
+        line
+        for part in page.locator(".narration > [aria-live], .says > div").all()
+        for line in part.inner_text().split("\n")
+    ]
 
 
 def test_the_tree_grows(show):
@@ -994,14 +1353,14 @@ def test_keys_in_the_tree(show):
     tree.focus()
     press = page.keyboard.press
     press("ArrowRight")
-    assert told(page)[1].startswith("the – kept")
+    assert told(page)[1].startswith("the – among")
     press("ArrowDown")
     press("ArrowDown")  # there is none
-    assert told(page)[1].startswith("a – kept")
+    assert told(page)[1].startswith("a – among")
     press("ArrowRight")
-    assert told(page)[1].startswith("a dog – kept"), "the likeliest child"
+    assert told(page)[1].startswith("a dog – among"), "the likeliest child"
     press("ArrowRight")
-    assert told(page)[1].startswith("a dog – kept"), "its children are still to come"
+    assert told(page)[1].startswith("a dog – among"), "its children are still to come"
     press("Enter")
     assert page.evaluate("model.get('locked')") == [2, 4]
     press("ArrowUp")
@@ -1027,7 +1386,9 @@ def test_sliders_search_again(show):
     page.locator(".node.complete").click()
     page.get_by_label("beam width").press("ArrowLeft")
     assert page.evaluate("['width', 'step'].map(name => model.get(name))") == [1, 4], "all steps are seen again"
-    assert nodes(page, ".best") == ["the", "cat", "dog", "<eos>"] and "Greedy search (G) finds the same." in said(page)
+    assert (
+        nodes(page, ".best") == ["the", "cat", "dog", "<eos>"] and "Greedy search (G) finds the same." in told(page)[0]
+    )
     assert told(page)[1].startswith("Point at a node"), "what was locked is not in this tree"
     score = page.locator(".node.complete .score")
     assert score.inner_text() == "−1.23" and page.locator(".node.complete .corner").inner_text() == "★"
@@ -1115,6 +1476,7 @@ def test_a_long_tree_in_a_narrow_window(show, page):
 @pytest.mark.parametrize("share", [0.05, 0.45, 0.55, 0.95])
 def test_the_query_under_the_mouse_is_the_nearest_one(show, page, share):
     show(KernelView(torch.tensor([0.0, 4.0]), torch.tensor([0.0, 1.0]), torch.arange(5.0), width=2.0))
+    page.evaluate("new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)))")  # drawn at its width
     plot = page.locator(".regression").bounding_box()
     spots = page.locator(".regression .datum").evaluate_all("dots => dots.map(dot => Number(dot.getAttribute('cx')))")
     gap = (spots[1] - spots[0]) / 4  # from query to query
@@ -1127,7 +1489,7 @@ def test_a_weight_of_an_eighth_stays_an_eighth(show, page):
     """It is sent as a share of the largest weight, in two bytes; 0.125 is rounded up, and any smaller number down."""
     show(KernelView(torch.arange(8.0), torch.ones(8), torch.tensor([3.5]), ("boxcar",), 9.0, widths=[9.0]))
     page.get_by_role("application").hover()
-    assert "the largest, 0.13, is on the key" in said(page)
+    assert "8 of 8 keys share the weight, all equally: 0.13 each." in said(page)
 
 
 def test_a_small_number_is_not_written_as_0(show, page):
@@ -1275,7 +1637,7 @@ def test_a_reading_is_dragged(show):
 
 
 def test_a_finger_moves_a_reading_or_the_page(show, page, context):
-    page.set_viewport_size({"width": 390, "height": 500})
+    page.set_viewport_size({"width": 390, "height": 700})
     show(kernels())
     device = context.new_cdp_session(page)
     given = page.evaluate("model.get('readings')")
@@ -1340,6 +1702,173 @@ def test_a_reading_is_moved_by_keys(show):
     assert handle.get_attribute("aria-valuetext") == "reading 1 of 4: x = 0.5, y = 3", "as Python moved it"
 
 
+def test_the_note_says_the_reading_that_the_keys_move(show, page):
+    show(kernels())
+    page.evaluate("model.set('readings', model.get('readings').with(2, [2, -1]))")
+    reading(page).focus()
+    at = page.locator(".regression .name")
+    assert "Reading 3 of 4: x = 2, y = −1." in said(page), "the keys begin at the reading that was moved"
+    assert reading(page).get_attribute("aria-valuenow") == "3" and at.text_content() == "2, −1"
+    for key, place in (("ArrowLeft", "2 of 4: x = 1, y = 1."), ("End", "4 of 4: x = 3, y = 9."), ("Home", "1 of 4")):
+        page.keyboard.press(key)
+        assert f"Reading {place}" in said(page)
+    page.set_viewport_size({"width": 900, "height": 1400})  # the plot is drawn anew
+    page.locator("[role=slider][aria-valuenow='3']").wait_for()
+    page.get_by_label("width").focus()
+    assert at.text_content() == ""
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_what_a_moved_reading_does_to_the_prediction(show):
+    """At the query that is nearest to it, whichever is kept or pointed at; only while any is moved."""
+    page, view = show(kernels()), kernels()
+    handle, moved = reading(page), page.locator(".moved-told")
+    before = view.prediction()
+
+    def expected(query, at):
+        view.readings = page.evaluate("model.get('readings')")
+        now, then = (f"{round(float(numbers[query]), 2):g}" for numbers in (view.prediction(), before))
+        return now != then and moved.inner_text().endswith(f" Prediction at x = {at}: {now}, before {then}.")
+
+    for key in ("ArrowRight", "ArrowRight", "ArrowUp"):
+        handle.press(key)
+    assert expected(1, "1.5") and moved.inner_text().startswith("Reading 3 of 4: x = 2, y = ")
+    page.evaluate("model.set('locked', [0])")
+    assert expected(1, "1.5"), "the curve leaps there, and not at the query that is kept"
+    start = spot(page, 2)
+    page.evaluate("model.set('locked', [])")
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(start[0], start[1] - 60, steps=2)
+    page.mouse.up()
+    page.mouse.move(2, 2)
+    assert expected(1, "1.5"), "though the pointer has left"
+    page.get_by_label("kernel", exact=True).select_option("boxcar")
+    page.evaluate("model.set('width', 0.1); model.set('locked', [1])")
+    assert moved.inner_text().endswith("Prediction at x = 1.5: none, before none.")
+    page.get_by_label("put the readings back").click()
+    assert "Prediction" not in moved.inner_text()
+
+
+def test_the_name_of_a_reading_covers_few_others(show):
+    x = torch.linspace(0, 5, 51)
+    page = show(KernelView(x, x.sin() + 0.3 * (9 * x).sin(), x[::2], width=0.3, widths=[0.3]))
+    reading(page).focus()
+    covered = 0
+    for _ in range(50):
+        page.keyboard.press("ArrowRight")
+        covered += page.locator(".regression").evaluate(
+            """plot => { const name = plot.querySelector(".name").getBoundingClientRect();
+            return [...plot.querySelectorAll(".datum")].some(node => { const dot = node.getBoundingClientRect();
+                return dot.left < name.right && dot.right > name.left && dot.top < name.bottom && dot.bottom > name.top
+            }) }"""
+        )
+    assert covered <= 12, "of 50"
+
+
+def test_the_curve_from_before_a_reading_was_moved(show):
+    page = show(kernels())
+    now, former = page.locator(".regression .prediction"), page.locator(".regression .as-given")
+    assert former.get_attribute("d") == ""
+    for width in (0.6, 1.0):
+        page.get_by_label("put the readings back").click(force=True)
+        page.evaluate("width => model.set('width', width)", width)
+        before = now.get_attribute("d")
+        reading(page).press("ArrowUp")
+        reading(page).press("ArrowUp")
+        assert former.get_attribute("d") == before != now.get_attribute("d")
+    page.get_by_label("put the readings back").click()
+    assert now.get_attribute("d") == before != former.get_attribute("d")
+    assert page.locator(".legend .as-given").count() == 1
+
+
+def test_the_curve_from_before_the_width_was_changed(show):
+    """While the slider is dragged, the curve is that before the drag; a key of the keyboard is a drag of its own."""
+    page = show(kernels())
+    now, former = page.locator(".regression .prediction"), page.locator(".regression .as-given")
+    slide = """(slider, [index, name]) => {
+        slider.value = index
+        slider.dispatchEvent(new Event(name, { bubbles: true }))
+    }"""
+    first, least = now.get_attribute("d"), page.get_by_label("width")
+    for index in (1, 0):
+        least.evaluate(slide, [index, "input"])
+    least.evaluate(slide, [0, "change"])
+    last = now.get_attribute("d")
+    assert former.get_attribute("d") == first != last
+    least.press("ArrowRight")
+    assert former.get_attribute("d") == last != now.get_attribute("d")
+
+
+def test_no_curve_is_left_from_before_the_readings_were_moved(show):
+    page = show(kernels())
+    former = page.locator(".regression .as-given")
+    page.evaluate("model.set('width', 1.0); model.set('readings', model.get('readings').with(2, [2, -1]))")
+    assert former.get_attribute("d") != ""
+    page.get_by_label("put the readings back").click()
+    assert former.get_attribute("d") == "", "that of the width before would be the curve of two changes ago"
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_map_and_words_stand_beside_and_above_the_plot_and_stay_there(show, page, width):
+    """Whatever is said, the plot stays where it is; in a wide room the map stands beside the plot."""
+    page.set_viewport_size({"width": width, "height": 800})
+    x = torch.linspace(0, 5, 51)
+    show(KernelView(x, x.sin(), x[::2], ("gaussian", "boxcar"), width=0.3, widths=[0.1, 0.3, 2.0]))
+    chart, told = page.locator(".regression"), page.locator(".says")
+    before, cells = chart.bounding_box(), page.locator(".map").bounding_box()
+    assert (cells["x"] > before["x"] + before["width"]) == (width > 960)
+    assert cells["x"] + cells["width"] <= width
+    for kernel, width, locked in (("gaussian", 0.1, [8]), ("boxcar", 2.0, [8]), ("gaussian", 2.0, [])):
+        values = {"kernel": kernel, "width": width, "locked": locked}
+        page.evaluate("values => Object.entries(values).forEach(pair => model.set(...pair))", values)
+        page.evaluate("model.set('readings', model.get('readings').with(16, [1.6, -1.2]))")
+        assert chart.bounding_box() == before
+        assert told.bounding_box()["y"] < before["y"]
+    page.get_by_label("put the readings back").click()
+    assert chart.bounding_box() == before
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_a_drag_selects_no_text(show, page):
+    show(kernels())
+    box = page.locator(".regression").bounding_box()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + box["height"] + 100, steps=4)
+    page.mouse.up()
+    assert page.evaluate("String(getSelection())") == ""
+
+
+def test_equal_weights_have_no_largest_one(show):
+    page = show(kernels())
+    page.get_by_label("kernel", exact=True).select_option("boxcar")
+    page.evaluate("model.set('width', 1.0); model.set('locked', [1])")
+    assert "2 of 4 keys share the weight, all equally: 0.5 each." in said(page)
+
+
+def test_a_query_is_kept_and_freed_by_keys(show):
+    """Enter in the plot keeps the query at the reading; Escape frees it wherever the focus is."""
+    page = show(kernels())
+    reading(page).focus()
+    for key in ("ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    assert page.evaluate("model.get('locked')") == [1] and said(page).startswith("Query x = 1.5: ")
+    page.keyboard.press("Enter")
+    assert page.evaluate("model.get('locked')") == []
+    for control in (reading(page), page.get_by_label("width"), page.get_by_label("kernel", exact=True), result(page)):
+        page.evaluate("model.set('locked', [2])")
+        control.press("Escape")
+        assert page.evaluate("model.get('locked')") == []
+
+
+def test_every_reading_can_be_seen(show):
+    page = show(kernels())
+    page.evaluate("model.set('width', 0.1); model.set('locked', [0])")
+    radii = [float(dot.get_attribute("r")) for dot in page.locator(".regression .datum").all()]
+    assert radii[0] == 10.5 and min(radii) >= 3, "also where its weight is 0"
+
+
 KERNELS_INSIDE = """import { kernelRegression } from "SHARED/kernels.js";
 
 export function build(model, root, { cases, queries, readings }) {
@@ -1370,6 +1899,38 @@ def test_the_kernels_of_a_page_are_those_of_the_package(show, tmp_path):
         torch.testing.assert_close(
             torch.tensor(predictions).double(), model(queries, keys, values), atol=1e-6, rtol=1e-5
         )
+
+
+def test_the_kernel_is_drawn_around_a_query(show):
+    """As high as a reading counts there, and as wide as the slider says."""
+    points = torch.linspace(0, 10, 11)
+    page = show(KernelView(points, points, points, ("gaussian", "boxcar"), 1.0, widths=[1.0, 2.0]))
+    bell = page.locator(".regression .bell")
+    assert not bell.get_attribute("d") and page.locator(".legend .bell").count() == 1
+    assert page.locator(".map figcaption").inner_text() == "weights: 11 queries down, 11 keys across"
+    page.evaluate("model.set('locked', [5])")
+    wide = {}
+    for kernel in ("gaussian", "boxcar"):
+        for width in (1.0, 2.0):
+            page.evaluate(
+                "([kernel, width]) => { model.set('kernel', kernel); model.set('width', width) }", [kernel, width]
+            )
+            places = [
+                tuple(map(float, at.split())) for at in re.findall(r"[ML]([\d.]+ [\d.]+)", bell.get_attribute("d"))
+            ]
+            top, floor = min(y for _, y in places), places[0][1]
+            inside = [x for x, y in places if y < (top + floor) / 2]
+            wide[kernel, width] = max(inside) - min(inside)
+            peak = [x for x, y in places if y == top]
+            x = float(page.locator(".regression .answer").get_attribute("cx"))
+            assert sum(peak) / len(peak) == pytest.approx(x, abs=2)
+    unit = page.evaluate(
+        "() => { const [a, b] = [...document.querySelectorAll('.datum')].map(dot => dot.getAttribute('cx'));"
+        " return b - a }"
+    )
+    for (kernel, width), found in wide.items():
+        half = math.sqrt(2 * math.log(2)) if kernel == "gaussian" else 1
+        assert found == pytest.approx(2 * half * width * unit, abs=4), (kernel, width)
 
 
 def test_labels_of_keys_do_not_collide_and_hours_are_clock_times(show):
@@ -1405,7 +1966,7 @@ def test_positions_play(show, page):
             "count => { for (let i = 0; i < count; i++) window.beats.forEach(beat => beat && beat()) }", beats
         )
 
-    button = page.locator(".controls button")
+    button = page.locator(".controls button").first
     assert button.inner_text() == "▶ Play"
     button.click()
     assert traits(page) == [4, 2, 0] and page.locator(".says").get_attribute("aria-live") == "off"

@@ -4,6 +4,7 @@ import pytest
 import torch
 from browser.rounding import in_page
 from browser.test_family import CUT, FITS
+from playwright.sync_api import Locator
 from views.test_sampling_view import LOGITS, MANY, SETTINGS, WORDS, by_definition
 
 from seqlearn.search.forced_decoding import forced_decoding
@@ -66,6 +67,26 @@ def test_what_is_drawn_is_the_picture_of_python(show, name, setting):
     assert names + gone == [label.get_text() for label in ax.get_yticklabels()]
     assert page.locator(".left").inner_text() == ax.get_title("left").split("\n")[0]
     assert page.locator(".ends span").last.inner_text() == f"{end:g}"
+
+
+def test_why_the_draws_change_with_the_temperature(show):
+    """The random numbers stay, and are read anew; the words go when tokens are drawn."""
+    page = show(view())
+    drawn, read = page.locator(".drawn"), page.locator(".drawn .read")
+    assert drawn.inner_text() == ""
+    page.evaluate(DRAW, [i / 20 for i in range(20)])
+    before = drawn.inner_text()
+    page.get_by_label("temperature", exact=True).press("Home")
+    assert (
+        read.inner_text() == "The same random numbers, read at temperature 0.2: " and before not in drawn.inner_text()
+    )
+    page.evaluate("model.set('top_k', 2)")
+    assert read.inner_text() == "The same random numbers, read at temperature 0.2, top-k 2: "
+    page.get_by_label("draw a token").click()
+    assert read.count() == 0
+    page.get_by_label("clear the draws").click()
+    page.get_by_label("temperature", exact=True).press("End")
+    assert drawn.inner_text() == ""
 
 
 def test_the_sliders(show):
@@ -173,7 +194,7 @@ def test_a_small_probability_is_not_written_as_0(show):
 def test_the_keys_go_from_row_to_row(show):
     """All rows are one stop of the Tab key, also when some are removed."""
     page = show(view())
-    page.get_by_label("clear the draws").focus()
+    page.get_by_role("button", name="reset").focus()
     page.keyboard.press("Tab")
     says = page.locator(".says")
     assert says.inner_text().startswith("la: ")
@@ -187,7 +208,7 @@ def test_the_keys_go_from_row_to_row(show):
         assert says.inner_text().startswith(start), key
     page.get_by_label("top-k", exact=True).press("Home")
     assert says.inner_text().startswith("Point at")
-    page.get_by_label("clear the draws").focus()
+    page.get_by_role("button", name="reset").focus()
     page.keyboard.press("Tab")
     assert says.inner_text().startswith("la: "), "the row that had the focus is removed"
     page.keyboard.press("End")
@@ -288,14 +309,15 @@ def test_other_logits_are_drawn_anew(show):
 
 @pytest.mark.parametrize("width", [332, 390, 800, 1440])
 def test_no_text_is_cut_off_and_nothing_moves(show, page, width):
-    """Sliders move what stands below the rows, and neither buttons nor rows that are left; the page gets no shorter.
-    Pointing moves nothing."""
+    """Sliders move neither buttons nor rows that are left, nor what is below; the page gets no shorter. Pointing moves
+    nothing."""
     page.set_viewport_size({"width": width, "height": 900})
     words = [f"mot{i}" for i in range(649)]
     show(SamplingView(torch.arange(649.0) / 50, words, write=lambda *asked: [("la pomme", 0.5)] * 5, seed=1))
     places = """selector => [...document.querySelectorAll(selector)].flatMap(node => {
         const { top, bottom } = node.getBoundingClientRect(); return [top, bottom] })"""
-    fixed, all_parts = ".knobs, .draws, .titles", ".knobs, .draws, .row, .sentences, .legend, .says, .seqlearn"
+    fixed = ".knobs, .titles, .draws, .drawn-with"
+    all_parts = ".knobs, .draws, .row, .sentences, .legend, .says, .seqlearn"
     page.get_by_role("button", name="draw 20 tokens").click()
     page.get_by_label("temperature", exact=True).press("Home")
     before, height = page.evaluate(places, fixed), page.locator(".seqlearn").bounding_box()["height"]
@@ -394,10 +416,27 @@ def test_all_of_the_view_is_on_one_screen(show, page, rounded):
     page.set_viewport_size({"width": 1440, "height": 900})
     show(SamplingView.of(rounded, BOXES))
     assert page.locator(ROW).count() == 9 and box(".legend")["y"] + box(".legend")["height"] < 900
-    assert box(".writing")["y"] < box(".rows")["y"] and box(".writing")["x"] > box(".rows")["x"] + box(".rows")["width"]
-    assert box(".says")["y"] < box(".draws")["y"]
+    assert box(".draws")["y"] < box(".rows")["y"] and box(".writing")["x"] > box(".rows")["x"] + box(".rows")["width"]
+    assert box(".rows")["y"] - box(".left")["y"] < 60, "the bars stand right below the line about them"
+    assert box(".draws")["x"] == box(".writing")["x"] and box(".writing")["y"] - box(".draws")["y"] < 200
+    assert len({round(button["y"]) for button in map(Locator.bounding_box, page.locator(".draws button").all())}) == 1
     page.set_viewport_size({"width": 600, "height": 900})
-    assert box(".legend")["y"] - box(".writing > button")["y"] < 120
+    assert box(".rows")["y"] - box(".left")["y"] < 60 < box(".draws")["y"] - box(".rows")["y"]
+    assert box(".legend")["y"] - box(".draws button:last-child")["y"] < 120
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 768), (1440, 900)])
+def test_long_sentences_stand_beside_the_table(show, page, width, height):
+    """Of each there are two lines; all of it when it is pointed at, or read aloud."""
+    page.set_viewport_size({"width": width, "height": height})
+    text = " ".join(["chaussettes"] * 20)
+    show(SamplingView(torch.zeros(99), range(99), write=lambda *asked: [(text, 1e-5)] * 5, seed=1))
+    rows, sentences = page.locator(".rows").bounding_box(), page.locator(".sentences").bounding_box()
+    assert sentences["y"] + sentences["height"] < rows["y"] + rows["height"] + 60
+    assert page.locator(".sentences li").last.bounding_box()["height"] < 50
+    assert page.locator(".sentences li").evaluate_all("all => all.map(one => one.title)") == [text] * 5
+    assert page.locator(".sentences li").first.evaluate("one => getComputedStyle(one).display") == "list-item"
     page.set_viewport_size({"width": 1300, "height": 1400})
 
 

@@ -337,6 +337,81 @@ def test_one_head_of_many(show, transformer):
         assert named.groups() == (view.result["source"][best], as_number(float(expected[7, best])))
 
 
+def in_the_page(page, text):
+    """Waits until the model in the page has translated this sentence."""
+    expect(page.locator(".former")).to_have_count(0)
+    expect(box(page)).to_have_value(text)
+
+
+def test_a_swapped_word_that_is_unknown_can_be_typed_again(show, page, transformer):
+    """Its box opens anew with the word selected, and the note about it is on the screen."""
+    page.set_viewport_size({"width": 800, "height": 500})
+    show(TranslatorView(transformer, APPLE))
+    page.evaluate("document.querySelector('.chips').scrollIntoView()")
+    typed = page.locator("input.chip")
+    page.get_by_role("button", name="swap apple: another word").press("Enter")
+    typed.fill("lemom")
+    typed.press("Enter")
+    in_the_page(page, APPLE.replace("apple", "lemom"))
+    expect(typed).to_be_focused()
+    assert typed.input_value() == page.evaluate("getSelection().toString()") == "lemom"
+    assert "lemom: try lemon" in note(page) and page.locator(".note").bounding_box()["y"] >= 0
+    typed.press("Escape")
+    expect(page.get_by_role("button", name="swap lemom, never seen in training: another word")).to_be_focused()
+    page.keyboard.press("Enter")
+    typed.fill("pear")
+    typed.press("Enter")
+    in_the_page(page, APPLE.replace("apple", "pear"))
+    assert typed.count() == 0 and note(page) == ""
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+@pytest.mark.parametrize(
+    ("sentence", "offer"),
+    [
+        ("The girl eats the fish.", None),  # "find" is nearer than any noun
+        ("The girl will fint it.", "find"),
+        ("The girl eats the red pead.", "pear"),  # and not "read"
+        ("The girl eats the ret apple.", "red"),
+    ],
+)
+def test_a_word_for_an_unknown_one_is_no_verb_after_an_article(show, transformer, sentence, offer):
+    page = show(TranslatorView(transformer, sentence))
+    offers = page.locator(".note .try").all_text_contents()
+    assert offers[-1:] == ([offer] if offer else []), note(page)
+
+
+def test_keys_change_the_weight_of_a_cell_that_is_kept(show, page, transformer):
+    """The cell stays, also where the translation becomes another one from its step on."""
+    show(TranslatorView(transformer, APPLE, locked=["pair", 0, 1]))
+    cells, typed = page.locator(".map [role=application]"), page.get_by_label("weight as a number")
+    assert "On the map, the keys + and − change it." in said(page)[1]
+    start = float(typed.input_value())
+    cells.press("Control++")
+    page.locator(".written").press("+")
+    assert get(page, "edits") == []
+    for key, by in (("+", 0.1), ("=", 0.2), ("-", 0.1)):
+        cells.press(key)
+        assert get(page, "edits") == [["weight", "cross", None, None, 0, 1, pytest.approx(start + by, abs=0.006)]]
+    for _ in range(9):
+        cells.press("+")
+    assert get(page, "edits")[0][-1] == 1, "and no more"
+    expect(page.locator(".former")).to_have_count(0)
+    expect(typed).to_have_value("1.00")
+    assert pieces(page)[:2] == ["fille", "lave"]
+    assert get(page, "locked") == ["pair", 0, 1]
+    expect(cells).to_be_focused()
+
+
+def test_on_a_phone_the_slider_of_a_weight_is_below_the_map(show, page, transformer):
+    page.set_viewport_size({"width": 390, "height": 844})
+    show(TranslatorView(transformer, APPLE, locked=["pair", 4, 5]))
+    below = page.locator(".map").bounding_box()
+    assert 0 < page.locator(".weigh").bounding_box()["y"] - below["y"] - below["height"] < 60
+    page.set_viewport_size({"width": 1300, "height": 1400})
+    expect(page.locator(".says .weigh")).to_be_visible()
+
+
 def test_the_translations_found(show, transformer):
     view = TranslatorView(transformer, ZEBRA, beam=4, step=10)
     page, best = show(view), view.result["best"]
@@ -359,7 +434,7 @@ def test_the_translations_found(show, transformer):
 
 def test_small_numbers(show, transformer):
     page = show(TranslatorView(transformer, "The cat sleeps.", beam=2))
-    assert page.locator(".scores").all_text_contents() == ["0.001.00", "−5.481 in 2,700"], "not −0.00"
+    assert page.locator(".scores").all_text_contents() == ["0.001.00", "−5.471 in 2,600"], "not −0.00"
 
 
 def test_a_shorter_translation(show, transformer):
@@ -478,3 +553,28 @@ def test_100_tokens_answer_the_mouse_and_the_choice(show, transformer):
     page = show(TranslatorView(transformer, "the girl " * 50, beam=8))
     for act in (HOVER, CHOOSE):
         page.evaluate(ANSWERS, act)
+
+
+def test_tab_goes_from_the_map_to_a_candidate(show, transformer):
+    """The candidates of the row that had the focus stay while a person chooses, and a ring shows where the focus is."""
+    page = show(TranslatorView(transformer, APPLE, step=7))
+    page.locator(".lines [role=application], .looks [role=application]").first.focus()
+    page.keyboard.press("Tab")  # to the map: the keys begin in the row of the step
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.ariaLabel").startswith("force l' at step 8")
+    assert page.locator(".candidates th:has(:focus-visible)").evaluate("node => getComputedStyle(node).overflow") == (
+        "visible"
+    ), "the ring is whole"
+    caption = page.locator(".candidates caption")
+    before = caption.inner_text()
+    page.keyboard.press("ArrowDown")
+    assert caption.inner_text() == before
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement !== document.body")
+    assert caption.inner_text().startswith("step 8")
+
+
+def test_only_the_focus_has_a_blue_ring(show, transformer):
+    page = show(TranslatorView(transformer, APPLE, step=7, locked=["key", 3]))
+    for name in (".chip.on", ".written .looks-there"):
+        assert page.locator(name).first.evaluate("node => getComputedStyle(node).boxShadow") == "none", name

@@ -318,6 +318,17 @@ def test_the_tree_tells_the_whole_story(seed):
         assert [list(node.tokens) for node in complete[:2]] == [whole(each) for each in hypotheses]
 
 
+@pytest.mark.parametrize("seed", range(len(MODELS)))
+def test_the_tree_of_a_beam_of_one_also_has_what_was_rejected(seed):
+    model, trees = random_model(seed), []
+    source, lengths = padded([[3, 4, 5], [8]])
+    found = beam_search(model, source, lengths, **IDS, width=1, max_length=6, trace=trees)
+    assert found == beam_search(model, source, lengths, **IDS, width=1, max_length=6)
+    for tree in trees:
+        fates = [[node.fate for node in nodes] for nodes in tree.steps]
+        assert fates[:-1] == [["kept", "pruned"]] * (len(fates) - 1) and fates[-1] == ["complete", "pruned"]
+
+
 @pytest.mark.parametrize("seed", [0, 1, 4])
 def test_attention_if_asked_for(seed):
     model = random_model(seed).eval()

@@ -64,7 +64,7 @@ def gru_view(tokens):
 
 
 def position_view(tokens):
-    return PositionView(sinusoids(9, 6))
+    return PositionView(sinusoids(9, 6), tokens=tokens[:9])
 
 
 def pieces_view(tokens):
@@ -76,7 +76,9 @@ def pieces_view(tokens):
 
 
 def batch_view(tokens):
-    return BatchView([3, 9, 4, 4, 12, 7, 1, 5, 8, 2, 6, 3], batch_size=4)
+    lengths = [3, 9, 4, 4, 12, 7, 1, 5, 8, 2, 6, 3]
+    sentences = [list(itertools.islice(itertools.cycle(tokens), size, 2 * size)) for size in lengths]
+    return BatchView(sentences, batch_size=4)
 
 
 def beam_view(tokens):
@@ -174,4 +176,4 @@ SAMPLES = {
     "SoftmaxView": softmax_view,
     "TranslatorView": translator_view,
 }
-WORDLESS = {"BatchView", "PositionView"}  # they show no text of the learner
+WORDLESS = {"BatchView", "PositionView"}  # they show a text only where one points, or only the first nine

@@ -71,7 +71,7 @@ FIGURES = {  # everything that makes a figure, with these tokens as its texts
     "LivePlot": live,
 }
 VIEWS = {name: lambda tokens, name=name: SAMPLES[name](tokens).figure() for name in SAMPLES}
-WORDLESS = {"loss_curves", "BatchView", "KernelView", "PositionView"}  # no text of the learner; KernelView: two names
+WORDLESS = {"loss_curves", "BatchView", "KernelView"}  # no text of the learner; KernelView: two names
 
 
 def test_every_function_that_makes_a_figure_is_here():

@@ -183,7 +183,12 @@ def test_the_picture():
     top, middle, bottom = shown.figure().axes
     for ax, number in ((top, step.state), (middle, 0.75), (bottom, step.reset)):
         assert ax.containers[0][1].get_height() == pytest.approx(number), "the bars of this word are those of the step"
-    assert bottom.get_xlabel() == "pale: gates unchanged"
+    change = step.state - float(data["states"][2])
+    for word in (2, 3):
+        change *= float(data["updates"][word])
+        state = float(data["states"][word + 1]) + change
+        assert top.containers[0][word].get_height() == pytest.approx(state, abs=1e-6), "carried on"
+    assert bottom.get_xlabel().startswith("dotted: the state as the network has it")
 
 
 def test_what_the_gate_does_in_words():

@@ -43,6 +43,11 @@ def test_the_pieces_are_those_of_the_definition(word):
         assert view(joins=joins).pieces(word) == by_definition(word, MERGES[:joins]), joins
 
 
+def test_a_space_in_what_is_typed_begins_a_new_word():
+    (ax,) = view(joins=10, word="eats  was").figure().axes
+    assert [text.get_text() for text in ax.texts][-3:] == ["▁eat", "s", "▁was"]
+
+
 def test_the_pieces_are_those_of_the_package():
     """Its merges are texts with a space; all words of some sentences, and one that was not learned."""
     lines = [pair.target for pair in write_pairs(200)]
@@ -97,7 +102,8 @@ def test_the_picture():
     figure = view(joins=4, word="kiwi").figure()
     (ax,), (legend,) = figure.axes, figure.legends
     assert ax.get_title("left") == (
-        "After 4 joins: 27 pieces in 7 words; the vocabulary has 15\nMost frequent neighbours: ▁ + e, 3 times"
+        "After 4 joins: 27 pieces in 7 words, 15 in the vocabulary\nMost frequent neighbours: ▁ + e, 3 times.\n"
+        "As often, but later in the words: e + a, a + t"
     )
     assert [label.get_text() for label in ax.get_yticklabels()] == [*SEVEN, "typed: kiwi"]
     assert "".join(text.get_text() for text in ax.texts) == "".join(f"▁{word}" for word in [*SEVEN, "kiwi"])
@@ -108,9 +114,9 @@ def test_the_picture():
 
 def test_the_picture_before_the_first_join_and_after_the_last():
     start, end = (view(joins=joins).figure() for joins in (0, 10))
-    assert start.axes[0].get_title("left").startswith("After 0 joins: 43 pieces in 7 words; the vocabulary has 11\n")
+    assert start.axes[0].get_title("left").startswith("After 0 joins: 43 pieces in 7 words, 11 in the vocabulary\n")
     assert end.axes[0].get_title("left").split("\n") == [
-        "After 10 joins: 12 pieces in 7 words; the vocabulary has 21",
+        "After 10 joins: 12 pieces in 7 words, 21 in the vocabulary",
         "All joins are made.",
     ]
     assert [text.get_text() for text in end.legends[0].get_texts()] == ["joined last"]
@@ -119,10 +125,10 @@ def test_the_picture_before_the_first_join_and_after_the_last():
 
 def test_a_pair_that_is_not_the_most_frequent_is_not_called_so():
     titles = [PiecesView(["aab", "aac"], [merge]).figure().axes[0].get_title("left") for merge in ("a a", "a b", "x y")]
-    assert [title.split("\n")[1] for title in titles] == [
-        "Most frequent neighbours: a + a, 2 times",
-        "Next: a + b, 1 time",
-        "Next: x + y, 0 times",
+    assert [title.split("\n")[1:] for title in titles] == [
+        ["Most frequent neighbours: a + a, 2 times.", "As often: ▁ + a"],
+        ["Next: a + b, 1 time"],
+        ["Next: x + y, 0 times"],
     ]
 
 

@@ -198,6 +198,15 @@ def test_names_beside_the_table_move_apart_only_where_they_are_near(offset, side
     assert [names["j"], names["i"]] == sides
 
 
+def test_words_stand_at_the_first_positions():
+    view = PositionView(sinusoids(4, 6), start=1, tokens=["the", "<b>"])
+    assert view.data["tokens"] == ["the", "<b>"] and "tokens" not in PositionView(sinusoids(4, 6)).data
+    labels = [label.get_text() for label in view.figure().axes[0].get_yticklabels()]
+    assert labels == ["the 1", "<b> 2", "3", "4"]
+    with pytest.raises(ValueError, match="5 tokens do not fit into a table of 4 positions"):
+        view.update(sinusoids(4, 6), tokens="abcde")
+
+
 def test_the_title_of_a_page_is_for_people():
     assert PositionView(sinusoids(60, 8), start=1).title() == "Positions as waves: positions 1 to 60, vectors of size 8"
     assert PositionView(sinusoids(60, 8)).title() == "Positions as waves: positions 0 to 59, sinusoids of size 8"

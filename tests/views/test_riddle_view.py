@@ -1,5 +1,7 @@
 """RiddleView in Python: its riddles have an answer, and only one; what fits no riddle is refused."""
 
+from pathlib import Path
+
 import pytest
 import traitlets
 
@@ -27,6 +29,35 @@ def test_one_head_alone_solves_each_riddle(view, translator, number):
     words = what_if(translator, edits=[Ablate(kind, layer, head)]).translate(riddle.sentence).replace("'", " ").split()
     assert riddle.after in words and riddle.before not in words
     assert data["map"]["base"]["tokens"][data["at"]] == riddle.before
+
+
+@pytest.mark.parametrize("number", range(len(RIDDLES)))
+def test_why_a_head_decides_is_measured(view, translator, number):
+    """The largest weights in the row of "it" of the head that the loss of the found head changes most."""
+    data, sentence = view.data["riddles"][number], RIDDLES[number].sentence
+    ((kind, layer, head),), (why,) = data["solutions"], data["why"]
+    maps = [
+        each.attend(sentence, kind=kind)
+        for each in (translator, what_if(translator, edits=[Ablate(kind, layer, head)]))
+    ]
+    row = maps[0].query_tokens.index("it")
+
+    def largest(one, *place):
+        weight, column = one.weights[*place, row].max(-1)
+        return [one.key_tokens[column], pytest.approx(float(weight), rel=1e-4)]
+
+    right = ["encoder 1.3", *(largest(one, 1, 3) for one in maps)]
+    assert why == (right if number == 0 else None)
+
+
+def test_the_lesson_that_explains_is_there(view):
+    assert (Path(__file__).parents[2] / "notebooks" / f"{view.data['lesson']}.ipynb").is_file()
+
+
+def test_no_reason_is_given_where_none_is_measured(translator):
+    """The head is none of the encoder, or the word is none of the sentence."""
+    (one,) = RiddleView(translator, [Riddle(RIDDLES[0].sentence, "il", "elle", "?", "!", word="dog")]).data["riddles"]
+    assert one["why"] == [None]
 
 
 def test_another_riddle_wants_another_head(view):

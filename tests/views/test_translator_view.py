@@ -338,6 +338,16 @@ def test_what_is_marked_stays_in_the_same_translation(transformer):
     assert (view.chosen, view.step, view.locked) == (0, 0, None)
 
 
+@pytest.mark.parametrize(("row", "stays"), [(0, True), (7, False)])
+def test_a_cell_that_is_kept_stays_up_to_the_first_token_that_changes(transformer, row, stays):
+    view = TranslatorView(transformer, APPLE, locked=["pair", row, 1])
+    view.edits = [["weight", "cross", None, None, 0, 1, 1.0]]  # the first token is another
+    assert (view.step, view.locked) == (0, ["pair", row, 1] if stays else None)
+    view.locked = ["pair", 0, 1]
+    view.sentence = "The cat sleeps."
+    assert view.locked is None, "the cell of another sentence"
+
+
 def test_half_letters_and_several_lines(transformer):
     view = TranslatorView(transformer, "the \ud800 cat\nsleeps.")
     assert view.sentence == "the � cat\nsleeps." and view.result["source"] == ["the", "�", "cat", "sleeps", "."]

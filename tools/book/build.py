@@ -26,7 +26,7 @@ from sphinx.cmd.build import build_main
 
 from seqlearn.translator.translator import Translator
 from seqlearn.views import RiddleView, TranslatorView
-from seqlearn.views.gallery import all_views, gallery
+from seqlearn.views.gallery import all_views, gallery, guided
 from seqlearn.views.stored import Framed, document, shared_files
 from tools import blocks
 from tools.book import api
@@ -48,7 +48,6 @@ PAGES = {  # as far as they exist
 }
 FORMULAS = ["tex-mml-chtml.js", "output/chtml/fonts/woff-v2"]  # of MathJax 3.2.2; other parts are loaded on demand only
 FILES = ".files.json"  # the files of a book, with their checksums: a newer book replaces nothing else
-SENTENCE, STEP = "The girl washes the red apple and eats it.", 7  # of the first page: "la", for "it"
 REAL = "real-sentences.html"  # a page with the translator of real sentences, to which the first page leads
 GALLERY = "all-views.html"  # a page with one view of each kind, the first link of the first page
 CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
@@ -155,10 +154,27 @@ def to_lessons(text: str, lesson: Lesson, course: Sequence[Lesson]) -> str:
 def write_views(folder: Path, course: Sequence[Lesson]) -> None:
     """Write the documents of all frames, and what they share."""
     frames = [first_riddle(), first_view(), *(frame for lesson in course for frame in lesson.frames.values())]
-    for name, content in [*shared_files().items(), *((frame.name, frame.html) for frame in frames)]:
+    for name, content in [*shared_files().items(), *((frame.name, in_book(frame.html)) for frame in frames)]:
         write(folder / name, content)
     TranslatorView(Translator.pretrained("tatoeba")).to_html(folder / REAL)
-    gallery(all_views(), folder / GALLERY)
+    write(folder / GALLERY, in_book(with_links(gallery(all_views()), course)))
+
+
+def in_book(page: str) -> str:
+    """A page in the folder of the views that names the folder of the book: see book.js of the views."""
+    return page.replace("<title>", '<meta name="book" content="../">\n<title>', 1)
+
+
+def with_links(page: str, course: Sequence[Lesson]) -> str:
+    """A page of views whose texts lead to their lessons ("Lessons 07 and 09."), and whose heading leads to the book."""
+    targets = {lesson.target.split("/")[-1][:2]: lesson.target for lesson in course if lesson.language == "en"}
+
+    def linked(found: re.Match[str]) -> str:
+        return f'<a href="../{targets[found[1]]}.html">{found[0]}</a>'
+
+    numbers = re.compile(r"Lessons? \d\d[\d, and]*\.</p>")
+    page = numbers.sub(lambda found: re.sub(r"(?:Lessons? )?(\d\d)", linked, found[0]), page)
+    return page.replace("</h1>\n<p>", '</h1>\n<p><a href="../index.html">The course</a> · ', 1)
 
 
 def excerpts(site: Path) -> str:
@@ -182,7 +198,8 @@ def front_page(course: Sequence[Lesson]) -> str:
         title, more = lesson.heading()
         if lesson.language == "en":
             minutes, exercises = lesson.minutes()
-            rows.append(f"| [{title}]({lesson.target}.ipynb) | {more} | {minutes} | {exercises or ''} |")
+            about = f": {more}" if more else ""
+            rows.append(f"| [{title}]({lesson.target}.ipynb){about} | {minutes} | {exercises or ''} |")
     firsts = {lesson.language: lesson for lesson in reversed(course)}
     others = [f"[{LANGUAGES[language].name}]({firsts[language].target}.ipynb)" for language in blocks.languages()]
     lists = {LANGUAGES[language].name: contents(course, language) for language in blocks.languages()}
@@ -194,7 +211,7 @@ def front_page(course: Sequence[Lesson]) -> str:
         real=REAL,
         gallery=GALLERY,
         others=" · ".join(["", *others]),
-        lessons="\n".join(["| lesson | about | minutes | exercises |", "|---|---|--:|--:|", *rows]),
+        lessons="\n".join(["| lesson | minutes | minutes for exercises |", "|---|--:|--:|", *rows]),
         toctrees="\n".join(starmap(toctree, ({"Lessons": contents(course, "en")} | lists).items())),
     )
 
@@ -209,8 +226,8 @@ def first_riddle() -> Framed:
 @cache
 def first_view() -> Framed:
     """The live translator of the first page, with a sentence that the model knows."""
-    record = TranslatorView(Translator.pretrained("transformer"), SENTENCE, step=STEP).record()
-    return Framed("first.html", record["title"], document(record), height=1220, live=True)
+    record = guided(Translator.pretrained("transformer")).record()
+    return Framed("first.html", record["title"], document(record), height=1270, live=True)
 
 
 def contents(course: Sequence[Lesson], language: str) -> list[str]:

@@ -61,8 +61,8 @@ async function readOther(model, read) {
   change(model, { other });
 }
 
-/** Reads a question. The first one was answered by Python, with weights that the page has in 8 bits only: its answer is
- * kept, so that Reset shows what was shown.
+/** Reads a question. The first one was answered by Python, with the weights of the page: its answer is kept, so that
+ * Reset shows what was shown.
  * @param {Model<AttentionTraits>} model @param {Live} live */
 function reader(model, live) {
   const [result, { maps }] = [model.get("result"), model.get("data")];

@@ -1,7 +1,8 @@
 // What if? The sentence, the heads and the weights that a person changes in an AttentionView; before and after.
 
 import { tokenAt } from "../shared/attention.js";
-import { byFinger, make, number, shortened } from "../shared/elements.js";
+import { byFinger, focusIn, make, number, shortened } from "../shared/elements.js";
+import { echoWords } from "../shared/switches.js";
 import {
   ablated,
   ageing,
@@ -26,10 +27,11 @@ import {
 /** @import { Edit, Layers, MapData, Numbers, Target } from "../shared/types.js" */
 /** @import { Asked, Choice } from "./attention_choice.js" */
 
-/** @typedef {[what: "pair", row: number, column: number]} Pair */
+/** @import { Pair, Pulled } from "../shared/attention.js" */
 
-/** @param {string} verb */
-const toWeigh = (verb) => `To change a weight, drag a line, or ${verb} a cell and move this:`;
+const PRESS = "Press a cell to change its weight, or drag a line: up is more, down is less.";
+const TAP = "Tap a cell to change its weight, or drag a line: to the right is more."; // up and down, a finger scrolls
+const WHAT_IF = "What if? Press a word to swap it, ablate a head, or change a weight.";
 
 /** @typedef {(edits: Edit[], scope: ReturnType<Choice["scope"]>, layers: Layers) => Edit[]} MakeEdits */
 
@@ -43,11 +45,11 @@ export function besideButton(choice) {
     {
       type: "button",
       class: "together",
-      "aria-label": "side by side: the other reading and this one",
+      "aria-label": "before and after: the other reading beside this one",
       "aria-pressed": "false",
       onclick: () => choice.pick({ against: model.get("against").length ? [] : choice.comparable() }),
     },
-    "side by side",
+    "before and after",
   );
   const draw = () => {
     const isOn = model.get("against").length > 0;
@@ -69,12 +71,19 @@ export class WhatIf {
     this.explain = explain;
     /** @type {Numbers | null} */
     this.weights = null; // of the head, or the mean, that is drawn; null: of several heads
-    /** @type {{ pair: Pair, weight: number, asked: boolean } | null} */
-    this.pulled = null; // the weight that a line was dragged to, until the answer is here
+    /** @type {(Pulled & { asked: boolean }) | null} */
+    this.pulled = null; // the weight that something is dragged to, until the answer is here
     this.age = ageing(panels);
     this.weigh = weightEditor((weight) => {
-      const pair = model.get("locked");
-      if (pair?.[0] === "pair") this.weighCell(pair, weight);
+      const pair = choice.locked();
+      if (pair?.[0] === "pair") this.pull({ pair, weight });
+    });
+    this.outcome = make("span", { class: "outcome", "aria-hidden": "true" }); // where the translation is off the screen
+    this.weigh.node.append(this.outcome);
+    this.weigh.node.addEventListener("input", ({ target }) => {
+      const { type, valueAsNumber: weight } = /** @type {HTMLInputElement} */ (target);
+      const pair = choice.locked();
+      if (type === "range" && pair?.[0] === "pair") this.preview({ pair, weight });
     });
     /** @type {(makeEdits: MakeEdits, text: string) => HTMLButtonElement} */
     const button = (makeEdits, text) =>
@@ -85,18 +94,24 @@ export class WhatIf {
       );
     this.ablate = button(flipped, "");
     this.alone = button(keptAlone, "only this head");
-    this.bar = changesBar(history, this.ablate, this.alone);
+    this.bar = changesBar(history);
     /** @type {(index: number, word: string) => void} */
     const swap = (index, word) => this.swap(index, word);
     this.words = chips(model.get("result"), { point, swap, vocab: choice.vocab, id: fresh() });
-    this.names = [make("span", { class: "faint" }), make("span", { class: "faint" })];
-    this.texts = [make("div", { class: "before" }), make("div", { class: "before" })];
+    this.names = { now: make("span", { class: "faint" }), before: make("span", { class: "faint" }) };
+    this.now = make("div", { class: "present" });
+    this.before = make("span", { class: "former-text" });
+    this.place = make("span", { class: "former-text" }); // of the hint, and after a change of the bar
+    this.hint = make("span", { class: "faint" }, WHAT_IF);
     this.rewritten = make(
       "div",
       { class: "pairing rewritten" },
       make("span", { class: "faint" }, "source"),
       this.words.node,
-      ...this.names.flatMap((name, at) => [name, this.texts[at]]),
+      this.names.now,
+      this.now,
+      this.names.before,
+      make("div", { class: "before" }, this.before, this.place),
     );
   }
 
@@ -135,41 +150,49 @@ export class WhatIf {
     return (this.weights ?? [])[row * this.choice.chosen().map.keys.length + column];
   }
 
-  /**
-   * @param {Pair} pair
-   * @param {number} weight
+  /** The pair whose weight is dragged now; else what is locked. */
+  held() {
+    return this.pulled && !this.pulled.asked ? this.pulled.pair : this.choice.locked();
+  }
+
+  /** What this target is dragged to, or null.
+   * @param {Target | null} target
    */
-  weighCell([, row, column], weight) {
+  pulledTo(target) {
+    return this.pulled && sameQuestion(this.pulled.pair, target) ? this.pulled : null;
+  }
+
+  /** All that is drawn follows a line, the slider or a key at once; the model reads when it is let go: see `pull`.
+   * @param {Pulled | null} pulled null: nothing comes of it
+   */
+  preview(pulled) {
+    this.pulled = pulled && { ...pulled, asked: false };
+    this.explain();
+  }
+
+  /** The model reads with this weight.
+   * @param {Pulled} pulled
+   */
+  pull({ pair, weight }) {
+    const [, row, column] = pair;
+    this.pulled = { pair, weight, asked: true };
+    this.choice.pick({ locked: pair });
     this.edit((edits) => withWeight(edits, ["weight", ...this.choice.scope(), row, column, weight]));
   }
 
-  /** A line was dragged to another weight.
-   * @param {Pair} pair
-   * @param {number} weight
-   */
-  pull(pair, weight) {
-    this.pulled = { pair, weight, asked: true };
-    this.choice.pick({ locked: pair });
-    this.weighCell(pair, weight);
-  }
-
-  /** The keys + and − change the weight of a locked cell; the model reads when the key is let go.
+  /** The keys + and − change the weight of a locked cell.
    * @param {number} by
    */
   press(by) {
     const pair = this.choice.locked();
     if (pair?.[0] !== "pair" || !this.mayPull()) return false;
-    const now = this.pulled && sameQuestion(this.pulled.pair, pair) ? this.pulled.weight : this.weightOf(pair);
-    this.pulled = { pair, weight: Math.round(100 * Math.min(Math.max(now + by, 0), 1)) / 100, asked: false };
-    this.explain();
+    const now = this.pulledTo(pair)?.weight ?? this.weightOf(pair);
+    this.preview({ pair, weight: Math.round(100 * Math.min(Math.max(now + by, 0), 1)) / 100 });
     return true;
   }
 
   release() {
-    if (!this.pulled || this.pulled.asked) return;
-    this.pulled.asked = true;
-    this.weighCell(this.pulled.pair, this.pulled.weight);
-    this.explain();
+    if (this.pulled && !this.pulled.asked) this.pull(this.pulled);
   }
 
   /** Forgets the pulled weight when its answer is here. */
@@ -177,6 +200,12 @@ export class WhatIf {
     const { model } = this.choice;
     const isHere = sameQuestion(model.get("result").asked, this.choice.asked());
     if (this.pulled?.asked && isHere) this.pulled = null;
+  }
+
+  /** Whether the head that is drawn is ablated: the chosen one, or that of the small map that is pointed at. */
+  isAblated() {
+    const { kind, layer, head } = this.choice.chosen();
+    return ablated(this.choice.model.get("edits"), this.choice.layers).has(`${kind} ${layer} ${head}`);
   }
 
   /** What a person has changed in a row of the chosen head, in words.
@@ -187,8 +216,7 @@ export class WhatIf {
     const { choice } = this;
     const { kind, layer, head } = choice.chosen(null);
     const edits = choice.model.get("edits");
-    if (ablated(edits, choice.layers).has(`${kind} ${layer} ${head}`))
-      return "this head is ablated: it passes on nothing";
+    if (this.isAblated()) return "this head is ablated: it passes on nothing";
     const isMine = (/** @type {Edit} */ edit) =>
       edit[1] === kind && (edit[2] ?? layer) === layer && (edit[3] ?? head) === head;
     const mine = edits.filter((edit) => edit[0] === "weight").filter((edit) => isMine(edit) && edit[4] === row);
@@ -236,52 +264,64 @@ export class WhatIf {
     const { choice } = this;
     const now = choice.model.get("result");
     const before = choice.other() ?? choice.history.first()?.result;
-    choice.names().forEach((name, at) => {
-      this.names[at].textContent = name;
-    });
-    const isChanged = Boolean(before) || choice.model.get("edits").length > 0;
-    for (const part of [this.names[0], this.texts[0]]) part.hidden = !isChanged;
-    const hint = make("span", { class: "faint" }, "The model is changed: Reset.");
-    this.texts[0].replaceChildren(...(before ? crossedOut(before, now) : [hint]));
+    const [former, name] = choice.names();
+    const isChanged = Boolean(before) || choice.isChanged();
+    this.names.now.textContent = name;
+    this.names.before.textContent = before ? former : ""; // its row stays, so that a change moves nothing
+    this.before.replaceChildren(...(before ? crossedOut(before, now) : []));
+    const isBusy = isChanged || this.waiting() !== null || now.problem !== "";
+    const part = isBusy ? this.bar.node : this.hint;
+    if (part !== this.place.firstChild) {
+      const hadFocus = this.place.contains(focusIn(this.place));
+      this.place.replaceChildren(part);
+      if (hadFocus) this.ablate.focus({ preventScroll: true }); // Undo is gone
+    }
+    this.outcome.textContent = isChanged ? `${name}: ${now.text} ${certainty(now).textContent}` : "";
     const isNew = before ? differences(before.tokens, now.tokens)[1] : [];
     const pieces = now.pieces.flatMap((piece, i) => [
       /^\s/.test(piece) ? " " : "",
       make("span", { class: isNew[i] ? "piece new" : null }, piece.trim()),
     ]);
-    this.texts[1].replaceChildren(make("bdi", {}, ...pieces), certainty(now));
+    this.now.replaceChildren(make("bdi", {}, ...pieces), certainty(now));
     this.words.changed(before ? differences(before.source, now.source)[1] : []);
+  }
+
+  /** What has become of the translation: for an echo beside a press. */
+  outcomeWords() {
+    const { model, history } = this.choice;
+    const now = model.get("result");
+    return echoWords(history.first()?.result ?? null, now, now.languages[1]);
+  }
+
+  /** What says the same: for a weight on a phone, a line beside its slider.
+   * @param {Element | null} pressed
+   */
+  seen(pressed) {
+    return pressed?.closest(".weigh") && this.outcome.offsetParent ? this.outcome : this.now;
   }
 
   drawBar() {
     const { layers, maps, model } = this.choice;
     const [{ problem }, { sentence, edits }, waits] = [model.get("result"), this.choice.question(), this.waiting()];
-    let text = "What if? Click a word of the source to swap it, ablate a head, or drag a line.";
+    let text = "";
     if (waits) text = `“${shortened(waits[0], 60)}” is not read yet: ${whyNot()}.`;
     else if (problem) text = `⚠ ${problem} Below is the former sentence.`;
     else if (edits.length) text = editsInWords(edits, layers, tokensOf(maps)).join("; ");
     this.bar.set(text, pythonCode({ sentence, beam: 1, prefix: [], edits }));
   }
 
-  /** The slider of the cell that is kept. Before, it shows the weight that is pointed at, and says what a click does.
-   * @param {Target | null} pointed
-   */
-  drawWeight(pointed) {
+  /** The slider of the cell that is kept; before, a line that says what a press does. */
+  drawWeight() {
     const { choice } = this;
-    const locked = choice.locked();
+    const pair = this.held();
     if (choice.zoom() === "cell" || !this.isPossible() || !this.weights) return this.weigh.show(null);
-    const pair = locked ?? pointed;
-    if (pair?.[0] !== "pair") return this.weigh.show(null, [toWeigh(byFinger() ? "tap" : "click")], false);
+    if (this.isAblated()) return this.weigh.show(null, ["This head is ablated: restore it to change a weight."]);
+    if (pair?.[0] !== "pair") return this.weigh.show(null, [byFinger() ? TAP : PRESS]);
     const { keys, queries } = choice.chosen().map;
     const [, row, column] = pair;
     const named = ["weight of ", ...tokenAt(keys, column), " for ", ...tokenAt(queries, row)];
-    if (!locked)
-      return this.weigh.show(
-        this.weightOf(pair),
-        [...named, byFinger() ? "; tap it to change it:" : "; click to change it:"],
-        false,
-      );
-    const weight = this.pulled?.weight ?? this.weightOf(pair);
-    return this.weigh.show(weight, [...named, byFinger() ? ":" : ", also by the keys + and −:"]);
+    const weight = this.pulledTo(pair)?.weight ?? this.weightOf(pair);
+    return this.weigh.show(weight, [...named, byFinger() ? "" : ", also by the keys + and −"]);
   }
 }
 

@@ -180,9 +180,12 @@ export class Choice {
   choose(kind, layer, head, passing = false) {
     this.preview = null;
     const isOther = kind !== this.model.get("kind");
-    /** @type {Partial<AttentionTraits>} */
-    const other = isOther ? { ...this.fitting(kind), kind, locked: null, overlay: [] } : {};
     const { overlay } = this.chosen();
+    const there = this.fitting(kind);
+    /** @type {AttentionTraits["overlay"]} */
+    const compared = overlay.length ? [[there.layer, there.head]] : []; // with heads of the other kind
+    /** @type {Partial<AttentionTraits>} */
+    const other = isOther ? { ...there, kind, locked: null, overlay: compared } : {};
     if (layer === null || head === null) this.pick(other);
     else if (!overlay.length) this.pick({ ...other, show: "head", layer, head });
     else if (isOther) this.pick({ ...other, show: "head", layer, head, overlay: [[layer, head]] });
@@ -213,6 +216,10 @@ export class Choice {
    */
   asked() {
     return [this.model.get("sentence"), this.model.get("edits")];
+  }
+
+  isChanged() {
+    return this.history.count() > 0 || this.model.get("edits").length > 0;
   }
 
   /** The other reading, where it stands beside the present one; or null. */

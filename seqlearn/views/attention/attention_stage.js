@@ -1,14 +1,16 @@
 // The panels of an AttentionView: small maps of all heads, one or two readings of a head, the arithmetic of one cell.
 
 import { attentionPanel, commonCell, overlayPanel } from "../shared/attention.js";
-import { focusIn, legendOf, make, number, pointHint, roomIn, tell } from "../shared/elements.js";
+import { byFinger, focusIn, legendOf, lockNote, make, number, pointHint, roomIn, tell } from "../shared/elements.js";
 import { cellArithmetic } from "../shared/cell.js";
-import { headOverview, weightsOf } from "../shared/head_maps.js";
+import { headOverview, unbroken, weightsOf } from "../shared/head_maps.js";
 import { ablated, differences, editsInWords, partners, sameQuestion, unknownSign } from "../shared/changes.js";
 import { SHOWS } from "./attention_choice.js";
 
-/** @import { AnyKind, Edit, Layers, MapData, Numbers, Show, Target } from "../shared/types.js" */
-/** @import { Pair, WhatIf } from "./attention_changes.js" */
+/** @import { AnyKind, Child, Edit, Layers, MapData, Numbers, Show, Target } from "../shared/types.js" */
+/** @import { Pulled } from "../shared/attention.js" */
+/** @import { Echo } from "../shared/echo.js" */
+/** @import { WhatIf } from "./attention_changes.js" */
 /** @import { Answer, Cell, Choice, Level, Place, Result } from "./attention_choice.js" */
 
 /**
@@ -16,11 +18,14 @@ import { SHOWS } from "./attention_choice.js";
  * @typedef {(target: Target | null) => Target | null} Move
  * @typedef {ReturnType<typeof attentionPanel> | ReturnType<typeof overlayPanel>} Panel
  *
+ * @typedef {{ title: string, threshold: number, made: boolean }} Look
+ *
  * @typedef {object} Drawn a map, how a target moves into it, its panel, and how weights are drawn there
  * @property {MapData} map
  * @property {Move} here
  * @property {Panel} panel
- * @property {(now: Chosen, look: { title: string, threshold: number, made: boolean }) => string} show
+ * @property {boolean} isOff whether what is drawn is ablated
+ * @property {(now: Chosen, look: Look) => string} show
  *
  * @typedef {ReturnType<typeof headOverview> & { width: number, isSided: boolean }} Overview
  * @typedef {ReturnType<typeof cellArithmetic> & { key: string, answer: Answer }} Arithmetic
@@ -29,7 +34,8 @@ import { SHOWS } from "./attention_choice.js";
 const WIDE = 860; // pixels from which the small maps stand beside the large one
 const TALL = 590; // pixels for the small maps of all kinds
 const LEAST_READING = 310; // pixels from which two readings stand beside each other
-const LARGE = { cell: 36, heads: 28 }; // pixels of a cell of one head that stands alone, and beside the small maps
+const LARGE = { cell: 36, wide: 33, heads: 28 }; // pixels of a cell: alone; beside the small maps, with room or without
+const ROOM = 1020; // pixels for the large map, from which its cells are wide
 
 /** What stands on the page. */
 export class Stage {
@@ -38,13 +44,15 @@ export class Stage {
    * @param {HTMLElement} panels
    * @param {Choice} choice
    * @param {WhatIf | null} whatIf
+   * @param {Echo} echo
    * @param {{ redraw: () => void, explain: () => void }} all
    */
-  constructor(root, panels, choice, whatIf, { redraw, explain }) {
+  constructor(root, panels, choice, whatIf, echo, { redraw, explain }) {
     this.root = root;
     this.panels = panels;
     this.choice = choice;
     this.whatIf = whatIf;
+    this.echo = echo;
     this.redraw = redraw;
     this.explainAll = explain;
     this.node = make("div", { class: "stage" });
@@ -72,6 +80,7 @@ export class Stage {
     const now = choice.chosen();
     const [level, room] = [choice.zoom(), roomIn(root)];
     const isOut = level === "heads" && drawn?.level === "head";
+    const active = /** @type {HTMLElement | null} */ (focusIn(root));
     const focus = isOut && this.focus() ? "overview" : this.focus();
     const before = drawn && drawn.level !== level ? this.boxes(drawn) : null;
     const key = JSON.stringify([level, now.kind, room, now.overlay.length > 0, choice.other()?.asked]);
@@ -87,7 +96,10 @@ export class Stage {
     else this.drawReadings(now);
     this.explainAll();
     if (before) this.zoomFrom(before, after);
-    if (focus && !this.panels.contains(focusIn(root))) this.refocus(focus, after);
+    if (!focus || this.panels.contains(focusIn(root))) return;
+    if (active && this.node.contains(active))
+      active.focus(); // the slider of a weight, which stays
+    else this.refocus(focus, after);
   }
 
   /** The parts on the page; what stands there already is not touched, so that it keeps the focus of the keyboard.
@@ -133,7 +145,7 @@ export class Stage {
     const both = other ? [other, now.map] : [now.map];
     const each = other && left >= 2 * LEAST_READING + 24 ? Math.floor((left - 24) / 2) : left;
     const isAbreast = each < left;
-    const cell = level === "head" ? LARGE.cell : LARGE.heads;
+    const cell = LARGE[level === "head" && each >= LEAST_READING * 2 ? "cell" : each >= ROOM ? "wide" : "heads"];
     const sizes = { room: each, beside: isAbreast ? each - 12 : each, cell };
     const common = { ...sizes, full: Math.max(...both.map(({ full }) => full)), cells: commonCell(both, sizes) };
     this.readings = both.map((one, at) => this.readingOf(one, at, now, { ...common, maps: level === "head" }));
@@ -141,12 +153,12 @@ export class Stage {
     const result = choice.model.get("result");
     const panels = this.readings.map(({ panel }) => panel);
     const nodes = second && other ? this.beside([second, result], now.kind, panels) : panels[0].nodes;
-    this.node.replaceChildren(...nodes);
+    this.node.replaceChildren(...nodes, ...(this.whatIf ? [this.whatIf.weigh.node] : []));
     this.node.classList.toggle("twofold", other !== undefined);
     this.node.classList.toggle("abreast", isAbreast);
     this.stand(...(overview ? [overview.node] : []), this.node);
-    const unknown = this.whatIf ? [legendOf(unknownSign(result.unknown))] : [];
-    this.foot.replaceChildren(panels[0].legend, ...unknown);
+    const notes = [this.whatIf && unknownSign(result.unknown), ...(overview ? rolesInWords(choice.maps) : [])];
+    this.foot.replaceChildren(panels[0].legend, ...(notes.some(Boolean) ? [legendOf(...notes)] : []));
   }
 
   /** The small maps, for a width of the whole view.
@@ -156,7 +168,7 @@ export class Stage {
   overviewFor(room) {
     const { choice } = this;
     const isSided = room >= WIDE;
-    const width = isSided ? Math.min(400, 0.31 * room) : room;
+    const width = isSided ? Math.min(400, 0.335 * room) : room;
     if (this.overview?.width === width && this.overview.isSided === isSided) return this.overview;
     const preview = (/** @type {Place | null} */ place) => {
       if (sameQuestion(Object.values(place ?? {}), Object.values(choice.preview ?? {}))) return;
@@ -200,13 +212,17 @@ export class Stage {
     };
     if (now.overlay.length) {
       const panel = overlayPanel(options);
-      return { map, here, panel, show: (now, look) => panel.show(headsIn(map, now), look) };
+      return { map, here, panel, isOff: false, show: (now, look) => panel.show(headsIn(map, now), look) };
     }
-    /** @type {(pair: Pair, weight: number) => void} */
-    const done = (pair, weight) => whatIf?.pull(pair, weight);
-    const pull = whatIf && map === now.map ? { may: () => whatIf.mayPull(), done } : null;
-    const panel = attentionPanel({ ...options, pull });
-    return { map, here, panel, show: (now, look) => panel.show(weightsOf(map, now.show, now.layer, now.head), look) };
+    const pull = {
+      may: () => whatIf?.mayPull(),
+      move: (/** @type {Pulled | null} */ pulled) => whatIf?.preview(pulled),
+      done: (/** @type {Pulled} */ pulled) => whatIf?.pull(pulled),
+    };
+    const panel = attentionPanel({ ...options, pull: whatIf && map === now.map ? pull : null });
+    const show = (/** @type {Chosen} */ now, /** @type {Look} */ look) =>
+      panel.show(weightsOf(map, now.show, now.layer, now.head), look);
+    return { map, here, panel, isOff: false, show };
   }
 
   /** Two readings, one beside the other.
@@ -234,8 +250,9 @@ export class Stage {
     const lines = this.readings.map((reading) => {
       const edits = reading.map === map ? choice.model.get("result").edits : choice.other()?.edits;
       const isOff = !overlay.length && isAblated(weightsOf(reading.map, show, layer, head), edits ?? []);
-      title = titleOf(show, layer, head) + (isOff ? " · ablated" : role ? ` · ${role}` : "");
+      title = titleOf(show, layer, head) + (isOff ? " · ablated" : role ? ` · ${unbroken(role)}` : "");
       if (!overlay.length) reading.panel.nodes[1].classList.toggle("off", isOff);
+      reading.isOff = isOff;
       return reading.show(now, { title, threshold, made: show === "rollout" });
     });
     const names = choice.names();
@@ -248,29 +265,44 @@ export class Stage {
   /** Marks what is locked or pointed at, and says it. */
   explain() {
     const { choice, readings, whatIf } = this;
-    if (choice.zoom() === "cell") {
-      whatIf?.drawWeight(null);
-      return this.drawCell();
-    }
-    const locked = choice.locked();
+    whatIf?.drawWeight();
+    if (choice.zoom() === "cell") return this.drawCell();
+    const locked = whatIf ? whatIf.held() : choice.locked();
     const stays = locked !== null;
     const targets = readings.map(({ here }, at) => (stays ? here(locked) : (this.hovered[at] ?? null)));
-    for (const [at, { panel }] of readings.entries()) panel.mark(targets[at], stays);
     const [last, target] = [readings.length - 1, targets[readings.length - 1]];
     const { panel } = readings[last];
-    if (whatIf?.pulled && "preview" in panel) panel.preview(whatIf.pulled.pair, whatIf.pulled.weight);
+    if (whatIf && "preview" in panel) panel.preview(whatIf.pulledTo(target));
+    for (const [at, { panel }] of readings.entries()) panel.mark(targets[at], stays);
     const isSource = target && target[0] !== "query" && choice.chosen().kind !== "causal";
     whatIf?.words.mark(isSource ? (target[2] ?? target[1]) : null);
-    whatIf?.drawWeight(target);
-    if (!targets.some(Boolean)) return tell(this.told, hint(choice.levels()));
-    const sentences = readings.map(({ panel }, at) => {
-      const one = targets[at];
-      return one ? panel.says(one, stays && at === last) : ["it has no such place."];
+    if (!targets.some(Boolean)) return tell(this.told, ...this.hints());
+    const sentences = readings.map(({ panel, isOff }, at) => {
+      const [one, isLocked] = [targets[at], stays && at === last && locked === choice.locked()];
+      if (one && isOff) return ["ablated: no weight is left.", lockNote(isLocked)];
+      return one ? panel.says(one, isLocked) : ["it has no such place."];
     });
     if (sentences.length === 1) return tell(this.told, ...sentences[0]);
     const names = choice.names();
     const named = sentences.map((text, at) => make("div", {}, make("strong", {}, `${names[at]}: `), ...text));
     return tell(this.told, ...named);
+  }
+
+  /** While nothing is pointed at: what the text below a small map means, and what to do next. Of an ablated head, what
+   * its role was.
+   * @returns {Child[]}
+   */
+  hints() {
+    const { map, show, layer, head, overlay } = this.choice.chosen();
+    if (overlay.length && this.choice.zoom() === "heads") return [make("span", { class: "faint" }, MORE_HEADS())];
+    const role = (show === "head" && !overlay.length && map.roles?.[layer][head]) || "";
+    if (this.readings.at(-1)?.isOff) {
+      const heads = show === "head" ? "This head is" : "These heads are";
+      const former = role && ` Its role was ${unbroken(role)}.`;
+      return [`${heads} ablated now: all weights are 0, so nothing is passed on.${former}`];
+    }
+    const meaning = meaningOf(role);
+    return [...(meaning ? [`${meaning}. `] : []), hint(this.choice.levels())];
   }
 
   // ---- One cell -----------------------------------------------------------------------------------------------------
@@ -279,14 +311,18 @@ export class Stage {
     const { choice, root, node } = this;
     const { answer } = choice;
     const { map, layer, head } = choice.chosen();
-    tell(this.said, `${map.kind} attention, layer ${layer}, head ${head}: the arithmetic of one cell.`);
+    const say = (/** @type {Child[]} */ words) => {
+      this.echo.waits = false;
+      tell(this.said, `${map.kind} attention, layer ${layer}, head ${head}: the arithmetic of one cell.`);
+      tell(this.told, ...words);
+    };
     if (!answer || !sameQuestion(answer.asked, [map.kind, layer, head]))
       return this.waitForCell("The vectors of this head are being computed.");
     if (answer.problem) return this.waitForCell(answer.problem);
     const [row, column] = choice.cellOfZoom();
     const room = roomIn(root);
     const key = [row, column, room].join();
-    if (this.cell?.key === key && this.cell.answer === answer) return tell(this.told, ...this.cell.says);
+    if (this.cell?.key === key && this.cell.answer === answer) return say(this.cell.says);
     const hadFocus = node.contains(focusIn(root));
     const edited = this.whatIf?.editOf(row, column) ?? "";
     const lock = (/** @type {Cell} */ cell) => choice.pick({ locked: ["pair", ...cell] });
@@ -296,7 +332,8 @@ export class Stage {
     this.stand(node);
     this.foot.replaceChildren(cell.legend);
     if (hadFocus) cell.focus();
-    return tell(this.told, ...cell.says);
+    say(cell.says);
+    return this.echo.answer(this.told, [/** @type {Node} */ (this.told.lastChild).cloneNode(true)]);
   }
 
   /** @param {string} text */
@@ -308,7 +345,7 @@ export class Stage {
     this.node.replaceChildren(node);
     this.stand(this.node);
     if (hadFocus) node.focus();
-    tell(this.told, hint(this.choice.levels()));
+    this.echo.waits = true;
   }
 
   // ---- Focus and zoom -----------------------------------------------------------------------------------------------
@@ -462,6 +499,34 @@ export const titleOf = (show, layer, head) =>
   ({ head: `layer ${layer}, head ${head}`, layer: `mean of layer ${layer}`, all: SHOWS.all, rollout: SHOWS.rollout })[
     show
   ];
+
+/** What the texts below small maps mean: see `role_shares` in seqlearn/analysis/roles.py.
+ * @param {MapData[]} maps
+ * @returns {[name: string, meaning: string][]}
+ */
+function rolesInWords(maps) {
+  const meanings = maps.flatMap((map) => map.roles?.flat() ?? []).map(meaningOf);
+  return [...new Set(meanings)].flatMap((text) => (text ? [[text, ""]] : []));
+}
+
+/** @param {string} role */
+const meaningOf = (role) => ROLES.find(([name]) => role.includes(name))?.[1];
+
+const NOUN_OF_IT = "noun of it: how often “it” looks more at its noun than at others before it";
+/** The first part that a role has says what it means.
+ * @type {[part: string, text: string][]} */
+const ROLES = [
+  [
+    "AER",
+    "AER, the alignment error rate, when each word is linked to the word it looks at most: 0 is best, 1 is worst",
+  ],
+  ["(because)", `${NOUN_OF_IT}, in sentences with “because”`],
+  ["(object)", `${NOUN_OF_IT}, in sentences with an object “it”`],
+  ["noun of it", NOUN_OF_IT],
+];
+
+const MORE_HEADS = () =>
+  `Press more small maps${byFinger() ? "." : "; by keys, arrows go past and Enter adds a head."}`;
 
 /** @param {Level[]} levels */
 function hint(levels) {

@@ -10,7 +10,11 @@ import { Choice, SHOWS, within } from "./attention_choice.js";
 const HUNDREDTHS = Array.from({ length: 101 }, (_, at) => number(at / 100));
 /** @type {Record<string, number>} */
 const BY = { "+": 0.05, "-": -0.05 }; // of a weight
+/** The models of the views whose fold is open: an answer builds a view anew.
+ * @type {WeakSet<object>} */
+const OPEN = new WeakSet();
 
+/** @import { Echo } from "../shared/echo.js" */
 /** @import { Model, Show } from "../shared/types.js" */
 /** @import { AttentionTraits, Data, Level } from "./attention_choice.js" */
 
@@ -18,8 +22,9 @@ const BY = { "+": 0.05, "-": -0.05 }; // of a weight
  * @param {Model<AttentionTraits>} model
  * @param {HTMLElement} root
  * @param {Data} data
+ * @param {Echo} echo
  */
-export function build(model, root, data) {
+export function build(model, root, data, echo) {
   const choice = new Choice(model, data);
   const trail = trailOf(choice);
   const controls = controlsOf(choice);
@@ -30,12 +35,14 @@ export function build(model, root, data) {
     whatIf?.draw();
   };
   const explain = () => {
+    echo.waits = Boolean(whatIf?.waiting());
     whatIf?.settle();
     trail.draw();
     drawChanges();
     stage.explain();
   };
   const redraw = () => {
+    root.style.setProperty("--heads", `${choice.chosen(null).overlay.length}`); // lines of text
     controls.draw();
     stage.draw();
   };
@@ -43,17 +50,19 @@ export function build(model, root, data) {
   const whatIf = canChange
     ? new WhatIf(choice, { panels, point: (target) => stage.pointSource(target), explain })
     : null;
-  const stage = new Stage(root, panels, choice, whatIf, { redraw, explain });
+  const stage = new Stage(root, panels, choice, whatIf, echo, { redraw, explain });
+  const settings = [...controls.nodes, ...(canChange || model.get("other").asked ? [beside.node] : [])];
   layOut(root, "attention: who looks at whom", {
-    controls: { settings: [...controls.nodes, (canChange || model.get("other").asked) && beside.node] },
-    intro: [...(whatIf ? [whatIf.rewritten, whatIf.bar.node] : []), trail.node],
+    controls: {},
+    intro: [...(whatIf ? [whatIf.rewritten] : []), rowOf(choice, trail.node, settings, whatIf)],
     panels,
-    legend: whatIf ? make("div", {}, whatIf.weigh.node, stage.foot) : stage.foot,
+    legend: stage.foot,
     says: [stage.said, stage.told],
     above: true,
   });
   listen(root, panels, choice, whatIf);
   redraw();
+  if (whatIf && !echo.waits) echo.answer(whatIf.seen(echo.pressed), whatIf.outcomeWords());
   const follow = () => {
     choice.history.follow(explain);
     explain();
@@ -80,6 +89,22 @@ export function build(model, root, data) {
     locked: explain,
     resized: redraw,
   };
+}
+
+/** The row above the texts: the zoom, what changes a head, and a fold with the settings; where nothing can be changed,
+ * there is room for the settings.
+ * @param {Choice} choice
+ * @param {Node} trail
+ * @param {Node[]} settings
+ * @param {WhatIf | null} whatIf
+ */
+function rowOf({ model }, trail, settings, whatIf) {
+  const label = { class: "controls zooming", role: "group", "aria-label": "settings" };
+  if (!whatIf) return make("div", label, trail, ...settings);
+  const fold = make("details", { class: "fold", open: OPEN.has(model) }, make("summary", {}, "more"));
+  fold.addEventListener("toggle", () => (fold.open ? OPEN.add(model) : OPEN.delete(model)));
+  const folded = make("div", { class: "folded" }, ...settings, whatIf.bar.python);
+  return make("div", label, trail, whatIf.ablate, whatIf.alone, fold, folded);
 }
 
 /** What of a head is shown, and from which weight on there are lines: gives { nodes, draw }.
@@ -114,7 +139,7 @@ function controlsOf(choice) {
     lines.set(Math.round(100 * model.get("threshold")));
     together.setAttribute("aria-pressed", `${overlay.length > 0}`);
   };
-  return { nodes: [show.node, lines.node, choice.several && together], draw };
+  return { nodes: [show.node, lines.node, ...(choice.several ? [together] : [])], draw };
 }
 
 /** The levels of zoom, a button each: gives { node, draw }.
@@ -125,8 +150,9 @@ function trailOf(choice) {
   const crumb = (/** @type {Level} */ level) => {
     const { map, show, layer, head, overlay } = choice.chosen(null);
     if (level === "heads") return ["all heads"];
-    if (level === "head")
-      return [`${map.kind}: ${overlay.length > 1 ? `${overlay.length} heads` : titleOf(show, layer, head)}`];
+    const [of, at] = overlay[0] ?? [layer, head];
+    const one = show === "head" ? `${map.kind} ${of}.${at}` : `${map.kind}: ${titleOf(show, of, at)}`;
+    if (level === "head") return [overlay.length > 1 ? `${map.kind}: ${overlay.length} heads` : one];
     if (show !== "head" || (!choice.model.get("locked") && choice.zoom() !== "cell")) return ["one cell"];
     const [row, column] = choice.cellOfZoom();
     return [...tokenAt(map.queries, row), " → ", ...tokenAt(map.keys, column)];

@@ -14,7 +14,7 @@ from ...analysis.attention_map import AttentionMap
 from ...analysis.measures import mean_of_heads, mean_over_heads, rollout
 from ...translator.translator import Translator
 from ...translator.whatif import change_of
-from ..live.weights import live_model
+from ..live.weights import in_page, live_model
 from ..shared.arguments import as_text
 from ..shared.attention import has_rollout
 from ..shared.types import Data, Lock, Proposal
@@ -72,7 +72,7 @@ class AttentionView(View, folder=Path(__file__).parent):
             `problem`, why this question cannot be answered, or empty. Empty in other views.
         against: [sentence, edits], another reading to compare with: the same head is then drawn twice, the other
             reading beside the present one, with one threshold and one scale; empty: none. Only in a view that `of`
-            made. "side by side" in the browser sets it to what stood there before the first change.
+            made. "before and after" in the browser sets it to what stood there before the first change.
         other: the answer to `against`: as `result`, and `maps`. Empty if nothing was asked.
     Change several traits at once inside `with view.hold_trait_notifications():`.
 
@@ -258,12 +258,24 @@ class AttentionView(View, folder=Path(__file__).parent):
         return live_model(self.translator) if self.result and self.translator is not None else None
 
     def page_state(self, live: bool = False) -> Data:
-        """Without a model in the page, the arithmetic of the chosen head is stored in it, and of no other head."""
-        stored = {}
-        if self._vectors is not None and self.show == "head":
-            stored = head_steps(self._vectors, self.maps, self.kind, self.layer, self.head)
+        """Without a model in the page, the arithmetic of the chosen head is stored in it, and of no other head.
+
+        With one, the answer is that of the same weights, unless these translate otherwise.
+        """
+        state, maps, vectors = super().page_state(live) | self._last(), self.maps, self._vectors
         data = self.data | {"asks": live} | ({} if live else NOBODY)
-        return super().page_state(live) | self._last() | {"data": data, "steps": stored}
+        if live and self.translator is not None:
+            own = in_page(self.translator)
+            result, its_maps, changed = read_again(own, state["sentence"], state["edits"])
+            if result["tokens"] == state["result"]["tokens"]:
+                maps, vectors = its_maps, head_vectors(changed, its_maps, edited=bool(state["edits"]))
+                state["result"], data = result, data | {"maps": attention_data(maps, self.roles, True)["maps"]}
+            if self.against and not self.other["problem"]:
+                state["other"] = other_reading(own, *self.against)[0]
+        stored = {}
+        if vectors is not None and self.show == "head":
+            stored = head_steps(vectors, maps, self.kind, self.layer, self.head)
+        return state | {"data": data, "steps": stored}
 
     def _last(self) -> Data:
         """The traits of the question that was answered last."""

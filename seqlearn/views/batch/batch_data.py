@@ -6,21 +6,26 @@ import random
 from collections.abc import Iterable, Sequence
 
 from ...runtime.arguments import whole
+from ..shared.arguments import as_text
 from ..shared.types import Data
 
 ORDERS = ("random", "sorted", "bucketed")
 MOST = 256  # sentences: each has a row
 
 
-def batch_data(lengths: Iterable[int], seed: int) -> Data:
+def batch_data(sentences: Iterable[int | Sequence[str]], seed: int) -> Data:
     """What `BatchView` draws; the class explains the arguments."""
-    numbers = [whole("a length", length) for length in lengths]
+    given = list(sentences)
+    tokens = [list(map(as_text, one)) for one in given if isinstance(one, (list, tuple))]
+    if tokens and len(tokens) < len(given):
+        raise TypeError("either all sentences are lists of tokens, or all are lengths")
+    numbers = [whole("a length", length) for length in (map(len, tokens) if tokens else given)]
     if not 1 <= len(numbers) <= MOST:
         raise ValueError(f"from 1 to {MOST} sentences are shown, not {len(numbers)}")
     sizes = [size for size in (2**i for i in range(MOST.bit_length())) if size < len(numbers)]
     sizes.append(len(numbers))
     plans = {order: [plan_of(numbers, order, size, seed) for size in sizes] for order in ORDERS}
-    return {"lengths": numbers, "sizes": sizes, "plans": plans}
+    return {"lengths": numbers, "sizes": sizes, "plans": plans, **({"tokens": tokens} if tokens else {})}
 
 
 def plan_of(lengths: Sequence[int], order: str, size: int, seed: int) -> list[list[int]]:

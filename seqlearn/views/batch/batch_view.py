@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import traitlets
@@ -21,7 +21,7 @@ class BatchView(View, folder=Path(__file__).parent):
     the shortest first. "bucketed": the batches of "sorted", which are then shuffled.
 
     Args:
-        lengths: the length of each sentence in tokens; at most 256 sentences.
+        sentences: the length of each sentence in tokens, or its tokens, which the view then shows; at most 256.
         order: one of `ORDERS`.
         batch_size: sentences in a batch: a power of 2, or the number of all sentences.
         seed: of the shuffles.
@@ -31,7 +31,7 @@ class BatchView(View, folder=Path(__file__).parent):
         batch_size: one of `data["sizes"]`.
 
     Raises:
-        TypeError: a length is no whole number.
+        TypeError: a length is no whole number, or only some of the sentences are lists of tokens.
         ValueError: a length is below 1, or there are no sentences, or too many.
         traitlets.TraitError: order or batch size is not offered.
     """
@@ -41,12 +41,14 @@ class BatchView(View, folder=Path(__file__).parent):
     order = traitlets.Unicode(ORDERS[0]).tag(sync=True)
     batch_size = traitlets.Int(1).tag(sync=True)
 
-    def __init__(self, lengths: Iterable[int], order: str = ORDERS[0], batch_size: int = 8, seed: int = 0):
-        super().__init__(data=batch_data(lengths, seed), order=order, batch_size=batch_size)
+    def __init__(
+        self, sentences: Iterable[int | Sequence[str]], order: str = ORDERS[0], batch_size: int = 8, seed: int = 0
+    ):
+        super().__init__(data=batch_data(sentences, seed), order=order, batch_size=batch_size)
 
-    def update(self, lengths: Iterable[int], seed: int = 0) -> None:
+    def update(self, sentences: Iterable[int | Sequence[str]], seed: int = 0) -> None:
         """Show other sentences in the same view; the batch size stays, or becomes the largest that is offered."""
-        data = batch_data(lengths, seed)
+        data = batch_data(sentences, seed)
         with self.hold_sync():
             self.data = data
             if self.batch_size not in data["sizes"]:

@@ -2,9 +2,9 @@
 
 import { SIGNS } from "../shared/constants.js";
 import { draw, focusIn, inPixels, layOut, legendOf, lockNote, make, number, oneLine } from "../shared/elements.js";
-import { pointHint, slider, stepper, tell, token, unknownText } from "../shared/elements.js";
-import { whyNot } from "../shared/changes.js";
-import { change } from "../shared/life.js";
+import { pointHint, roomIn, slider, stepper, tell, token, unknownText } from "../shared/elements.js";
+import { chance, whyNot } from "../shared/changes.js";
+import { change, freeing } from "../shared/life.js";
 
 /** @import { Child, Model, Traits } from "../shared/types.js" */
 
@@ -28,15 +28,16 @@ import { change } from "../shared/life.js";
 
 /** @typedef {{ penalty: number, omitted: number } & Record<Fate, number>} Step */
 
-/** A tree. best, greedy: the indices of the nodes of the best sentence, and of those that greedy search chooses.
- * @typedef {{ nodes: TreeNode[], steps: Step[], rows: number, best: number[], greedy: number[] }} Tree
+/** A tree. best, greedy: the indices of the nodes of the best sentence, and of those that greedy search chooses. pitch:
+ * pixels from a step to the next.
+ * @typedef {{ nodes: TreeNode[], steps: Step[], rows: number, best: number[], greedy: number[], pitch: number }} Tree
  */
 
 /** What is searched.
  * @typedef {{ sentence: string | null, width: number, alpha: number }} Question */
 
 /** A tree as Python sends it, with a list for each property of the nodes. unknown: the words that the model never saw.
- * @typedef {Omit<Tree, "nodes"> & Question & {
+ * @typedef {Omit<Tree, "nodes" | "pitch"> & Question & {
  *   unknown?: string[],
  *   nodes: { [Name in Exclude<keyof TreeNode, "name">]: TreeNode[Name][] },
  * }} Found
@@ -52,6 +53,7 @@ import { change } from "../shared/life.js";
  * @typedef {Model<Traits & {
  *   trees: (Found | Refused)[],
  *   sentence: string | null,
+ *   probabilities: boolean,
  *   width: number,
  *   alpha: number,
  *   step: number,
@@ -66,14 +68,18 @@ import { change } from "../shared/life.js";
 
 /** What the view shows now. hovered: the index of a node. rows: of the largest tree that was shown, so that a smaller
  * one moves nothing.
- * @typedef {{ shown: Shown | null, hovered: number | null, numbers: Numbers, rows: number }} State */
+ * @typedef {{ shown: Shown | null, hovered: number | null, rows: number }} State */
 
-const BOX = { width: 96, height: 40, across: 172, down: 52, top: 28, left: 4 };
-// Pixels of a line, of probability 0 and 1; lines turn in this room, so that numbers stay clear.
-const EDGE = { thin: 1, thick: 5, turns: 16 };
+const BOX = { width: 102, start: 52, height: 40, down: 52, top: 28, left: 4 };
+// The least scale of a tree that fits without scrolling, and the border and padding around it, in pixels.
+const [LEAST, FRAME] = [0.85, 8];
+// Pixels of a line, of probability 0 and 1, and at least so many on the path to a node. Between two steps there is room
+// where the lines turn, and then room for the numbers, whose letters have so many pixels.
+const EDGE = { thin: 1, thick: 5, lit: 3, turns: 24, gap: 76, letter: 5.8 };
+const FAINTEST = 0.65; // opacity of a line: of the faint colour, too, enough to be seen in both themes
 /** @type {Record<Fate, string>} */
 const FATES = {
-  kept: "kept: among the best of its step, so the search extends this sentence",
+  kept: "among the best of its step, so the search extends this sentence", // not "kept": so is a node that is clicked
   complete: "complete: the sentence ends here and is set aside",
   beaten: "beaten: among the best, but no continuation could win any more",
   pruned: "pruned: not among the best of its step, and dropped",
@@ -86,7 +92,8 @@ const FATES = {
  */
 export function build(model, root, data) {
   /** @type {State} */
-  const state = { shown: null, hovered: null, numbers: "log-probabilities", rows: 0 };
+  const state = { shown: null, hovered: null, rows: 0 };
+  const numbers = () => /** @type {Numbers} */ (model.get("probabilities") ? "probabilities" : "log-probabilities");
   const last = () => state.shown?.tree.steps.length ?? 0;
   const at = () => Math.min(Math.max(model.get("step"), 0), last());
   const walk = stepper(root, {
@@ -97,20 +104,22 @@ export function build(model, root, data) {
       state.shown?.forest.reveal(at());
     },
   });
+  root.onkeydown = freeing(model, null, root.onkeydown);
   const asking = askingFor(model, data);
   const again = searches(model, data);
+  const multiplied = numbersSwitch(model);
   const panels = make("div", { class: "panels" });
-  const [legend, said, told] = [make("div"), make("div"), make("div")];
+  const [legend, told, story] = [make("div"), make("div"), narrator()];
   layOut(root, "beam search, step by step", {
     controls: {
       sentence: [asking.form],
       search: again.nodes,
-      steps: [...walk.nodes, numbersSwitch(state, () => count())],
+      steps: [...walk.nodes, make("label", { class: "control" }, multiplied, "probabilities")],
     },
-    intro: [asking.note],
+    intro: [asking.note, story.node],
     panels,
     legend,
-    says: [said, told],
+    says: [told],
   });
 
   const explain = () => {
@@ -121,33 +130,36 @@ export function build(model, root, data) {
     const locked = seen(indexOf(tree, model.get("locked")));
     const index = locked ?? seen(state.hovered);
     forest.mark(index, locked);
-    tell(told, ...(index === null ? [hint()] : sentence(tree, index, state.numbers, locked !== null)));
+    tell(told, ...(index === null ? [hint()] : sentence(tree, index, numbers(), locked !== null)));
   };
   const grow = () => {
     if (!state.shown) return;
     const steps = Array.from({ length: last() + 1 }, (_, i) => `${i} of ${last()}`);
     walk.set(at(), steps);
     state.shown.forest.grow(at());
-    tell(said, ...narration(state.shown.tree, at(), state.numbers));
+    story.show(state.shown.tree, at(), numbers());
     explain();
   };
   const count = () => {
-    legend.replaceChildren(meaning(state.numbers));
-    state.shown?.forest.write(state.numbers);
+    legend.replaceChildren(meaning(numbers()));
+    state.shown?.forest.write(numbers());
     grow();
   };
   const plant = (/** @type {Found} */ found) => {
     const all = state.shown !== null && at() === last();
-    state.shown = planted(model, state, found, panels, { explain, at });
+    state.shown = planted(model, state, found, panels, { explain, at, room: () => roomIn(root) });
     if (all || model.get("step") > last()) change(model, { step: last() }); // a page without Python
   };
   const redraw = () => {
     const found = model.get("trees").find(isFor(questionOf(model)));
+    const other = otherStory(model);
     again.set(model.get("width"), model.get("alpha"));
-    asking.set(found);
+    multiplied.checked = model.get("probabilities");
+    asking.set(found, other);
+    root.classList.toggle("other-story", other !== null);
     panels.classList.toggle("waiting", !found);
-    if (found && "problem" in found) return tell(said, "The tree is that of the former sentence.");
-    if (!found) return tell(said, waitText(model.get("width"), model.get("alpha")));
+    if (found && "problem" in found) return story.say("The tree is that of the former sentence.");
+    if (!found) return story.say(waitText(model.get("width"), model.get("alpha")));
     if (found !== state.shown?.found) plant(found);
     return count();
   };
@@ -156,8 +168,18 @@ export function build(model, root, data) {
     grow();
     state.shown?.forest.reveal(at());
   };
-  const resized = () => state.shown?.forest.resized();
-  return { trees: redraw, sentence: redraw, width: redraw, alpha: redraw, step, locked: explain, resized };
+  const resized = () => state.shown?.forest.resized(roomIn(root));
+  const probabilities = redraw;
+  return {
+    trees: redraw,
+    sentence: redraw,
+    width: redraw,
+    alpha: redraw,
+    probabilities,
+    step,
+    locked: explain,
+    resized,
+  };
 }
 
 /** @param {BeamModel} model */
@@ -166,6 +188,16 @@ const questionOf = (model) => ({
   width: model.get("width"),
   alpha: model.get("alpha"),
 });
+
+/** The sentence of the text above the view, whose words ask for it; null if it is the one that is searched.
+ * @param {BeamModel} model
+ */
+function otherStory(model) {
+  const asked = (model.get("told") ?? [])
+    .map(([, traits]) => traits?.sentence)
+    .filter((one) => typeof one === "string");
+  return asked.includes(model.get("sentence") ?? "") ? null : (asked[0] ?? null);
+}
 
 /** Whether a tree is the answer to this question.
  * @param {Question} asked
@@ -179,12 +211,13 @@ export const isFor = (asked) => (found) =>
  * @param {State} state
  * @param {Found} found
  * @param {HTMLElement} panels
- * @param {{ explain: () => void, at: () => number }} deeds
+ * @param {{ explain: () => void, at: () => number, room: () => number }} deeds
  * @returns {Shown}
  */
-function planted(model, state, found, panels, { explain, at }) {
+function planted(model, state, found, panels, { explain, at, room }) {
   const focused = panels.contains(focusIn(panels));
-  const tree = { ...found, nodes: nodesOf(found.nodes) };
+  const nodes = nodesOf(found.nodes);
+  const tree = { ...found, nodes, pitch: pitchOf(nodes) };
   const before = state.shown?.forest.place();
   const point = (/** @type {number | null} */ index) => {
     if (index === state.hovered) return;
@@ -197,6 +230,7 @@ function planted(model, state, found, panels, { explain, at }) {
   const grown = forest(tree, { point, lock, at }, state.rows);
   state.hovered = null;
   panels.replaceChildren(grown.node);
+  grown.resized(room());
   if (before) grown.stay(before);
   if (focused) grown.node.focus({ focusVisible: true });
   return { found, tree, forest: grown };
@@ -220,7 +254,7 @@ function askingFor(model, { typed }) {
   };
   const search = make("button", { type: "submit" }, "Search");
   const form = typed ? make("form", { class: "searched", onsubmit: submit }, box, search) : null;
-  const set = (/** @type {Found | Refused | undefined} */ found) => {
+  const set = (/** @type {Found | Refused | undefined} */ found, /** @type {string | null} */ story) => {
     const sentence = model.get("sentence");
     const problem = found && "problem" in found ? found.problem : "";
     const unknown = (found && "unknown" in found && found.unknown) || [];
@@ -231,22 +265,19 @@ function askingFor(model, { typed }) {
     if (!typed) tell(note, "Source: ", token(sentence ?? ""));
     else if (problem) tell(note, `${problem} Below is the tree of the former sentence.`);
     else if (unknown.length) tell(note, ...unknownText(unknown));
+    else if (story) tell(note, "The text above is about “", token(story), "”.");
     else tell(note, make("span", { class: "faint" }, "Type a sentence, and press Enter."));
   };
   return { form, note, set };
 }
 
 /** The switch between log-probabilities and probabilities.
- * @param {State} state
- * @param {() => void} redraw
+ * @param {BeamModel} model
  */
-function numbersSwitch(state, redraw) {
+function numbersSwitch(model) {
   const box = make("input", { type: "checkbox", "aria-label": "show probabilities" });
-  box.addEventListener("change", () => {
-    state.numbers = box.checked ? "probabilities" : "log-probabilities";
-    redraw();
-  });
-  return make("label", { class: "control" }, box, "probabilities");
+  box.addEventListener("change", () => change(model, { probabilities: box.checked }));
+  return box;
 }
 
 /** The sliders for another search: the nodes of those with a choice, and set(width, alpha).
@@ -289,7 +320,7 @@ const waitText = (width, alpha) =>
 
 const hint = () => pointHint("a node", "read its sentence", { steps: true });
 
-/** Two decimals in the tree; in the explanation, more digits of a small number.
+/** Two decimals in the tree; in the explanation, more digits of a small number, and no power of ten.
  * @param {number} x
  */
 const fixed = (x) =>
@@ -298,17 +329,17 @@ const fixed = (x) =>
     .replace(/^-0.00$/, "0.00")
     .replace("-", "−");
 /** @param {number} x */
-const exact = (x) =>
-  Math.abs(x) < 0.1 && Math.abs(x) > 5e-5 ? String(Number(x.toFixed(4))).replace("-", "−") : number(x);
-/** A probability in the tree: two decimals; of a small one, two digits.
- * @param {number} p
- */
-const rounded = (p) => (p >= 0.005 ? p.toFixed(2) : p >= 1e-4 ? String(Number(p.toPrecision(2))) : number(p));
+function exact(x) {
+  const size = Math.abs(x);
+  if (size >= 0.1) return number(x);
+  if (size > 5e-5) return String(Number(x.toFixed(4))).replace("-", "−");
+  return size < 1e-6 ? "0" : x.toFixed(6).replace("-", "−");
+}
 /** The number at a line, and that in a box: the score, or the probability of the sentence so far.
  * @type {Record<Numbers, { line: (node: TreeNode) => string, box: (node: TreeNode) => string }>} */
 const WRITTEN = {
   "log-probabilities": { line: ({ log_prob }) => fixed(log_prob), box: ({ score }) => fixed(score) },
-  probabilities: { line: ({ log_prob }) => rounded(Math.exp(log_prob)), box: ({ total }) => rounded(Math.exp(total)) },
+  probabilities: { line: ({ log_prob }) => chance(Math.exp(log_prob)), box: ({ total }) => chance(Math.exp(total)) },
 };
 /** @param {number[]} list */
 const equals = (list) =>
@@ -352,6 +383,20 @@ function pathOf(tree, index) {
  * @param {number[]} path
  */
 const words = ({ nodes }, path) => path.flatMap((i, place) => [place ? " " : "", token(nodes[i].text)]);
+
+/** What is said of a step, above the tree. */
+function narrator() {
+  const said = make("div", { "aria-live": "polite" });
+  const longest = make("div", { "aria-hidden": "true" }); // keeps the height of what the last step says
+  return {
+    node: make("div", { class: "narration" }, said, longest),
+    say: (/** @type {string} */ text) => tell(said, text),
+    show(/** @type {Tree} */ tree, /** @type {number} */ step, /** @type {Numbers} */ numbers) {
+      tell(said, ...narration(tree, step, numbers));
+      tell(longest, ...narration(tree, tree.steps.length, numbers));
+    },
+  };
+}
 
 /** A step in words; after the last step, the best sentence, and whether greedy search finds the same one.
  * @param {Tree} tree
@@ -418,7 +463,8 @@ function sumText({ nodes, steps }, index) {
   const { penalty } = steps[step - 1];
   const before = nodes[parent].total;
   const added = log_prob < 0 ? `(${exact(log_prob)})` : 0;
-  const share = `${equals([log_prob])} ${exact(log_prob)}, a probability of ${number(100 * Math.exp(log_prob))} %.`;
+  const p = Math.exp(log_prob);
+  const share = `${equals([log_prob])} ${exact(log_prob)}, a probability of ${p < 0.005 ? chance(p) : percent(p)}.`;
   const sum = `${exact(before)} + ${added} ${equals([before, log_prob, total])} ${exact(total)}`;
   const quotient = `${exact(total)} / ${exact(penalty)} ${equals([total, penalty, score])} ${exact(score)}`;
   return ["log p(", token(text), `) ${share} Total: ${sum}. Score: total / penalty of length ${step} = ${quotient}.`];
@@ -433,19 +479,24 @@ function productText({ nodes, steps }, index) {
   const { parent, step, log_prob, total, score, text } = nodes[index];
   const { penalty } = steps[step - 1];
   const [before, p, product] = [nodes[parent].total, log_prob, total].map(Math.exp);
-  const made = `${digits(before)} · ${digits(p)} ≈ ${digits(product)}`;
+  const made = `${digits(before)} · ${digits(p)} ≈ ${digitsOf(product)}`;
   const divided =
     penalty === 1
-      ? `Its logarithm, ${exact(total)}, is the score.`
-      : `Its logarithm, divided by the penalty of length ${step}, is the score: ` +
+      ? ""
+      : ` Its logarithm, divided by the penalty of length ${step}, is the score: ` +
         `${exact(total)} / ${exact(penalty)} ≈ ${exact(score)}.`;
-  return ["p(", token(text), `) ≈ ${digits(p)}. Probability of the sentence so far: ${made}. ${divided}`];
+  return ["p(", token(text), `) ≈ ${digitsOf(p)}. Probability of the sentence so far: ${made}.${divided}`];
 }
+
+const percent = (/** @type {number} */ p) => `${number(100 * p)} %`;
 
 /** A probability with 3 digits: products can be checked.
  * @param {number} p
  */
-const digits = (p) => (p >= 1e-4 ? String(Number(p.toPrecision(3))) : number(p));
+const digits = (p) => (p >= 1e-6 ? String(Number(p.toPrecision(3))) : chance(p));
+
+/** The same, and a small one as the tree writes it. */
+const digitsOf = (/** @type {number} */ p) => (p < 0.005 && p >= 1e-6 ? `${digits(p)} (${chance(p)})` : digits(p));
 
 /** The width of a line, in pixels.
  * @param {number} probability
@@ -486,7 +537,7 @@ function meaning(numbers) {
  */
 
 /** The drawn tree. cursor: the node of the keys. held: the one that is locked. follows: whether the current step is in
- * sight, and has to stay in sight.
+ * sight, and has to stay in sight. scale: how large the tree is drawn.
  * @typedef {Deeds & {
  *   tree: Tree,
  *   boxes: HTMLElement[],
@@ -494,10 +545,19 @@ function meaning(numbers) {
  *   cursor: number,
  *   held: number | null,
  *   follows: boolean,
+ *   scale: number,
  * }} Forest
  */
 
-const across = (/** @type {number} */ step) => BOX.left + step * BOX.across;
+const wideAt = (/** @type {number} */ step) => (step ? BOX.width : BOX.start);
+const across = (/** @type {Tree} */ { pitch }, /** @type {number} */ step) =>
+  BOX.left + (step && BOX.start - BOX.width + step * pitch);
+/** As wide as the longest number at a line needs it, of either kind: a tick moves nothing.
+ * @param {TreeNode[]} nodes */
+function pitchOf(nodes) {
+  const letters = Math.max(...nodes.map((node) => WRITTEN.probabilities.line(node).length));
+  return BOX.width + Math.max(EDGE.gap, EDGE.turns + EDGE.letter * letters + 8);
+}
 const down = (/** @type {number} */ row) => BOX.top + row * BOX.down;
 const heightOf = (/** @type {number} */ rows) => down(rows) + 14;
 
@@ -513,8 +573,7 @@ function forest(tree, deeds, rows) {
   const drawn = nodes.map((_, i) => boxOf(tree, i, id + i));
   const boxes = drawn.map(({ box }) => box);
   const edges = edgesOf(tree);
-  const { inner, heads, feet, coming } = groundOf(tree, boxes, edges);
-  inner.style.minHeight = `${heightOf(rows)}px`;
+  const { inner, size, heads, feet, coming, lit } = groundOf(tree, boxes, edges);
   const node = make(
     "div",
     {
@@ -526,11 +585,15 @@ function forest(tree, deeds, rows) {
     inner,
   );
   /** @type {Forest} */
-  const it = { ...deeds, tree, boxes, node, cursor: 0, held: null, follows: false };
+  const it = { ...deeds, tree, boxes, node, cursor: 0, held: null, follows: false, scale: 1 };
   listen(it);
   return {
     node,
-    reveal: (/** @type {number} */ step) => reveal(it, step),
+    reveal(/** @type {number} */ step) {
+      reveal(it, step);
+      const isLeft = edgesAt(it, nodes[it.cursor].step)[0] < node.scrollLeft; // the keys go on where the person looks
+      if (isLeft && it.held === null && focusIn(node) === node) move(it, column(it, step)[0]);
+    },
     /** Where the learner looks, for another tree in the same place. */
     place: () => ({ left: node.scrollLeft, follows: isInSight(it) }),
     stay(/** @type {{ left: number, follows: boolean }} */ before) {
@@ -538,7 +601,11 @@ function forest(tree, deeds, rows) {
       if (before.follows) reveal(it, at());
       it.follows = before.follows;
     },
-    resized() {
+    /** A tree that nearly fits is drawn a little smaller, and nothing of it is cut off. */
+    resized(/** @type {number} */ room) {
+      const fitting = (room - FRAME) / size.width;
+      it.scale = fitting < LEAST ? 1 : Math.min(fitting, 1);
+      Object.assign(inner.style, { zoom: String(it.scale), ...inPixels({ minHeight: heightOf(rows) / it.scale }) });
       if (it.follows) reveal(it, at());
       it.follows = isInSight(it);
     },
@@ -559,7 +626,10 @@ function forest(tree, deeds, rows) {
       inner.classList.toggle("done", step === steps.length);
       while (!isOpen(it, it.cursor)) it.cursor = nodes[it.cursor].parent;
     },
-    mark: (/** @type {number | null} */ index, /** @type {number | null} */ held) => mark(it, edges, index, held),
+    mark(/** @type {number | null} */ index, /** @type {number | null} */ held) {
+      mark(it, edges, index, held);
+      lit.replaceChildren(...edges.filter((edge) => edge.matches(".on")).flatMap(litOf)); // over all other lines
+    },
   };
 }
 
@@ -575,18 +645,34 @@ function groundOf(tree, boxes, edges) {
     /** @type {number} */ i,
     /** @type {number} */ y,
     /** @type {string} */ text,
-  ) => draw("text", { class: name, x: across(i + 1) + BOX.width / 2, y, "text-anchor": "middle" }, text);
+  ) => draw("text", { class: name, x: across(tree, i + 1) + BOX.width / 2, y, "text-anchor": "middle" }, text);
   const heads = steps.map((_, i) => note("number", i, 16, String(i + 1)));
   const feet = steps.map(({ omitted }, i) => note("foot", i, down(rows) + 6, omitted ? `… ${omitted} more ×` : ""));
   const coming = nodes.map(({ step, row }) => {
-    const place = { x: across(step) + 0.5, y: down(row) + 0.5, width: BOX.width - 1, height: BOX.height - 1, rx: 3 };
+    const place = {
+      x: across(tree, step) + 0.5,
+      y: down(row) + 0.5,
+      width: wideAt(step) - 1,
+      height: BOX.height - 1,
+      rx: 3,
+    };
     return draw("rect", { class: "coming", ...place });
   });
-  const size = { width: across(steps.length) + BOX.width + 6, height: heightOf(rows) };
-  const svg = draw("svg", { ...size, "aria-hidden": "true" }, ...coming, ...inLayers(tree, edges), ...heads, ...feet);
+  const size = { width: across(tree, steps.length) + BOX.width + 6, height: heightOf(rows) };
+  const lit = draw("g", { class: "lit" });
+  const lines = [...inLayers(tree, edges), lit];
+  const svg = draw("svg", { ...size, "aria-hidden": "true" }, ...coming, ...lines, ...heads, ...feet);
   const inner = make("div", { class: "inner", role: "none" }, svg, ...boxes);
   Object.assign(inner.style, inPixels(size));
-  return { inner, heads, feet, coming };
+  return { inner, size, heads, feet, coming, lit };
+}
+
+/** A line once more, for the path to a node; the start has none.
+ * @param {SVGElement} edge
+ */
+function litOf(edge) {
+  const [d, wide] = ["d", "stroke-width"].map((name) => edge.querySelector("path")?.getAttribute(name));
+  return d ? [draw("path", { d, "stroke-width": Math.max(EDGE.lit, Number(wide)) })] : [];
 }
 
 /** Marks the path to a node.
@@ -643,7 +729,10 @@ function boxOf(tree, i, id) {
     " ",
     i ? under : null,
   );
-  Object.assign(box.style, inPixels({ width: BOX.width, height: BOX.height, left: across(step), top: down(row) }));
+  Object.assign(
+    box.style,
+    inPixels({ width: wideAt(step), height: BOX.height, left: across(tree, step), top: down(row) }),
+  );
   const write = (/** @type {typeof WRITTEN[Numbers]} */ written) => {
     score.textContent = written.box(nodes[i]);
     const seen = (i ? [word, mark, score.textContent, sign] : [word]).filter(Boolean).join(" ");
@@ -665,10 +754,10 @@ function edgesOf(tree) {
   const tops = steps.map((_, i) => Math.max(...nodes.filter(({ step }) => step === i + 1).map(({ score }) => score)));
   return nodes.map(({ parent, step, row, bend, score, log_prob }, i) => {
     if (!i) return draw("g");
-    const [x0, x1] = [across(step - 1) + BOX.width, across(step)];
+    const [x0, x1] = [across(tree, step - 1) + wideAt(step - 1), across(tree, step)];
     const [y0, y1] = [nodes[parent].row, row].map((place) => down(place) + BOX.height / 2);
     const wide = thickness(Math.exp(log_prob));
-    const clear = 0.3 + 0.7 * (Math.exp(score - tops[step - 1]) || 0);
+    const clear = FAINTEST + (1 - FAINTEST) * (Math.exp(score - tops[step - 1]) || 0);
     const [turn, round] = [x0 + 4 + (EDGE.turns - 4) * bend, Math.sign(y1 - y0) * Math.min(6, Math.abs(y1 - y0))];
     const d =
       y0 === y1 ? `M${x0} ${y0}H${x1}` : `M${x0} ${y0}H${turn}V${y1 - round}Q${turn} ${y1} ${turn + 6} ${y1}H${x1}`;
@@ -696,21 +785,30 @@ function inLayers({ nodes, best }, edges) {
  */
 const isOpen = ({ tree, at }, i) => tree.nodes[i].step <= at();
 
+/** Where a step begins and ends, in pixels of the screen.
+ * @param {Forest} forest
+ * @param {number} step
+ */
+const edgesAt = ({ tree, scale }, step) =>
+  [across(tree, step), across(tree, step) + wideAt(step)].map((x) => x * scale);
+
 /** Whether the current step is in sight.
  * @param {Forest} forest
  */
-function isInSight({ node, at }) {
-  const left = across(at());
-  return left >= node.scrollLeft && left + BOX.width <= node.scrollLeft + node.clientWidth;
+function isInSight(forest) {
+  const { node, at } = forest;
+  const [left, right] = edgesAt(forest, at());
+  return left >= node.scrollLeft && right <= node.scrollLeft + node.clientWidth;
 }
 
 /** Scrolls to a step, sideways only, so that the page does not move.
  * @param {Forest} forest
  * @param {number} step
  */
-function reveal({ node }, step) {
-  const least = across(step) + BOX.width + 12 - node.clientWidth;
-  node.scrollLeft = Math.min(Math.max(node.scrollLeft, least), Math.max(0, across(step - 1)));
+function reveal(forest, step) {
+  const { node } = forest;
+  const least = edgesAt(forest, step)[1] + 12 - node.clientWidth;
+  node.scrollLeft = Math.min(Math.max(node.scrollLeft, least), step && edgesAt(forest, step - 1)[0]);
 }
 
 /** Follows the mouse and the keys.
@@ -744,7 +842,6 @@ function listen(forest) {
   node.addEventListener("keydown", (event) => {
     if (event.key in MOVES) move(forest, MOVES[event.key](forest));
     else if (event.key === "Enter" || event.key === " ") toggle();
-    else if (event.key === "Escape") lock(null);
     else return;
     event.preventDefault();
   });

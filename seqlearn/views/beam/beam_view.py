@@ -25,8 +25,7 @@ class BeamView(View, folder=Path(__file__).parent):
     """The search tree of one sentence, with sliders for the beam width and the length penalty.
 
     `BeamView.of(translator, sentence)` also has a box for another sentence, which the kernel searches; in a page the
-    model does, if it is a Transformer of this package. A switch in the view shows probabilities, which are multiplied,
-    in place of log-probabilities, which are added.
+    model does, if it is a Transformer of this package.
 
     Args:
         search: a function of width and alpha that searches and returns the `Tree`; whenever a slider moves, the kernel
@@ -46,6 +45,8 @@ class BeamView(View, folder=Path(__file__).parent):
         width, alpha: the current values of the sliders.
         step: from 0, only the start, to the number of steps.
         locked: the node that stays marked, as the list of its tokens, or None.
+        probabilities: whether probabilities are drawn, which are multiplied, in place of log-probabilities, which are
+            added.
 
     Raises:
         ValueError: a width is not a whole number from 1; an alpha is below 0 or not finite; or the tree is empty, has
@@ -60,6 +61,7 @@ class BeamView(View, folder=Path(__file__).parent):
     alpha = traitlets.Float().tag(sync=True)
     step = traitlets.Int(min=0).tag(sync=True)
     locked = traitlets.List(traitlets.Int(), allow_none=True, default_value=None).tag(sync=True)
+    probabilities = traitlets.Bool(False).tag(sync=True)
     trees = traitlets.List(traitlets.Dict()).tag(sync=True)
     """What `tree_data` returns, with `sentence`, `width` and `alpha`: of the current search; in a page, of every one.
     A sentence that cannot be searched has a `problem` in place of a tree, after the tree that stays."""

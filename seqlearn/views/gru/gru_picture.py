@@ -30,14 +30,14 @@ def gru_picture(
     unit: int,
     word: int,
     step: GruStep,
-    is_changed: bool,
+    before: Sequence[float] = (),
 ) -> Figure:
     """Bars for the state after each word and for the gates at each word; the title is the step at one word.
 
     Args:
         word: the index of the word whose step the title has.
         step: its numbers.
-        is_changed: whether a gate of this step is set: then the later words are pale, as they do not follow from it.
+        before: if a gate of this step is set, the states of the network from this word on: dotted lines.
     """
     figure = Figure(figsize=(min(max(2.5 + 0.62 * len(tokens), LEAST_WIDE), COLUMN), 4.4), layout="constrained")
     top, middle, bottom = figure.subplots(3, 1, sharex=True, height_ratios=(2, 1, 1))
@@ -48,11 +48,12 @@ def gru_picture(
         ax.set(ylim=(0, 1.35), yticks=(0, 1), ylabel=name)
     for ax in (top, middle, bottom):
         ax.axvspan(word, word + 1, color="#eeeeee", zorder=0)
-        if is_changed:
-            ax.axvspan(word + 1, len(tokens), color="white", alpha=0.65, linewidth=0, zorder=2)
         ax.grid(False, axis="x")
-    if is_changed and word + 1 < len(tokens):
-        bottom.set_xlabel("pale: gates unchanged")
+    if before:
+        top.hlines(before, *([word + edge + i for i in range(len(before))] for edge in (0.1, 0.9)), EDGE, "dotted")
+        bottom.set_xlabel(
+            "dotted: the state as the network has it; later words: its gates, and the changed state carried on"
+        )
     top.axhline(0, color=EDGE, linewidth=0.8)
     top.set_title(f"{title_of(unit, tokens[word], step)}\n{arithmetic(step)}", loc="left")
     label_axis(bottom.xaxis, tokens, rotation=0 if max(map(len, tokens)) < 8 and len(tokens) < 14 else 40, longest=16)

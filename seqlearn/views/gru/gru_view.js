@@ -3,6 +3,7 @@
 
 import { BLUE_RED } from "../shared/colours.js";
 import {
+  byFinger,
   layOut,
   legendOf,
   make,
@@ -14,7 +15,7 @@ import {
   tell,
   token,
 } from "../shared/elements.js";
-import { colour, fit, heatMap, longestOf } from "../shared/heatmap.js";
+import { colour, dragging, fit, heatMap, longestOf } from "../shared/heatmap.js";
 import { change } from "../shared/life.js";
 import { pointedRow } from "../shared/rows.js";
 
@@ -29,21 +30,22 @@ import { pointedRow } from "../shared/rows.js";
  * @typedef {Record<"states" | "updates" | "resets" | "from_word" | "from_state", Tensor> & { tokens: string[] }} Data
  */
 
+/** @import { Echo } from "../shared/echo.js" */
 /** @import { HeatMap } from "../shared/heatmap.js" */
 /** @typedef {ReturnType<typeof gruStep>} Step */
 /** @typedef {ReturnType<typeof numbersAt>} Numbers */
 
 const MOST_WIDE = 1100; // pixels; gru_view.css has the same
 const FREE = { z: null, r: null };
-const UNCHANGED = "gates unchanged"; // the words after the one whose gates are set
 const [KEEPS, TAKES] = [0.8, 0.2]; // a larger gate keeps the old state, a smaller one takes the new value
 
 /**
  * @param {GruModel} model
  * @param {HTMLElement} root
  * @param {Data} data
+ * @param {Echo} echo
  */
-export function build(model, root, data) {
+export function build(model, root, data, echo) {
   const { tokens } = data;
   const units = data.updates.shape[1];
   const pointed = pointedRow(() => redraw());
@@ -51,13 +53,14 @@ export function build(model, root, data) {
     word: (/** @type {number} */ word) => word !== model.get("word") && change(model, { word, ...FREE }),
     unit: (/** @type {number} */ to) => to !== model.get("unit") && change(model, { unit: to, ...FREE }),
   };
-  const words = tokens.map((text, i) => wordOf(text, pointed.listeners(i), () => choose.word(i)));
+  const words = tokens.map((text, i) => wordOf(text, pointed.listeners(i), () => choose.word(i), model));
   const list = listOf(words.map(({ node }) => node));
   const unit = slider({
     label: "unit",
     texts: Array.from({ length: units }, (_, i) => `${i} of ${units}`),
     choose: choose.unit,
   });
+  unit.node.classList.add("gru-unit");
   const machine = machineOf(model);
   const state = make("div", { class: "gru-state" });
   const [name, heading] = [make("p", { class: "gru-at" }), make("p", { class: "gru-at" })];
@@ -72,12 +75,14 @@ export function build(model, root, data) {
     hovered = to;
     redraw();
   };
-  const hint = pointHint(units > 1 ? "a word or a unit" : "a word", "see its numbers");
+  const hint = make("div");
   layOut(root, "a unit of a GRU", {
     controls: { settings: [units > 1 && unit.node, back] },
-    panels: make("div", { class: "panels gru" }, state, name, list, heading, machine.node),
+    intro: [make("div", { class: "panels gru" }, state, name, list)],
+    panels: make("div", { class: "panels gru" }, heading, machine.node),
     legend: legend(),
     says: [told, hint],
+    above: true, // the answer stands between the words and the step
   });
 
   const redraw = () => {
@@ -85,52 +90,69 @@ export function build(model, root, data) {
     const column = hovered ?? model.get("unit");
     const own = numbersAt(data, at, column);
     const chosen = model.get("word");
-    const isSet = model.get("z") !== null || model.get("r") !== null;
-    const isChanged = isSet && column === model.get("unit"); // then the later words do not follow from the chosen one
-    const changed = (/** @type {Numbers} */ numbers) =>
-      gruStep({ ...numbers, z: model.get("z") ?? numbers.z, r: model.get("r") ?? numbers.r });
-    const step = isChanged && at === chosen ? changed(own) : gruStep(own);
+    const gates = { z: model.get("z"), r: model.get("r") };
+    const isSet = gates.z !== null || gates.r !== null;
+    const isChanged = isSet && column === model.get("unit");
+    const steps = stepsOf(data, column, isChanged ? chosen : Infinity, gates);
+    const step = steps[at];
     if (units > 1) unit.set(column);
     showState(all, data, at, column, step.after);
     for (const [i, word] of words.entries()) {
-      const numbers = numbersAt(data, i, column);
-      word.show(isChanged && i === chosen ? changed(numbers) : numbers, {
+      const { after } = numbersAt(data, i, column);
+      word.show(steps[i], {
         isShown: i === at,
         isChosen: i === chosen,
-        isLater: isChanged && i > chosen,
+        before: isChanged && i >= chosen ? after : null,
       });
     }
     back.setAttribute("aria-disabled", String(!isSet));
     name.replaceChildren(
       units > 1 ? `Unit ${column} at each word` : "The unit at each word",
-      make("span", { class: "gru-later faint" }, isChanged && chosen < words.length - 1 ? ` (grey: ${UNCHANGED})` : ""),
+      make("span", { class: "gru-later faint" }, isChanged ? " (dotted: as it was)" : ""),
     );
     heading.replaceChildren("The step at the word “", token(shortened(tokens[at], 40)), "”");
     machine.show(step);
-    tell(told, ...explanation(step, gruStep(own), tokens[at], column));
+    tell(hint, pointHint(units > 1 ? "a word or a unit" : "a word", "see its numbers"), isSet ? null : dragHint());
+    tell(told, ...explanation(step, gruStep(own), tokens[at], column, isChanged ? at - chosen : NaN));
   };
   const layout = () => {
     if (units > 1) {
       all = stateOf(units, Math.min(roomIn(root), MOST_WIDE), point, choose.unit);
       state.replaceChildren(all.node);
     }
-    const narrow = (roomIn(root) - 40) / tokens.length < longestOf(tokens) + 12;
+    const narrow = (roomIn(root) - 70) / tokens.length < longestOf(tokens) + 12;
     list.classList.toggle("upright", narrow);
   };
   const resized = () => {
     layout();
     redraw();
   };
-  return { resized, unit: redraw, word: redraw, z: redraw, r: redraw };
+  const changed = () => {
+    redraw();
+    if (echo.pressed?.closest(".told")) told.parentElement?.scrollIntoView({ block: "nearest" });
+  };
+  return { resized, unit: changed, word: changed, z: changed, r: changed };
 }
+
+const dragHint = () =>
+  make(
+    "span",
+    { class: "faint" },
+    byFinger()
+      ? " Drag the bar of a gate at the chosen word."
+      : " Drag the bar of a gate; with the keys: Tab goes on to its slider below, and the arrow keys move it.",
+  );
 
 function legend() {
   const sign = (/** @type {string} */ name) => make("span", { class: name, "aria-hidden": "true" });
   return legendOf(
     [sign("gru-sign gru-signed"), "state, new value: from −1 (blue) to 1 (red)"],
-    [sign("gru-sign gate"), "gate: from 0 to 1"],
+    [sign("gru-sign gate"), "gate: from 0 to 1; drag its bar"],
     [sign("gru-tick old"), "old state h"],
     [sign("gru-tick new"), "new value n"],
+    [token("x"), "the vector of the word"],
+    [token("W, U"), "learned weights"],
+    [token("tanh"), "brings a sum between −1 and 1"],
   );
 }
 
@@ -185,10 +207,10 @@ function showState(map, { tokens, states, updates }, word, unit, after) {
  */
 function listOf(words) {
   const names = [
-    ["state ", "h′"],
-    ["update gate ", "z"],
-    ["reset gate ", "r"],
-  ].map(([long, short]) => make("span", {}, make("span", { class: "gru-long" }, long), short));
+    ["state", "", "h′"],
+    ["update", " gate", "z"],
+    ["reset", " gate", "r"],
+  ].map(([name, long, short]) => make("span", {}, name, make("span", { class: "gru-long" }, long), ` ${short}`));
   const side = make("div", { class: "gru-names", "aria-hidden": "true" }, make("span"), ...names);
   const options = { class: "gru-words", role: "listbox", "aria-orientation": "horizontal" };
   const group = make("div", { ...options, "aria-label": "words, from left to right" }, ...words);
@@ -201,9 +223,11 @@ function listOf(words) {
  * @param {string} text
  * @param {Attributes} listeners
  * @param {() => void} choose
+ * @param {GruModel} model
  */
-function wordOf(text, { onfocusin, ...listeners }, choose) {
-  const [state, update, reset] = [signedBar("tall"), gateBar(), gateBar()];
+function wordOf(text, { onfocusin, ...listeners }, choose, model) {
+  const state = signedBar("tall");
+  const [update, reset] = /** @type {const} */ (["z", "r"]).map((gate) => gateBar(model, gate, choose));
   const focused = (/** @type {FocusEvent} */ event) => {
     /** @type {(event: FocusEvent) => void} */ (onfocusin)(event);
     choose();
@@ -216,35 +240,38 @@ function wordOf(text, { onfocusin, ...listeners }, choose) {
     update.node,
     reset.node,
   );
-  /**
-   * @param {Pick<Numbers, "after" | "z" | "r">} numbers
-   * @param {Record<"isShown" | "isChosen" | "isLater", boolean>} how
+  /** before: the state as the network has it, if a gate was set at this word or before.
+   * @param {Step} step
+   * @param {{ isShown: boolean, isChosen: boolean, before: number | null }} how
    */
-  const show = ({ after, z, r }, { isShown, isChosen, isLater }) => {
-    state.show(after);
+  const show = ({ after, z, r }, { isShown, isChosen, before }) => {
+    state.show(after, before);
     update.show(z);
     reset.show(r);
     node.classList.toggle("on", isShown);
-    node.classList.toggle("later", isLater);
     node.setAttribute("aria-selected", String(isChosen));
     node.tabIndex = isChosen ? 0 : -1;
-    const spoken = `${text}: state ${fixed(after)}, update gate ${fixed(z)}, reset gate ${fixed(r)}`;
-    node.setAttribute("aria-label", isLater ? `${spoken}, ${UNCHANGED}` : spoken);
+    const own = before === null ? "" : ` (in the network ${fixed(before)})`;
+    const spoken = `${text}: state ${fixed(after)}${own}, update gate ${fixed(z)}, reset gate ${fixed(r)}`;
+    node.setAttribute("aria-label", spoken);
   };
   return { node, show };
 }
 
-/** A bar that stands on 0, or hangs from 0, with its number below. */
+/** A bar that stands on 0, or hangs from 0, with its number below. It may have a line where it was before. */
 function signedBar(/** @type {string} */ name) {
   const fill = make("span", { class: "fill" });
+  const line = make("span", { class: "gru-before" });
   const written = make("span", { class: "gru-number" });
   const node = make(
     "span",
     { class: `up ${name}`, "aria-hidden": "true" },
-    make("span", { class: "well" }, fill),
+    make("span", { class: "well" }, fill, line),
     written,
   );
-  const show = (/** @type {number} */ x) => {
+  const show = (/** @type {number} */ x, /** @type {number | null} */ before) => {
+    line.hidden = before === null;
+    line.style.top = `${50 - 50 * (before ?? 0)}%`;
     fill.style.top = `${50 - 50 * Math.max(x, 0)}%`;
     fill.style.bottom = `${50 + 50 * Math.min(x, 0)}%`;
     fill.style.background = colourOf(x);
@@ -253,11 +280,31 @@ function signedBar(/** @type {string} */ name) {
   return { node, show };
 }
 
-/** A bar from 0 to 1, with its number below. */
-function gateBar() {
+/** A bar from 0 to 1, with its number below. Its end can be dragged; the keys have the sliders of the step.
+ * @param {GruModel} model
+ * @param {"z" | "r"} gate
+ * @param {() => void} choose the word
+ */
+function gateBar(model, gate, choose) {
   const fill = make("span", { class: "fill" });
   const written = make("span", { class: "gru-number" });
-  const node = make("span", { class: "up", "aria-hidden": "true" }, make("span", { class: "well" }, fill), written);
+  const well = make("span", { class: "well gate" }, fill);
+  const node = make("span", { class: "up", "aria-hidden": "true" }, well, written);
+  well.onpointerdown = (down) => {
+    if (down.button) return;
+    const [before, pull] = [model.get(gate), dragging(down, 3)];
+    well.setPointerCapture(down.pointerId);
+    well.onpointermove = (event) => {
+      if (pull(event) === null) return; // it may be a click
+      const { top, height } = well.getBoundingClientRect();
+      choose();
+      change(model, { [gate]: Math.round(100 * Math.min(Math.max(1 - (event.clientY - top) / height, 0), 1)) / 100 });
+    };
+    well.onpointercancel = () => change(model, { [gate]: before });
+    well.onlostpointercapture = () => {
+      well.onpointermove = well.onpointercancel = null;
+    };
+  };
   const show = (/** @type {number} */ x) => {
     fill.style.top = `${100 - 100 * x}%`;
     written.dataset.number = fixed(x);
@@ -354,28 +401,47 @@ export function gruStep({ before, z, r, fromWord, fromState }) {
   return { before, z, r, fromWord, fromState, n, after: (1 - z) * n + z * before };
 }
 
+/** One unit at every word: from the word whose gates are set, its new state is carried on. All other numbers stay.
+ * @param {Data} data
+ * @param {number} unit
+ * @param {number} chosen this word; Infinity: none
+ * @param {{ z: number | null, r: number | null }} gates
+ */
+function stepsOf(data, unit, chosen, { z, r }) {
+  /** @type {Step[]} */
+  const steps = [];
+  for (const word of data.tokens.keys()) {
+    const own = numbersAt(data, word, unit);
+    const set = word === chosen ? { z: z ?? own.z, r: r ?? own.r } : {};
+    steps.push(gruStep({ ...own, before: word > chosen ? steps[word - 1].after : own.before, ...set }));
+  }
+  return steps;
+}
+
 /** The step with its numbers, and what the network itself computed if the learner moved a gate.
  * @param {Step} step
  * @param {Step} own
  * @param {string} text
  * @param {number} unit
+ * @param {number} later how many words after the one whose gates are set; NaN: none are set
  * @returns {Child[]}
  */
-function explanation(step, own, text, unit) {
+function explanation(step, own, text, unit, later) {
   const { before, z, r, fromWord, fromState, n, after } = step;
   const products = `(1 − ${fixed(z)}) · ${inProduct(n)} + ${fixed(z)} · ${inProduct(before)}`;
-  const isMoved = z !== own.z || r !== own.r;
-  const numbers = `z = ${fixed(own.z)}, r = ${fixed(own.r)}, and h′ = ${fixed(own.after)}`;
-  const moved = `The network itself has ${numbers}; the later words stay as it read them.`;
+  const gates = later ? `h = ${fixed(own.before)}` : `z = ${fixed(own.z)}, r = ${fixed(own.r)}`;
+  const moved =
+    `The network itself has ${gates}, and h′ = ${fixed(own.after)}. Only this number is changed; the network is not ` +
+    "run again. Later words keep their own gates and n.";
   return [
     make("div", {}, `unit ${unit} at `, token(text), `: ${deed(z)}.`),
     make("div", {}, `h′ = (1 − z) · n + z · h = ${products} ≈ ${fixed(after)}`),
     make(
       "div",
-      {},
+      { class: "gru-new" },
       `n = tanh(Wx + r · Uh) = tanh(${fixed(fromWord)} + ${fixed(r)} · ${inProduct(fromState)}) ≈ ${fixed(n)}`,
     ),
-    make("div", { class: "gru-moved" }, isMoved ? moved : "\u00a0"),
+    make("div", { class: "gru-moved" }, later >= 0 ? moved : ""),
   ];
 }
 

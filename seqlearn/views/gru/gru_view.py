@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import accumulate
+from operator import mul
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,7 +44,8 @@ class GruView(View, folder=Path(__file__).parent):
 
     A unit is one number of the state. The words stand from left to right, as in a drawing of the unrolled network. Of
     one word the view shows the whole step, with sliders for both gates: the new state moves between the old state and
-    the new value. A slider changes this one step alone; the other words stay as the network has read them.
+    the new value. The later words carry the changed state of this one unit on, with the gates z and the new values n
+    that the network has there; all other units stay as they were.
 
     Of stacked layers the first one is shown, and of two directions the one from left to right.
 
@@ -144,7 +147,12 @@ class GruView(View, folder=Path(__file__).parent):
         """State and gates of the unit at each word, and the arithmetic of the step that is shown in full."""
         states, updates, resets = (unpack(self.data[name])[:, self.unit] for name in ("states", "updates", "resets"))
         rows, step = (states[1:].tolist(), updates.tolist(), resets.tolist()), self.step()
+        own = rows[0][self.word :]
         for row, number in zip(rows, (step.state, step.update, step.reset), strict=True):
             row[self.word] = number
         is_changed = self.z is not None or self.r is not None
-        return gru_picture(self.data["tokens"], *rows, unit=self.unit, word=self.word, step=step, is_changed=is_changed)
+        if is_changed:  # the state is carried on: of the difference, each step keeps the share z
+            kept = accumulate(updates[self.word + 1 :].tolist(), mul, initial=step.state - own[0])
+            rows[0][self.word :] = [state + change for state, change in zip(own, kept, strict=True)]
+        before = own if is_changed else []
+        return gru_picture(self.data["tokens"], *rows, unit=self.unit, word=self.word, step=step, before=before)

@@ -58,7 +58,6 @@ def kernel_data(
     line = curve_points(queries, len(kernels) * len(grid))
     curves = [[curve(name, width, keys, values, line) for width in grid] for name in kernels]
     tops = weights.amax((-2, -1))  # (kernels, widths), the largest weight of each
-    limit = float(tops[0, grid.index(width)]) or 1.0
     shares = weights / tops.clamp(min=1e-30)[..., None, None]
     return {
         "kernels": list(kernels),
@@ -71,7 +70,6 @@ def kernel_data(
         "curves": pack(torch.stack([torch.stack(row) for row in curves])),
         "predictions": pack(predictions),
         "tops": pack(tops),
-        "limit": limit,  # of the colours, for all kernels and widths: the largest weight of the first picture
         "weights": pack((shares * LARGEST).round(), "uint16"),
     }
 

@@ -47,7 +47,12 @@ def kernel_picture(data: Data, name: str, shown: Shown, locked: int | None) -> F
     _plot(plot, data, shown, locked)
     plot.set_title(title_of(data, name, shown, locked, write), fontsize=10)
     image = weights.imshow(
-        shown.weights.numpy(), cmap=CMAP, vmin=0, vmax=data["limit"], aspect="auto", interpolation="nearest"
+        shown.weights.numpy(),
+        cmap=CMAP,
+        vmin=0,
+        vmax=float(shown.weights.max()) or 1.0,
+        aspect="auto",
+        interpolation="nearest",
     )
     weights.grid(False)
     for axis, points in ((weights.xaxis, shown.readings[:, 0]), (weights.yaxis, unpack(data["queries"]))):
@@ -60,8 +65,7 @@ def kernel_picture(data: Data, name: str, shown: Shown, locked: int | None) -> F
         for edge in (locked - 0.5, locked + 0.5):  # thin lines: a row may have 3 pixels
             weights.axhline(edge, color="white", linewidth=0.8)
         weights.annotate("◀", (1.01, locked), xycoords=("axes fraction", "data"), va="center", fontsize=9)
-    higher = float(unpack(data["tops"]).max()) > data["limit"]
-    figure.colorbar(image, ax=weights, extend="max" if higher else "neither")
+    figure.colorbar(image, ax=weights)
     return figure
 
 

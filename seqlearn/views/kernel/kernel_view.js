@@ -24,8 +24,8 @@ import {
   tell,
 } from "../shared/elements.js";
 import { CELL, MOST_NUMBERS, heatMap, longestOf } from "../shared/heatmap.js";
-import { kernelRegression } from "../shared/kernels.js";
-import { change, unpack } from "../shared/life.js";
+import { kernel as likeness, kernelRegression } from "../shared/kernels.js";
+import { change, freeing, unpack } from "../shared/life.js";
 import { path, plane, spread } from "../shared/plot.js";
 
 /** @import { HeatMap, MapOptions } from "../shared/heatmap.js" */
@@ -47,7 +47,6 @@ import { path, plane, spread } from "../shared/plot.js";
  *   curves: Tensor,
  *   predictions: Tensor,
  *   tops: Tensor,
- *   limit: number,
  *   weights: Tensor,
  *   xlabel: string,
  *   ylabel: string,
@@ -66,11 +65,21 @@ import { path, plane, spread } from "../shared/plot.js";
  */
 
 /** What is drawn. weights: one row for each query. curve: NaN where no key is within reach.
- * @typedef {{ readings: Reading[], weights: Numbers, predictions: Numbers, curve: Numbers }} Shown
+ * @typedef {{ readings: Reading[], weights: Numbers, predictions: Numbers, curve: Numbers, kernel: Kernel,
+ *   width: number }} Shown
  */
 
-/** What is on the screen. hovered: the query. labels: those of the keys, joined.
- * @typedef {{ shown: Shown, hovered: number | null, chart: Chart, map: HeatMap, labels: string }} Screen
+/** What is on the screen. before: what was drawn before readings were moved, or null. hovered: the query. moved: the
+ * reading that was told last. labels: those of the keys, joined.
+ * @typedef {{
+ *   shown: Shown,
+ *   before: Shown | null,
+ *   hovered: number | null,
+ *   moved: number,
+ *   chart: Chart,
+ *   map: HeatMap,
+ *   labels: string,
+ * }} Screen
  */
 
 /** @typedef {ReturnType<typeof plot>} Chart */
@@ -80,9 +89,12 @@ import { path, plane, spread } from "../shared/plot.js";
 const SIZE = { width: 520, height: 320, left: 40, right: 10, top: 8, bottom: 34 };
 const ROOM = 1000;
 const LARGER = 1.4; // at most, in a larger room
+const [WIDE, APART] = [900, 24]; // pixels: a room for the map beside the plot, and the gap between both
 const REACH = { mouse: 11, touch: 22 }; // pixels from a reading within which it is taken hold of
 const STILL = 3; // pixels by which a click may move
-const LEAST_HELD = 6; // pixels: the radius of a reading that is held
+const [LEAST, MOST, LEAST_HELD] = [3, 10.5, 6]; // pixels: the radius of a reading, also of one that is held
+const BELL = 0.3; // of the height of the plot
+const LETTER = 7; // pixels
 const NUDGE = 1 / 40; // of the axis, by which a key moves a reading
 const PATIENCE = 400; // milliseconds until a view that waits for Python says so
 
@@ -92,7 +104,7 @@ const PATIENCE = 400; // milliseconds until a view that waits for Python says so
  * @param {Data} data
  */
 export function build(model, root, data) {
-  const { queries, limit } = data;
+  const { queries } = data;
   const text = textsOf(data);
   const given = givenOf(data);
   const parts = partsOf(model, root, data, () => {
@@ -100,16 +112,19 @@ export function build(model, root, data) {
     screen.chart.node.focus({ preventScroll: true }); // the button is off now, and would lose the focus
   });
   const waits = waiting(model, parts);
+  const settingsBefore = earlier(parts.width);
   const point = (/** @type {{ row: number } | null} */ cell) => {
     screen.hovered = cell?.row ?? null;
     explain();
   };
   const lock = (/** @type {{ row: number } | null} */ cell) => change(model, { locked: cell ? [cell.row] : [] });
+  root.onkeydown = freeing(model, [], null);
+  const say = (/** @type {number} */ index) => sayMove(parts.moved, data, text, screen, index);
   const newChart = () =>
-    plot(data, text, sizeIn(roomIn(root)), {
+    plot(data, text, sizeIn(roomIn(root)), given, {
       point,
-      move: (index, place) =>
-        moveReading(model, index, place, (where) => tell(parts.moved, `${where}: ${text.reading(place)}.`)),
+      say,
+      move: (index, place) => moveReading(model, index, place),
       lock: (row) => lock(model.get("locked")[0] === row ? null : { row }),
       readings: () => model.get("readings"),
     });
@@ -141,16 +156,19 @@ export function build(model, root, data) {
   };
   const redraw = () => {
     const now = settingsOf(model, data);
-    const isGiven = JSON.stringify(now.readings) === JSON.stringify(given);
+    const isGiven = areSame(now.readings, given);
     parts.show(now, isGiven);
     screen.shown = shownOf(model, data, now, isGiven);
     relabel();
     const { shown, map, chart } = screen;
-    map.show(shown.weights, [0, data.limit]); // one scale for all kernels and widths: a broad kernel is dim
-    const most = map.node.querySelector(".foot")?.lastChild;
-    if (most && extent(data.tops.values)[1] > limit + 1e-6) most.textContent = `≥ ${number(limit)}`;
-    chart.curve(shown);
+    map.show(shown.weights, [0, extent(shown.weights)[1]]);
+    const before = settingsBefore(now, isGiven);
+    const former = isGiven ? before : now;
+    const drawn = former && shownOf(model, data, { ...former, readings: given }, true);
+    screen.before = isGiven ? null : drawn;
+    chart.curve(shown, drawn?.curve ?? null);
     explain();
+    if (screen.before && !parts.panels.matches(".waiting")) say(screen.moved);
     waits(now, isGiven);
   };
   const rebuild = () => {
@@ -162,11 +180,13 @@ export function build(model, root, data) {
     parts.panels.replaceChildren(screen.chart.node, screen.map.node);
     if (held) (held === "handles" ? screen.chart : screen.map).focus();
   };
-  const shown = { ...stored(data, 0, 0), readings: given };
+  const shown = shownOf(model, data, { k: 0, w: 0, readings: given }, true);
   /** @type {Screen} */
   const screen = {
     shown,
+    before: null,
     hovered: null,
+    moved: 0,
     chart: newChart(),
     map: newMap(namesOf(shown), null),
     labels: namesOf(shown).join(),
@@ -175,24 +195,49 @@ export function build(model, root, data) {
   return { width: redraw, kernel: redraw, readings: redraw, answer: redraw, locked: explain, resized: rebuild };
 }
 
+/** Says which reading the keys move, and where it is; and what the move does to the prediction at the nearest query.
+ * @param {HTMLElement} node
+ * @param {Data} data
+ * @param {Texts} text
+ * @param {Screen} screen
+ * @param {number} index
+ */
+function sayMove(node, data, text, screen, index) {
+  const { shown, before } = screen;
+  const { readings } = shown;
+  screen.moved = index;
+  const where = `Reading ${index + 1} of ${readings.length}: ${text.reading(readings[index])}. `;
+  const query = closest(data.queries.values, readings[index][0]);
+  tell(node, where, before ? changeText(data, text, shown, before, query) : dragHint());
+}
+
 /** Moves a reading. The readings stay sorted by their keys: gives the new index of the reading.
  * @param {KernelModel} model
  * @param {number} index
  * @param {Reading} place
- * @param {(where: string) => void} say
  */
-function moveReading(model, index, place, say) {
+function moveReading(model, index, place) {
   const readings = model.get("readings").with(index, place);
   readings.sort((a, b) => a[0] - b[0]);
   change(model, { readings });
-  const at = readings.indexOf(place);
-  say(`Reading ${at + 1} of ${readings.length}`);
-  return at;
+  return readings.indexOf(place);
 }
+
+/** @param {Reading[]} some @param {Reading[]} others */
+const areSame = (some, others) => JSON.stringify(some) === JSON.stringify(others);
 
 /** @param {Data} data */
 const givenOf = ({ keys, values }) =>
   Array.from(keys.values, (key, i) => /** @type {Reading} */ ([key, values.values[i]]));
+
+/** The index of the number that is nearest to another one.
+ * @param {Numbers} numbers
+ * @param {number} at
+ */
+function closest(numbers, at) {
+  const far = Array.from(numbers, (x) => Math.abs(x - at));
+  return far.indexOf(Math.min(...far));
+}
 
 /** @typedef {ReturnType<typeof settingsOf>} Settings */
 
@@ -201,8 +246,8 @@ const givenOf = ({ keys, values }) =>
  * @param {Data} data
  */
 function settingsOf(model, { kernels, widths }) {
-  const far = widths.map((width) => Math.abs(width - model.get("width")));
-  return { k: kernels.indexOf(model.get("kernel")), w: far.indexOf(Math.min(...far)), readings: model.get("readings") };
+  const w = closest(widths, model.get("width"));
+  return { k: kernels.indexOf(model.get("kernel")), w, readings: model.get("readings") };
 }
 
 /** @typedef {ReturnType<typeof partsOf>} Parts */
@@ -223,18 +268,21 @@ function partsOf(model, root, { kernels, widths, truth }, onclick) {
   const attributes = { type: "button", "aria-label": "put the readings back", onclick };
   const undo = make("button", attributes, "Put the readings back");
   const panels = make("div", { class: "panels side" });
-  const [told, moved] = [make("div"), make("div")];
+  const [told, moved] = [make("div", { class: "query-told" }), make("div", { class: "moved-told" })];
   layOut(root, "kernel regression", {
     controls: { settings: [width.node, which.node, undo] },
     panels,
     legend: legendOf(
-      [dotSign("datum"), "data; size: its weight"],
+      [dotSign("datum"), "reading; size: its weight, relative to the largest"],
       [lineSign("line prediction"), "prediction"],
+      [lineSign("line as-given"), "prediction before the change"],
+      [bellSign(), "the kernel around a query"],
       truth && [lineSign("truth"), "truth"],
       kernels.some((name) => !ENDLESS.includes(name)) && [dotSign("lost"), "no prediction: no key within reach"],
       [frameSign(), "the weights of a query"],
     ),
     says: [told, moved],
+    above: true, // on a phone the map is as far from the plot as a screen is high
   });
   const show = (/** @type {Settings} */ { k, w }, /** @type {boolean} */ isGiven) => {
     width.set(w);
@@ -242,7 +290,33 @@ function partsOf(model, root, { kernels, widths, truth }, onclick) {
     undo.disabled = isGiven;
     if (isGiven) tell(moved, dragHint());
   };
-  return { panels, told, moved, show };
+  return { panels, told, moved, show, width: width.node };
+}
+
+/** A function that gives the settings before the last change of width or kernel; while the slider is dragged, those
+ * before the drag. They are null before the first change, and again after readings were moved.
+ * @param {HTMLElement} slider
+ * @returns {(now: Settings, isGiven: boolean) => Settings | null}
+ */
+function earlier(slider) {
+  let isDragged = false;
+  /** @type {Settings | null} */
+  let shown = null;
+  /** @type {Settings | null} */
+  let before = null;
+  for (const [name, drags] of /** @type {const} */ ([
+    ["input", true],
+    ["change", false],
+  ]))
+    slider.addEventListener(name, () => {
+      isDragged = drags; // after the view has followed the slider
+    });
+  return (now, isGiven) => {
+    if (!isGiven) before = null;
+    else if (shown && !isDragged && (shown.k !== now.k || shown.w !== now.w)) before = shown;
+    shown = isGiven ? now : null;
+    return before;
+  };
 }
 
 /** A function that says, after a while, that Python has not answered yet.
@@ -264,6 +338,12 @@ function waiting(model, { panels, moved }) {
   };
 }
 
+const bellSign = () =>
+  draw(
+    "svg",
+    { class: "plot", width: 26, height: 12, "aria-hidden": "true" },
+    draw("path", { class: "bell", d: "M0 12C8 12 9 1 13 1S18 12 26 12Z" }),
+  );
 const ENDLESS = ["gaussian", "constant"]; // kernels within whose reach every key is
 
 const hint = () => pointHint("the plot or a row of the heat map", "see what a query looks at");
@@ -274,7 +354,8 @@ const dragHint = () =>
     "Drag a reading, and the curve follows" +
       (byFinger()
         ? "."
-        : "; with the keys: arrows left and right choose one, up and down move it, with Shift all four."),
+        : "; with the keys: left and right choose one, up and down move it, Shift + arrow keys move it in any " +
+          "direction."),
   );
 
 /** By how much plot and map are larger in a large room, and the size of the plot.
@@ -337,9 +418,10 @@ function clockTime(hours) {
  */
 function shownOf(model, data, { k, w, readings }, isGiven) {
   const { kernels, widths } = data;
-  if (isGiven) return { ...stored(data, k, w), readings };
-  if (model.get("alone")) return { ...computed(data, kernels[k], widths[w], readings), readings };
-  return { ...(answerOf(model) ?? stored(data, k, w)), readings };
+  const settings = { readings, kernel: kernels[k], width: widths[w] };
+  if (isGiven) return { ...stored(data, k, w), ...settings };
+  if (model.get("alone")) return { ...computed(data, kernels[k], widths[w], readings), ...settings };
+  return { ...(answerOf(model) ?? stored(data, k, w)), ...settings };
 }
 
 /** What Python sent for the readings as given: the curve, and of each query prediction and weights.
@@ -390,14 +472,15 @@ const rowOf = ({ weights, readings }, query) => [
 
 // ---- The map and its texts ------------------------------------------------------------------------------------------
 
-/** The heat map of the weights, with as many labels as have room.
+/** The heat map of the weights, with as many labels as have room: in a wide room beside the plot, else below.
  * @param {string[]} rows
  * @param {string[]} columns
  * @param {Partial<MapOptions> & { room: number }} options
  */
 function weightMap(rows, columns, { room, ...options }) {
   const few = rows.length <= MOST_NUMBERS && columns.length <= MOST_NUMBERS;
-  const space = Math.min(400 * growth(room), room - longestOf(rows) - 45);
+  const own = room < WIDE ? room : room - sizeIn(room).width - APART;
+  const space = Math.min(400 * growth(room), own - longestOf(rows) - 45);
   const width = Math.max(2, Math.min(CELL.width - 1, Math.floor(space / columns.length)));
   const height = Math.max(2, Math.min(CELL.height, Math.floor((320 * growth(room)) / rows.length)));
   const every = {
@@ -405,11 +488,11 @@ function weightMap(rows, columns, { room, ...options }) {
     columns: Math.ceil((longestOf(columns) + 10) / width),
   };
   return heatMap({
-    title: `weights (${rows.length} queries × ${columns.length} keys)`,
+    title: `weights: ${rows.length} queries down, ${columns.length} keys across`,
     rows,
     columns,
     word: (weight) => (weight < HIDDEN_BELOW ? "" : null),
-    ...(few ? { room } : { width, height, every }),
+    ...(few ? { room: own } : { width, height, every }),
     ...options,
   });
 }
@@ -437,12 +520,28 @@ function roundest(texts, least) {
 function sentence({ queries, truth }, text, shown, query, isLocked) {
   const weights = rowOf(shown, query);
   const isLost = weights.every((weight) => weight === 0);
-  const prediction = isLost ? "no prediction (the code gives 0)" : `prediction ${number(shown.predictions[query])}`;
+  const prediction = isLost ? "no prediction (the code gives 0)" : `prediction ${predicted(shown, query)}`;
   const told = truth ? `, truth ${number(truth.values[query])}.` : ".";
   const here = `Query ${text.at(queries.values[query])}: ${prediction}${told}`;
   const looks = isLost ? "No key is within reach: the sum is empty." : looksText(text, shown.readings, weights);
   return [make("div", {}, here, lockNote(isLocked)), make("div", {}, looks)];
 }
+
+/** The prediction at a query; "none" where no key is within reach.
+ * @param {Shown} shown
+ * @param {number} query
+ */
+const predicted = (shown, query) => (rowOf(shown, query).some(Boolean) ? number(shown.predictions[query]) : "none");
+
+/** What moved readings do to a prediction.
+ * @param {Data} data
+ * @param {Texts} text
+ * @param {Shown} shown
+ * @param {Shown} before
+ * @param {number} query
+ */
+const changeText = ({ queries }, text, shown, before, query) =>
+  `Prediction at ${text.at(queries.values[query])}: ${predicted(shown, query)}, before ${predicted(before, query)}.`;
 
 /** How many keys a query looks at, and at which one most.
  * @param {Texts} text
@@ -454,6 +553,9 @@ function looksText(text, readings, weights) {
   let needed = 0;
   for (let sum = 0; needed < sorted.length && sum < 0.9; needed++) sum += sorted[needed];
   const [key, value] = readings[weights.indexOf(sorted[0])];
+  const reached = weights.filter(Boolean);
+  if (reached.length > 1 && reached.every((weight) => weight === sorted[0]))
+    return `${reached.length} of ${weights.length} keys share the weight, all equally: ${number(sorted[0])} each.`;
   return (
     `${needed} of ${weights.length} keys ${needed === 1 ? "carries" : "carry"} 90 % of the weight; ` +
     `the largest, ${number(sorted[0])}, is on the key at ${text.at(key)} (${text.up(value)}).`
@@ -465,14 +567,16 @@ function looksText(text, readings, weights) {
 /** What the learner does in the plot. move: gives the new index of the reading.
  * @typedef {{
  *   point: (cell: { row: number } | null) => void,
+ *   say: (index: number) => void,
  *   move: (index: number, place: Reading) => number,
  *   lock: (query: number) => void,
  *   readings: () => Reading[],
  * }} Deeds
  */
 
-/** The plot. cursor: the reading that the keys move. dragged: the reading that the pointer holds, and wasDragged:
- * whether it moved since. pressed: where, and how far from the reading. shares: of the largest weight, or null.
+/** The plot. drawn: the readings. name: says where the reading is that is held. cursor: the reading that the keys move.
+ * dragged: the reading that the pointer holds, and wasDragged: whether it moved since. pressed: where, and how far from
+ * the reading. shares: of the largest weight, or null.
  * @typedef {Deeds & {
  *   data: Data,
  *   text: Texts,
@@ -480,6 +584,8 @@ function looksText(text, readings, weights) {
  *   svg: SVGSVGElement,
  *   node: HTMLElement,
  *   dots: SVGElement[],
+ *   name: SVGElement,
+ *   drawn: Reading[],
  *   cursor: number,
  *   dragged: number | null,
  *   wasDragged: boolean,
@@ -494,16 +600,18 @@ function looksText(text, readings, weights) {
  * @param {Data} data
  * @param {Texts} text
  * @param {Size} size
+ * @param {Reading[]} drawn the readings before any was moved
  * @param {Deeds} deeds
  */
-function plot(data, text, size, deeds) {
-  const { queries, truth, line } = data;
+function plot(data, text, size, drawn, deeds) {
+  const { queries, truth } = data;
   const { width, height, top, bottom } = size;
   const scale = scaleOf(data, size, deeds.readings());
   const { x, y, marks } = scale;
-  const [prediction, cursor] = ["line prediction", "cursor"].map((name) => draw("path", { class: name }));
+  const names = ["line prediction", "line as-given", "cursor", "bell"];
+  const [prediction, former, cursor, bell] = names.map((name) => draw("path", { class: name }));
   const lost = draw("g");
-  const answer = draw("circle", { class: "answer", r: 0 });
+  const [answer, name] = [draw("circle", { class: "answer", r: 0 }), draw("text", { class: "name" })];
   const dots = deeds.readings().map(() => draw("circle", { class: "datum", r: 3 }));
   const truthAt = truth && Array.from(queries.values, (at, i) => /** @type {Place} */ ([x(at), y(truth.values[i])]));
   const svg = draw(
@@ -511,12 +619,15 @@ function plot(data, text, size, deeds) {
     { class: "plot regression", width, height, "aria-hidden": "true" },
     draw("rect", { width, height, fill: "transparent" }),
     ...marks,
+    bell,
     truthAt && draw("path", { class: "truth", d: path(truthAt) }),
     cursor,
+    former,
     prediction,
     ...dots,
     lost,
     answer,
+    name,
   );
   svg.style.fontSize = `${size.font}px`;
   const node = make(
@@ -527,30 +638,43 @@ function plot(data, text, size, deeds) {
       tabindex: 0,
       "aria-valuemin": 1,
       "aria-valuemax": dots.length,
-      "aria-label": "readings: left and right choose one, up and down move it, with Shift all four move it",
+      "aria-label":
+        "readings: left and right choose one, up and down move it, Shift and arrow keys move it in any direction, " +
+        "Enter keeps the query there",
     },
     svg,
   );
   const held = { cursor: 0, dragged: null, wasDragged: false, shares: null };
   /** @type {Plot} */
-  const it = { ...deeds, data, text, scale, svg, node, dots, ...held, pressed: { at: [0, 0], by: [0, 0] } };
+  const it = {
+    ...deeds,
+    data,
+    text,
+    scale,
+    svg,
+    node,
+    dots,
+    name,
+    drawn,
+    ...held,
+    pressed: { at: [0, 0], by: [0, 0] },
+  };
   listen(it);
   choose(it, 0);
   return {
     node,
     focus: () => node.focus({ focusVisible: true }),
-    /** A line through many points, broken where no key is within reach; there each query has a ring on the axis. */
-    curve(/** @type {Shown} */ shown) {
-      const places = Array.from(shown.curve, (value, i) =>
-        Number.isNaN(value) ? null : /** @type {Place} */ ([x(line.values[i]), y(value)]),
-      );
-      prediction.setAttribute("d", path(places));
+    /** A line through many points, broken where no key is within reach; there each query has a ring on the axis.
+     * before: the line before the change. */
+    curve(/** @type {Shown} */ shown, /** @type {Numbers | null} */ before) {
+      prediction.setAttribute("d", lineOf(it, shown.curve));
+      former.setAttribute("d", before ? lineOf(it, before) : "");
       const unreached = [...queries.values].filter((_, query) => rowOf(shown, query).every((weight) => weight === 0));
       lost.replaceChildren(
         ...unreached.map((at) => draw("circle", { class: "lost", cx: x(at), cy: height - bottom, r: 3 })),
       );
       for (const [i, [key, value]] of it.readings().entries()) fill(dots[i], { cx: x(key), cy: y(value) }, []);
-      choose(it, it.cursor);
+      follow(it);
     },
     /** Shows a query: its weights are the sizes of the dots. */
     point(/** @type {number | null} */ query, /** @type {Shown} */ shown) {
@@ -560,9 +684,36 @@ function plot(data, text, size, deeds) {
       resize(it);
       const at = query === null ? 0 : x(queries.values[query]);
       cursor.setAttribute("d", query === null ? "" : `M${at} ${top}V${height - bottom}`);
+      bell.setAttribute("d", query === null ? "" : bellOf(it, size, queries.values[query], shown));
       fill(answer, { r: most ? 5 : 0, cx: at, cy: query !== null && most ? y(shown.predictions[query]) : 0 }, []);
     },
   };
+}
+
+/** The line of a prediction; NaN breaks it.
+ * @param {Plot} plot
+ * @param {Numbers} values
+ */
+function lineOf({ data, scale: { x, y } }, values) {
+  const placeOf = (/** @type {number} */ value, /** @type {number} */ i) =>
+    Number.isNaN(value) ? null : /** @type {Place} */ ([x(data.line.values[i]), y(value)]);
+  return path(Array.from(values, placeOf));
+}
+
+/** The kernel around a query, above the axis: as high as a reading counts that stands there.
+ * @param {Plot} plot
+ * @param {Size} size
+ * @param {number} query
+ * @param {Shown} shown
+ */
+function bellOf({ data, scale }, { height, bottom }, query, { kernel, width }) {
+  const floor = height - bottom;
+  const { values } = data.line;
+  const places = Array.from(values, (at) => {
+    const share = likeness(kernel, (query - at) / width);
+    return /** @type {Place} */ ([scale.x(at), floor - BELL * scale.high * share]);
+  });
+  return `${path([[places[0][0], floor], ...places])}V${floor}Z`;
 }
 
 /** The axes: x(at) and y(at) in pixels, their marks, and back(pixels), the place within the axes.
@@ -595,14 +746,51 @@ function hoursIn([low, high]) {
   return { at: at.filter((x) => x <= high), write: clockTime };
 }
 
-/** Sizes the dots: by the weight of the reading; the one that is held stays large enough to be seen.
+/** Sizes the dots: by the weight of the reading; the one that is held stays large enough to be seen, and has its place
+ * beside it.
  * @param {Plot} plot
  */
-function resize({ dots, cursor, dragged, node, shares }) {
+function resize({ dots, cursor, dragged, node, shares, name, readings, text, scale }) {
   for (const [i, dot] of dots.entries()) {
     const least = i === cursor && (dragged !== null || node.matches(":focus")) ? LEAST_HELD : 0;
-    dot.setAttribute("r", String(Math.max(least, shares ? 1.5 + 9 * Math.sqrt(shares[i]) : 3.5)));
+    dot.setAttribute("r", String(Math.max(least, shares ? LEAST + (MOST - LEAST) * Math.sqrt(shares[i]) : 3.5)));
   }
+  const [at, value] = readings()[cursor];
+  const [x, y] = [scale.x(at), scale.y(value)];
+  const written = `${text.short(at)}, ${number(value)}`;
+  name.textContent = dragged !== null || node.matches(":focus-visible") ? written : "";
+  const places = readings().map((one) => /** @type {Place} */ ([scale.x(one[0]) - x, scale.y(one[1]) - y]));
+  const [right, below] = clearest(places, LETTER * written.length, x > scale.wide / 2, y > scale.high / 2);
+  fill(name, { x, y: y + below, "text-anchor": right < 0 ? "end" : "start" }, []);
+}
+
+/** Beside a reading, where its name covers the fewest others: to the right or to the left, and how far below.
+ * @param {Place[]} others how far right and below they are
+ * @param {number} wide
+ * @param {boolean} isRight
+ * @param {boolean} isLow
+ */
+function clearest(others, wide, isRight, isLow) {
+  const [inward, up] = [isRight ? -1 : 1, isLow ? -16 : 24];
+  const covered = (/** @type {Place} */ [right, below]) =>
+    others.filter(([x, y]) => x * right > -4 && x * right < wide && y > below - 16 && y < below + 8).length;
+  const free = /** @type {Place[]} */ ([
+    [inward, up],
+    [inward, 8 - up],
+    [inward, 3 * up - 16],
+  ]);
+  return free.reduce((best, one) => (covered(one) < covered(best) ? one : best));
+}
+
+/** After a change of the readings the keys move the one that was moved.
+ * @param {Plot} plot
+ */
+function follow(plot) {
+  const [before, readings] = [new Set(plot.drawn.map(String)), plot.readings()];
+  const moved = readings.findIndex((reading) => !before.has(String(reading)));
+  plot.drawn = readings;
+  choose(plot, moved < 0 ? plot.cursor : moved);
+  if (moved >= 0) plot.say(moved);
 }
 
 /** Chooses the reading that the keys move.
@@ -642,11 +830,13 @@ function pixels({ svg }, event) {
  * @param {Plot} plot
  * @param {MouseEvent} event
  */
-function queryAt(plot, event) {
-  const [at] = pixels(plot, event);
-  const far = Array.from(plot.data.queries.values, (query) => Math.abs(plot.scale.x(query) - at));
-  return far.indexOf(Math.min(...far));
-}
+const queryAt = (plot, event) => queryNear(plot, pixels(plot, event)[0]);
+
+/** The query that is nearest to so many pixels from the left.
+ * @param {Plot} plot
+ * @param {number} at
+ */
+const queryNear = ({ data, scale }, at) => closest(Array.from(data.queries.values, scale.x), at);
 
 /** The reading under a pointer, or null.
  * @param {Plot} plot
@@ -734,16 +924,23 @@ function drag(plot, event) {
  * @param {KeyboardEvent} event
  */
 function nudge(plot, { key, shiftKey }) {
-  const { dots, cursor, scale, move, readings } = plot;
+  const { dots, cursor, scale, move, readings, lock, say } = plot;
   const { x, y, back, wide, high } = scale;
   /** @type {Record<string, Place>} */
   const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
   const [right, up] = arrows[key] ?? [0, 0];
-  if (key === "Home") choose(plot, 0);
-  else if (key === "End") choose(plot, dots.length - 1);
-  else if (right && !shiftKey) choose(plot, Math.min(Math.max(cursor + right, 0), dots.length - 1));
-  else if (right || up) {
-    const [at, value] = readings()[cursor];
+  const [at, value] = readings()[cursor];
+  /** @type {Record<string, number>} */
+  const chosen = {
+    Home: 0,
+    End: dots.length - 1,
+    ...(shiftKey ? {} : { ArrowLeft: cursor - 1, ArrowRight: cursor + 1 }),
+  };
+  if (key === "Enter" || key === " ") lock(queryNear(plot, x(at)));
+  else if (key in chosen) {
+    choose(plot, Math.min(Math.max(chosen[key], 0), dots.length - 1));
+    say(plot.cursor);
+  } else if (right || up) {
     const place = back(x(at) + right * NUDGE * wide, y(value) - up * NUDGE * high);
     choose(plot, move(cursor, right ? [place[0], value] : [at, place[1]])); // the other number stays exactly as it was
   } else return false;

@@ -19,8 +19,10 @@ import { logSumExp } from "./decoding.js";
  * @returns {Ablated} */
 export function ablated(translator, read, { prefix, edits, head, written }) {
   const { vocab } = translator.target;
-  translator.edit(head ? [...edits, ["ablate", ...head]] : edits);
-  const start = translator.start(read);
+  /** @type {Edit[]} */
+  const all = head ? [...edits, ["ablate", ...head]] : edits;
+  translator.edit(all);
+  const start = translator.startAgain(read, all);
   const forced = vocab.encode(prefix);
   const search = () => {
     const [found] = translator.search(start, read.length + 1, 1, forced);

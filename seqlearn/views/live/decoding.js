@@ -155,7 +155,8 @@ export function beamSearch(decoder, state, sourceLength, options) {
     const newest = beams.map(({ ids }) => ids.at(-1) ?? bos);
     const logits = decoder.forward(newest, state);
     const banned = step <= minLength ? [...forbidden, eos] : forbidden;
-    const considered = extend(beams, logits, width, banned, prefix[step - 1]);
+    const number = trace ? Math.max(width, 2) : width; // a tree also has who is pruned
+    const considered = extend(beams, logits, number, banned, prefix[step - 1]);
     const extensions = considered.slice(0, width);
     const complete = extensions.filter(({ ids }) => step === limit || ids.at(-1) === eos);
     best.push(...complete.map(({ ids, logProbs }) => new Hypothesis(ids, logProbs, eos, lengthPenalty(step))));
@@ -185,18 +186,18 @@ function nodesOf(considered, complete, others, isOver, penalty) {
   });
 }
 
-/** All extensions by one of the `width` likeliest tokens, the best first. Of equal ones, the one of the earlier
+/** All extensions by one of the `number` likeliest tokens, the best first. Of equal ones, the one of the earlier
  * beam or the earlier token wins.
  * @param {Beam[]} beams
  * @param {Float32Array} logits a row for each beam
- * @param {number} width
+ * @param {number} number
  * @param {number[]} forbidden
  * @param {number} [forced]
  * @returns {Extension[]} */
-function extend(beams, logits, width, forbidden, forced) {
+function extend(beams, logits, number, forbidden, forced) {
   const vocabSize = logits.length / beams.length;
   const all = beams.flatMap(({ ids, logProbs, total }, parent) =>
-    bestTokens(logits, parent, vocabSize, width, forbidden, forced).map(({ id, logProb }) => ({
+    bestTokens(logits, parent, vocabSize, number, forbidden, forced).map(({ id, logProb }) => ({
       ids: [...ids, id],
       logProbs: [...logProbs, logProb],
       total: Math.fround(total + logProb),

@@ -2,6 +2,8 @@
 // by side. There is one sentence. `rows` counts the rows of a matrix. Heads are not split off: head h has the columns
 // from h * headSize on.
 
+import { linear } from "./linear.js";
+
 /** @import { Kind } from "../shared/constants.js" */
 
 /** Its numbers, row after row.
@@ -54,44 +56,13 @@ class Linear {
   constructor(weights, name) {
     const { shape, values } = parameter(weights, `${name}.weight`);
     this.outSize = shape[0];
-    this.inSize = shape[1];
     this.weight = values;
     this.bias = weights.get(`${name}.bias`)?.values ?? new Float32Array(this.outSize);
   }
 
-  /** Four rows of the matrix at a time: four sums do not wait for each other, and x is read a quarter as often.
-   * @param {Matrix} x @param {number} rows */
+  /** @param {Matrix} x @param {number} rows */
   forward(x, rows) {
-    const { weight, bias, inSize, outSize } = this;
-    const y = new Float32Array(rows * outSize);
-    let out = 0;
-    for (; out + 4 <= outSize; out += 4) {
-      const [first, second, third, fourth] = [out * inSize, (out + 1) * inSize, (out + 2) * inSize, (out + 3) * inSize];
-      for (let row = 0; row < rows; row++) {
-        const start = row * inSize;
-        let [a, b, c, d] = [bias[out], bias[out + 1], bias[out + 2], bias[out + 3]];
-        for (let i = 0; i < inSize; i++) {
-          const value = x[start + i];
-          a += value * weight[first + i];
-          b += value * weight[second + i];
-          c += value * weight[third + i];
-          d += value * weight[fourth + i];
-        }
-        const at = row * outSize + out;
-        y[at] = a;
-        y[at + 1] = b;
-        y[at + 2] = c;
-        y[at + 3] = d;
-      }
-    }
-    for (; out < outSize; out++) {
-      for (let row = 0; row < rows; row++) {
-        let sum = bias[out];
-        for (let i = 0; i < inSize; i++) sum += x[row * inSize + i] * weight[out * inSize + i];
-        y[row * outSize + out] = sum;
-      }
-    }
-    return y;
+    return linear(x, rows, this.weight, this.bias);
   }
 }
 

@@ -61,6 +61,8 @@ export class Translator {
     this.target = new Language(target);
     /** @type {Kept | null} */
     this.kept = null;
+    /** @type {{ asked: string, start: TransformerState } | null} */
+    this.started = null;
   }
 
   /** The translations of a sentence, the best first, each with its attention and its next tokens at every step.
@@ -203,6 +205,14 @@ export class Translator {
   start(read) {
     const { vocab } = this.source;
     return this.model.decoder.initState(this.model.encoder.forward([...vocab.encode(read), vocab.eos]));
+  }
+
+  /** The same for one edit after the other: those of the decoder share it, since the encoder depends on its own alone.
+   * @param {string[]} read @param {Edit[]} edits */
+  startAgain(read, edits) {
+    const asked = JSON.stringify([read, edits.filter(([, kind]) => kind === "encoder")]);
+    if (this.started?.asked !== asked) this.started = { asked, start: this.start(read) };
+    return this.started.start;
   }
 
   /** The hypotheses of a search, the best first; greedy search gives one.

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import hashlib
 import json
 from dataclasses import asdict
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ...data.text import BPETokenizer, Language, Vocab, WordTokenizer
 from ...nn.contract import EncoderDecoder
@@ -71,6 +72,18 @@ def live_model(translator: Translator) -> Data | None:
     numbers = {"bytes": weights, "halves": halves}
     texts = {name: base64.b64encode(several.tobytes()).decode() for name, several in numbers.items()}
     return {"sizes": sizes, "source": source, "target": target, "tensors": tensors, "weights": texts}
+
+
+def in_page(translator: Translator) -> Translator:
+    """The translator with the weights that `live_model` packs. What a page shows at first comes from it: so its numbers
+    are those that the model in the page finds, too, and stay the same after a change and back.
+    """
+    model = copy.deepcopy(translator.model).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            levels, numbers = _levels(weight)
+            weight.copy_(numbers.float() if levels is None else levels * (numbers.float() / LEVELS))
+    return Translator(model, translator.source, translator.target, translator.config, translator.device)
 
 
 @cache
@@ -152,13 +165,19 @@ def _packed(model: nn.Module) -> tuple[list[tuple[str, list[int], int]], np.ndar
     for name, weight in model.named_parameters(remove_duplicate=False):
         if id(weight) not in numbers:
             numbers[id(weight)] = len(numbers)
-            values = weight.detach().cpu().float()
-            if values.ndim > 1:
-                largest = values.abs().amax(dim=-1, keepdim=True).half()
-                levels = values.double() * LEVELS / largest.double().clamp(min=1e-30)  # double: a tie stays a tie
-                levels = levels.round().clamp(-LEVELS, LEVELS)
-                weights.append(levels.nan_to_num().to(torch.int8).flatten().numpy())
-                values = largest
-            halves.append(values.half().flatten().numpy())
+            levels, half = _levels(weight)
+            if levels is not None:
+                weights.append(levels.flatten().numpy())
+            halves.append(half.flatten().numpy())
         tensors.append((name, list(weight.shape), numbers[id(weight)]))
     return tensors, np.concatenate(weights), np.concatenate(halves).astype("<f2")
+
+
+def _levels(weight: Tensor) -> tuple[Tensor | None, Tensor]:
+    """A matrix in 8 bits, and the largest absolute value of each row in half precision; or None, and all numbers."""
+    values = weight.detach().cpu().float()
+    if values.ndim < 2:
+        return None, values.half()
+    largest = values.abs().amax(dim=-1, keepdim=True).half()
+    levels = values.double() * LEVELS / largest.double().clamp(min=1e-30)  # double: a tie stays a tie
+    return levels.round().clamp(-LEVELS, LEVELS).nan_to_num().to(torch.int8), largest

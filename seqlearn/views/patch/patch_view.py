@@ -8,7 +8,7 @@ import traitlets
 from matplotlib.figure import Figure
 
 from ...translator.translator import Translator
-from ..live.weights import live_model
+from ..live.weights import in_page, live_model
 from ..shared.arguments import as_text
 from ..shared.types import Data, Proposal
 from ..shared.view import View
@@ -110,10 +110,17 @@ class PatchView(View, folder=Path(__file__).parent):
         return live_model(self.translator) if small else None
 
     def page_state(self, live: bool = False) -> Data:
-        """A page shows what was answered last; without a model in it, nothing can be asked."""
+        """A page shows what was answered last; without a model in it, nothing can be asked.
+
+        With one, the answer is that of the same weights, unless these translate otherwise.
+        """
         sentence, other, patches, decision = self.result["asked"]
         asked = {"sentence": sentence, "other": other, "patches": patches, "decision": decision}
-        return super().page_state(live) | asked | {"data": self.data | {"live": live}, "result": self.result}
+        result = self.result
+        if live and not result["problem"]:
+            own = patched(in_page(self.translator), sentence, other, list(map(tuple, patches)), decision)
+            result = own if all(own[name] == result[name] for name in ("pieces", "decisions", "words")) else result
+        return super().page_state(live) | asked | {"data": self.data | {"live": live}, "result": result}
 
     def summary(self) -> str:
         """The sentence, its translation with the patches, and how many there are."""

@@ -15,6 +15,7 @@ from ..shared.types import Style
 from .pieces_data import Merge, neighbours
 
 MOST_ROWS, MOST_BOXES = 14, 24  # words, and pieces of a word, that are drawn
+MOST_TIES = 3  # pairs as frequent as the next one that are named
 UNKNOWN: Style = {"facecolor": GROUND, "edgecolor": STRIPE, "hatch": "/////", "linewidth": 0}
 FRAME: Style = {"facecolor": "none", "edgecolor": VALID, "linewidth": 2}
 WHITE: Style = {"facecolor": "white", "edgecolor": "none", "pad": 1}
@@ -87,7 +88,7 @@ def starts_of(pieces: Sequence[str], pair: Sequence[str] | None) -> list[int]:
 def counts_of(cut: Sequence[Sequence[str]], joins: int, known: int) -> str:
     """How many pieces the words have, and how large the vocabulary is, as in the live view."""
     pieces, after = sum(map(len, cut)), "1 join" if joins == 1 else f"{joins} joins"
-    return f"After {after}: {pieces} pieces in {len(cut)} words; the vocabulary has {known}"
+    return f"After {after}: {pieces} pieces in {len(cut)} words, {known} in the vocabulary"
 
 
 def next_of(rows: Sequence[Row], pair: Sequence[str] | None) -> str:
@@ -97,5 +98,14 @@ def next_of(rows: Sequence[Row], pair: Sequence[str] | None) -> str:
     counts = neighbours(pieces for _, pieces in rows)
     count = counts[pair[0], pair[1]]
     name = "Most frequent neighbours" if count == max(counts.values(), default=0) else "Next"
-    left, right = (short_label(piece, 24) for piece in pair)
-    return f"{name}: {left} + {right}, {count} {'time' if count == 1 else 'times'}"
+    text = f"{name}: {_joined(pair)}, {count} {'time' if count == 1 else 'times'}"
+    ties = [list(both) for both in counts if counts[both] == count]
+    others = [_joined(both) for both in ties if both != list(pair)]
+    if name == "Next" or not others:
+        return text
+    later = ", but later in the words" if ties[0] == list(pair) else ""
+    return f"{text}.\nAs often{later}: {', '.join(others[:MOST_TIES])}{', …' if len(others) > MOST_TIES else ''}"
+
+
+def _joined(pair: Sequence[str]) -> str:
+    return " + ".join(short_label(piece, 24) for piece in pair)

@@ -1,11 +1,11 @@
 // PiecesView: byte pair encoding, one join after the other. All joins are sent at once: the browser carries them out.
 
 import {
+  focusIn,
   layOut,
   legendOf,
   make,
   maskedSign,
-  oneLine,
   pointHint,
   roving,
   shortened,
@@ -18,6 +18,7 @@ import { pointedRow } from "../shared/rows.js";
 
 /** @import { Attributes, Child, Model, Traits } from "../shared/types.js" */
 
+/** @import { Echo } from "../shared/echo.js" */
 /** @typedef {Model<Traits & { joins: number, word: string }>} PiecesModel */
 /** @typedef {[left: string, right: string]} Merge */
 /** @typedef {{ words: string[], merges: Merge[] }} Data */
@@ -30,13 +31,16 @@ const MARK = "▁"; // where a word begins
 const MOST = 30; // letters of a piece that are drawn
 const MOST_KNOWN = 60; // pieces of the vocabulary that are written
 const MOST_TYPED = 40;
+const MOST_SAID = 40; // letters of the pieces of a word, in the sentence about it
+const MOST_TIES = 3; // pairs as frequent as the next one that are named
 
 /**
  * @param {PiecesModel} model
  * @param {HTMLElement} root
  * @param {Data} data
+ * @param {Echo} echo
  */
-export function build(model, root, data) {
+export function build(model, root, data, echo) {
   const { words, merges } = data;
   const steps = stepper(root, {
     texts: Array.from({ length: merges.length + 1 }, (_, k) => `${k} of ${merges.length} joins`),
@@ -46,45 +50,58 @@ export function build(model, root, data) {
   const pointed = pointedRow(() => explain());
   const rows = words.map((word, i) => rowOf(word, pointed.listeners(i)));
   const list = make("div", { class: "words", role: "listbox", "aria-label": "words" }, ...rows.map(({ node }) => node));
-  const typed = typing(model);
-  const [counts, next, known] = [
-    make("p", { class: "totals", role: "status" }),
-    make("p"),
-    make("p", { class: "known" }),
-  ];
-  const told = make("div");
+  const typed = typing(model, pointed.listeners(words.length));
+  const [counts, next] = [make("p", { class: "totals", role: "status" }), make("p", { class: "next-pair" })];
+  const known = vocabulary((i) => pointed.listeners(words.length + 1 + i)); // after the words and the learner's word
+  const told = make("div", { class: "pieces-told" });
   layOut(root, "byte pair encoding, join by join", {
     controls: { joins: steps.nodes },
     intro: [counts, next],
-    panels: make("div", { class: "panels pieces" }, list, make("div", {}, typed.node, known)),
+    panels: make("div", { class: "panels pieces" }, typed.node, list, known.node),
     legend: legendOf(
+      [token(MARK), "a word begins here"],
       [make("span", { class: "join-sign next", "aria-hidden": "true" }), "joined next"],
       [make("span", { class: "join-sign made", "aria-hidden": "true" }), "joined last"],
       [maskedSign(), "a letter that no word here has"],
     ),
     says: [told],
+    above: true,
   });
 
   let now = nowOf(data, model.get("joins"));
+  let isAsked = false; // the text above the view asked for the word
   roving(
     list,
     rows.map(({ node }) => node),
   );
+  const ownCut = () => {
+    const own = model.get("word").split(" ").filter(Boolean); // a space begins a new word
+    return own.flatMap((word) => after(word, merges.slice(0, model.get("joins"))));
+  };
   const explain = () => {
     const at = pointed.at();
     for (const [i, { node }] of rows.entries()) node.setAttribute("aria-selected", String(i === at));
-    if (at === null) tell(told, pointHint("a word", "count its pieces", { enter: null }));
-    else tell(told, token(words[at]), ...wordText(now.cut[at], now.pair));
+    const [own, piece] = [model.get("word"), at === null ? undefined : now.known[at - words.length - 1]];
+    /** @type {NodeListOf<HTMLElement>} */
+    const pieces = root.querySelectorAll(".joint");
+    for (const box of pieces) box.classList.toggle("sought", piece !== undefined && box.dataset.piece === piece);
+    if (piece !== undefined) tell(told, token(piece), pieceText(piece, now.cut));
+    else if (at !== null && at < words.length)
+      tell(told, token(shortened(words[at], MOST)), ...wordText(now.cut[at], now.pair));
+    else if (own && (at === words.length || (at === null && isAsked)))
+      tell(told, token(own), ...wordText(ownCut(), now.pair));
+    else tell(told, pointHint("a word or a piece", "see its pieces or its words", { enter: null }));
   };
   const redraw = () => {
     const joins = model.get("joins");
+    isAsked = Boolean(echo.pressed?.closest(".told"));
     now = nowOf(data, joins);
     steps.set(joins);
     for (const [i, row] of rows.entries()) row.show(now.cut[i], now);
-    typed.show(after(model.get("word"), merges.slice(0, joins)), now);
+    typed.show(ownCut(), now);
     counts.textContent = countsText(now, joins);
     next.replaceChildren(...nextText(now));
-    known.replaceChildren("vocabulary: ", make("bdi", {}, knownText(now.known)));
+    known.show(now);
     explain();
   };
   return { joins: redraw, word: redraw };
@@ -107,8 +124,9 @@ function rowOf(word, listeners) {
 
 /** The field for a word of the learner, and the pieces of this word.
  * @param {PiecesModel} model
+ * @param {Attributes} listeners
  */
-function typing(model) {
+function typing(model, listeners) {
   const input = make("input", {
     type: "text",
     class: "typed",
@@ -116,14 +134,49 @@ function typing(model) {
     spellcheck: "false",
     "aria-label": "a word of yours",
   });
-  const pieces = make("div", { class: "row", role: "status" });
+  const pieces = make("div", { class: "row" });
   input.addEventListener("input", () => change(model, { word: input.value.trim() }));
+  const label = make("label", { class: "control" }, "a word of yours:", input);
   return {
-    node: make("div", { class: "yours" }, make("label", { class: "control" }, "a word of yours:", input), pieces),
+    node: make("div", { class: "yours", ...listeners }, label, pieces),
     show(/** @type {string[]} */ cut, /** @type {Now} */ now) {
       const word = model.get("word");
       if (input.value.trim() !== word) input.value = word;
       pieces.replaceChildren(...(word ? boxes(cut, now) : [make("span", { class: "faint" }, "type one")]));
+    },
+  };
+}
+
+/** The vocabulary; of a long one, the end. Its pieces are one stop of the Tab key, and stay the same elements.
+ * @param {(i: number) => Attributes} listeners of the piece with this number
+ */
+function vocabulary(listeners) {
+  /** @type {[HTMLElement[], HTMLElement[]]} */
+  const [nodes, shown] = [[], []];
+  const more = make("span", {}, "vocabulary: ");
+  const list = make("span", { class: "vocabulary", role: "listbox", "aria-label": "vocabulary" });
+  roving(list, shown);
+  const nodeOf = (/** @type {string} */ piece, /** @type {number} */ i) => {
+    const named = { "aria-label": piece, "data-piece": piece };
+    nodes[i] ??= make(
+      "bdi",
+      { class: "joint", role: "option", tabindex: -1, ...named, ...listeners(i) },
+      shortened(piece, MOST),
+    );
+    return nodes[i];
+  };
+  return {
+    node: make("p", { class: "known" }, more, list),
+    show(/** @type {Now} */ { known, newest }) {
+      const focused = focusIn(list);
+      const hadFocus = list.contains(focused);
+      shown.splice(0, Infinity, ...known.map(nodeOf).slice(-MOST_KNOWN));
+      more.textContent = known.length > MOST_KNOWN ? "vocabulary: … " : "vocabulary: ";
+      list.replaceChildren(...shown);
+      for (const node of shown) node.classList.toggle("made", node.dataset.piece === newest);
+      const stop = shown.find((node) => (hadFocus ? node === focused : node.tabIndex === 0)) ?? shown.at(-1);
+      for (const node of shown) node.tabIndex = node === stop ? 0 : -1;
+      if (hadFocus) stop?.focus({ focusVisible: true });
     },
   };
 }
@@ -136,7 +189,7 @@ function boxes(pieces, { known, pair, newest }) {
   const learned = new Set(known);
   const box = (/** @type {string} */ piece) => {
     const kind = piece === newest ? " made" : learned.has(piece) ? "" : " hatched unknown";
-    return make("bdi", { class: `joint${kind}` }, make("span", {}, shortened(piece, MOST)));
+    return make("bdi", { class: `joint${kind}`, "data-piece": piece }, make("span", {}, shortened(piece, MOST)));
   };
   return grouped(pieces, pair).map((group) =>
     group.length === 1 ? box(group[0]) : make("span", { class: "joined" }, ...group.map(box)),
@@ -203,10 +256,11 @@ const byCode = (a, b) => (a.codePointAt(0) ?? 0) - (b.codePointAt(0) ?? 0);
  */
 function countsText({ cut, known }, joins) {
   const pieces = cut.reduce((sum, word) => sum + word.length, 0);
-  return `After ${plural(joins, "join")}: ${pieces} pieces in ${cut.length} words; the vocabulary has ${known.length}`;
+  const after = `After ${plural(joins, "join")}: ${pieces} pieces in ${cut.length} words`;
+  return `${after}, ${known.length} in the vocabulary`;
 }
 
-/** The pair that is joined next, and how often it stands in the words.
+/** The pair that is joined next, how often it stands in the words, and which other pairs do so as often.
  * @param {Now} now
  * @returns {(Node | string)[]}
  */
@@ -221,12 +275,40 @@ function nextText({ cut, pair }) {
     }
   }
   const count = counts.get(JSON.stringify(pair)) ?? 0;
-  const name = count === Math.max(0, ...counts.values()) ? "Most frequent neighbours" : "Next";
+  const isMost = count === Math.max(0, ...counts.values());
+  const name = isMost ? "Most frequent neighbours" : "Next";
   const [left, right] = pair.map((piece) => token(shortened(piece, MOST)));
-  return [`${name}: `, left, " + ", right, `, ${plural(count, "time")}`];
+  return [`${name}: `, left, " + ", right, `, ${plural(count, "time")}`, ...(isMost ? tiesText(counts, pair) : [])];
 }
 
-/** How many pieces a word has, and what the next join does to it.
+/** The pairs that are as frequent as this one, and whether they all stand later in the words.
+ * @param {Map<string, number>} counts in the order of the words
+ * @param {Merge} pair
+ * @returns {(Node | string)[]}
+ */
+function tiesText(counts, pair) {
+  const own = JSON.stringify(pair);
+  const ties = [...counts].filter(([, count]) => count === counts.get(own)).map(([both]) => both);
+  const others = ties.filter((both) => both !== own);
+  if (!others.length) return [];
+  const named = others.slice(0, MOST_TIES).flatMap((both, i) => {
+    const [left, right] = /** @type {Merge} */ (JSON.parse(both)).map((piece) => token(shortened(piece, MOST)));
+    return [i ? ", " : "", left, " + ", right];
+  });
+  const later = ties[0] === own ? ", but later in the words" : "";
+  return [`. As often${later}: `, ...named, others.length > MOST_TIES ? ", …" : ""];
+}
+
+/** In how many words a piece stands.
+ * @param {string} piece
+ * @param {string[][]} cut
+ */
+function pieceText(piece, cut) {
+  const count = cut.filter((pieces) => pieces.includes(piece)).length;
+  return count ? ` stands in ${count} of ${plural(cut.length, "word")}.` : " stands alone in no word now.";
+}
+
+/** The pieces of a word, and what the next join does to it.
  * @param {string[]} pieces
  * @param {Merge | null} pair
  * @returns {Child[]}
@@ -235,15 +317,7 @@ function wordText(pieces, pair) {
   const left = grouped(pieces, pair).length;
   const then =
     left < pieces.length ? ` The next join leaves ${left}.` : pair ? " The next join changes nothing here." : "";
-  return [` has ${plural(pieces.length, "piece")}.${then}`];
-}
-
-/** The vocabulary in one line; of a long one, the end.
- * @param {string[]} known
- */
-function knownText(known) {
-  const shown = known.slice(-MOST_KNOWN).map((piece) => shortened(piece, MOST));
-  return oneLine(`${known.length > MOST_KNOWN ? "… " : ""}${shown.join("  ")}`);
+  return [` has ${plural(pieces.length, "piece")}: `, token(shortened(pieces.join(" "), MOST_SAID)), `.${then}`];
 }
 
 const plural = (/** @type {number} */ count, /** @type {string} */ name) => `${count} ${name}${count === 1 ? "" : "s"}`;

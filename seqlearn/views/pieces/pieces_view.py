@@ -26,7 +26,7 @@ class PiecesView(View, folder=Path(__file__).parent):
         words: the words that are shown.
         merges: `("e", "a")` or "e a" each; "▁" marks where a word begins.
         joins: how many merges are made at first.
-        word: a word of the learner.
+        word: a word of the learner; a space in it begins a new word.
 
     Traits, synced with the browser:
         joins: from 0 to the number of merges.
@@ -74,5 +74,6 @@ class PiecesView(View, folder=Path(__file__).parent):
     def figure(self) -> Figure:
         """The words in their pieces, and the pair that is joined next."""
         rows = [(word, self.pieces(word)) for word in self.data["words"]]
-        own = (self.word, self.pieces(self.word)) if self.word else None
+        typed = [piece for word in self.word.split(" ") if word for piece in self.pieces(word)]
+        own = (self.word, typed) if typed else None
         return pieces_picture(rows, own, self.data["merges"], self.joins, self.vocabulary())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import torch
 from jaxtyping import Real
 from torch import Tensor
 
 from ...nn.positions import frequencies, sinusoids
-from ..shared.arguments import finite
+from ..shared.arguments import as_text, finite
 from ..shared.packing import pack
 from ..shared.types import Data
 
@@ -17,7 +18,7 @@ MOST = 512  # positions, or dimensions
 SAME = 0.01  # the largest difference from the formula that counts as none; half precision needs it
 
 
-def position_data(table: Real[Tensor, "..."], start: int, base: float) -> Data:
+def position_data(table: Real[Tensor, "..."], start: int, base: float, tokens: Iterable[object] | None = None) -> Data:
     """All that `PositionView` draws, for every position, offset and pair; the class explains the arguments."""
     table = finite("the rows of a table", table, 2).double()
     positions, size = table.shape
@@ -30,6 +31,9 @@ def position_data(table: Real[Tensor, "..."], start: int, base: float) -> Data:
         raise ValueError(f"start is the position of the first row, from 0, not {start}")
     if not 1 < base < math.inf:
         raise ValueError(f"the base of the frequencies is above 1 and finite, not {base}")
+    words = [] if tokens is None else [as_text(token) for token in tokens]
+    if len(words) > positions:
+        raise ValueError(f"{len(words)} tokens do not fit into a table of {positions} positions")
     gap = float((table - sinusoids(positions, size, start, base, torch.float64)).abs().max())
     note = "" if gap <= SAME else f"No rotation is shown: this table differs from the sinusoids by up to {gap:.2g}."
     if size == 1:
@@ -44,7 +48,7 @@ def position_data(table: Real[Tensor, "..."], start: int, base: float) -> Data:
         "frequencies": speeds.tolist(),
         "turns": None if note else pack(torch.stack([angles.cos(), angles.sin()], dim=-1)),
         "products": pack(table @ table.T),
-    }
+    } | ({"tokens": words} if words else {})
 
 
 def defaults(data: Data) -> dict[str, int]:

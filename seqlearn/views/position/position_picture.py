@@ -13,11 +13,12 @@ from torch import Tensor
 
 from ..shared.axes import COLUMN, figure_of, signed
 from ..shared.colours import BLUE_RED, TRAIN, VALID
-from ..shared.fonts import any_script
+from ..shared.fonts import any_script, short_label
 from ..shared.packing import unpack
 from ..shared.types import Data, Style
 
 EDGE = "#8a8a8a"
+MOST_LABELS = 30  # of rows with words
 NEAR = 0.05  # of all positions: two names beside the table would collide
 
 
@@ -59,6 +60,11 @@ def _table(ax: Axes, data: Data, named: dict[int, str]) -> None:
     how["extent"] = (-0.5, size - 0.5, start + positions - 0.5, start - 0.5)
     image = ax.imshow(table.numpy(), cmap=BLUE_RED, **how)
     ax.grid(False)
+    if tokens := data.get("tokens"):
+        every = -(-positions // MOST_LABELS)
+        words = [short_label(word, 24) + " " for word in tokens] + [""] * (positions - len(tokens))
+        ticks = range(0, positions, every)
+        ax.set_yticks([start + row for row in ticks], [f"{words[row]}{start + row}" for row in ticks], fontsize=8)
     figure_of(ax).colorbar(image, ax=ax, pad=0.06)
     near = len(named) == 2 and max(named) - min(named) < NEAR * positions
     for position, name in named.items():

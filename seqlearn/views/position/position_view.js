@@ -8,6 +8,7 @@ import {
   fill,
   focusIn,
   frameSign,
+  inPixels,
   layOut,
   legendOf,
   lineSign,
@@ -16,10 +17,11 @@ import {
   pointHint,
   relation,
   roomIn,
+  shortened,
   slider,
   tell,
 } from "../shared/elements.js";
-import { CELL, heatMap } from "../shared/heatmap.js";
+import { CELL, heatMap, longestOf, widthOf } from "../shared/heatmap.js";
 import { change } from "../shared/life.js";
 import { path, plane, spread } from "../shared/plot.js";
 
@@ -27,10 +29,12 @@ import { path, plane, spread } from "../shared/plot.js";
 /** @import { Cell, Model, Tensor, Traits } from "../shared/types.js" */
 
 /** What `position_data` of position_data.py returns. note: why no rotation is shown; then there are no `turns`.
+ * tokens: the words at the first positions.
  * @typedef {{
  *   table: Tensor,
  *   limit: number,
  *   start: number,
+ *   tokens?: string[],
  *   note: string,
  *   frequencies: number[],
  *   turns: Tensor | null,
@@ -44,6 +48,10 @@ import { path, plane, spread } from "../shared/plot.js";
  * @typedef {{ i: number, j: number, k: number, m: number }} Choice
  */
 
+/** What a distance k says; a press chooses it.
+ * @typedef {(k: number | null, isPress?: boolean) => void} Measure
+ */
+
 /** A part of the view that shows a choice.
  * @typedef {{ node: Element, update: (choice: Choice) => void }} Part
  */
@@ -53,7 +61,10 @@ import { path, plane, spread } from "../shared/plot.js";
 
 const CLOCK = { width: 290, height: 236, x: 145, y: 118, radius: 82 };
 const BEAT = 500; // milliseconds from position to position while the view plays
+const [TALL, LOW, PHONE] = [380, 240, 480]; // pixels: the map, also on a phone, which shows the clock with it
 const TAG = 14; // pixels: the height of the names i and j beside the map
+const [LINE, SHORT] = [14, 8]; // pixels and letters of a word beside a hand: at the left there is no more room
+const [LABEL, MOST_WORDS] = [14, 30]; // pixels: the height of a row's label; and rows that all have one
 const LABELS = [1, 2, 5, 10, 20, 50, 100]; // one label for so many rows or columns
 
 /**
@@ -77,11 +88,17 @@ export function build(model, root, data) {
     else change(model, name === "i" ? { position: data.start + value } : { offset: value });
   };
   const sliders = slidersOf(model, data, move);
-  const panels = make("div", { class: "panels side" });
-  const [pointed, said] = [make("div"), make("div")];
+  const given = { position: model.get("position"), offset: model.get("offset"), pair: model.get("pair") };
+  const onclick = () => {
+    play.stop();
+    change(model, given);
+  };
+  const back = make("button", { type: "button", "aria-label": "reset: i, k and pair", onclick }, "Reset");
+  const panels = make("div", { class: "panels side answers-below" }); // the clock is above: no echo covers it
+  const [pointed, said, hint] = [make("div"), make("div"), make("div")];
   const play = player(model, data, said);
   layOut(root, "a table of positions", {
-    controls: { settings: [...sliders.nodes, play.button] },
+    controls: { settings: [...sliders.nodes, make("span", { class: "control" }, play.button, back)] },
     panels,
     legend: legendOf(
       note ? null : [lineSign("hand i"), "i"],
@@ -89,14 +106,25 @@ export function build(model, root, data) {
       [dotSign("spot"), "j in the plot"],
       [frameSign(), note ? "the rows of i and j" : "the rows of i and j, the columns of the pair"],
     ),
-    says: [said, pointed],
+    says: [make("div", {}, pointed, said), hint],
   });
   play.stop();
 
-  const explain = () => tell(pointed, hovered ? cellText(data, hovered) : hint());
+  const explain = () => {
+    tell(pointed, hovered && cellText(data, hovered));
+    const more = note ? "" : make("span", { class: "faint" }, " Drag the hand j: it sets k.");
+    tell(hint, ...(hovered ? [] : [pointHint("the map", "read its numbers", { enter: "moves i there" }), more]));
+  };
   const point = (/** @type {Cell | null} */ cell) => {
     hovered = cell;
     explain();
+  };
+  /** What the plot says at a distance, where a mouse points; a press moves j there. */
+  const measure = (/** @type {number | null} */ k, isPress = false) => {
+    explain();
+    if (k !== null) tell(pointed, productText(data, chosen(model, data).i, k));
+    if (k !== null) tell(hint);
+    if (isPress && k !== null) move("k", k);
   };
   const lock = (/** @type {Cell | null} */ cell) => {
     if (!cell) return;
@@ -104,19 +132,22 @@ export function build(model, root, data) {
     if (pair < frequencies.length) change(model, { pair });
     move("i", cell.row);
   };
-  let shown = partsIn(data, roomIn(root), { start: hovered, point, lock });
+  const turn = (/** @type {number} */ k) => move("k", k);
+  let shown = partsIn(data, roomIn(root), { start: hovered, point, lock }, { measure, turn });
   const redraw = () => {
     const now = chosen(model, data);
     sliders.set(now);
     for (const part of shown.parts) part.update(now);
     const [first, last] = reach(data, now, "i");
     play.button.setAttribute("aria-disabled", String(first === last));
+    const isGiven = now.i === given.position - data.start && now.k === given.offset && now.m === given.pair;
+    back.setAttribute("aria-disabled", String(isGiven));
     tell(said, stopped || (first === last ? stopText(data, now, "i", first) : ""), pairText(data, now));
     stopped = "";
   };
   const rebuild = () => {
     const focused = panels.contains(focusIn(root)); // the new map then gets the focus of the keyboard
-    shown = partsIn(data, roomIn(root), { start: hovered, point, lock });
+    shown = partsIn(data, roomIn(root), { start: hovered, point, lock }, { measure, turn });
     panels.replaceChildren(...shown.parts.map(({ node }) => node));
     explain();
     redraw();
@@ -181,11 +212,15 @@ function stopText({ start }, now, name, value) {
 function slidersOf(model, data, move) {
   const { frequencies, note } = data;
   const count = countOf(data);
+  const positions = Array.from({ length: count }, (_, row) => String(data.start + row));
   const offsets = Array.from({ length: 2 * count - 1 }, (_, at) => at + 1 - count);
-  const i = slider({ label: "position i", texts: rowNames(data), choose: (row) => move("i", row) });
+  const i = slider({ label: "position i", texts: positions, choose: (row) => move("i", row) });
   const k = slider({ label: "offset k", texts: offsets.map(number), choose: (at) => move("k", offsets[at]) });
   const pairs = frequencies.map((_, pair) => `${pair}: dimensions ${2 * pair} and ${2 * pair + 1}`);
   const m = note ? null : slider({ label: "pair", texts: pairs, choose: (pair) => change(model, { pair }) });
+  const output = m?.node.querySelector("output");
+  const widest = (widthOf(pairs.at(-1) ?? "") * 13) / 11; // no text takes anything from the slider
+  if (output) Object.assign(output.style, inPixels({ minWidth: widest }));
   const set = (/** @type {Choice} */ choice) => {
     i.set(choice.i);
     k.set(choice.k + count - 1);
@@ -244,15 +279,16 @@ function player(model, data, said) {
  * @param {Data} data
  * @param {number} room
  * @param {Pointing} pointing
+ * @param {{ measure: Measure, turn: (k: number) => void }} deeds
  */
-function partsIn(data, room, pointing) {
+function partsIn(data, room, pointing, { measure, turn }) {
   const { note, turns } = data;
   const map = mapOf(data, room, pointing);
   const larger = growth(room);
-  const turn = turns ? clock(data, turns, larger) : remark(note);
+  const dial = turns ? clock(data, turns, larger, turn) : remark(note);
   const beside = room - map.width - CLOCK.width * larger - 60; // room for the curve in the same line
-  const plot = curve(data, Math.min(beside < 220 ? room : beside, 400 * larger), larger);
-  return { parts: [map, turn, plot], focus: map.focus };
+  const plot = curve(data, Math.min(beside < 200 ? room : beside, 400 * larger), larger, measure);
+  return { parts: [map, dial, plot], focus: map.focus };
 }
 
 /** By how much all is larger in a large room.
@@ -260,39 +296,62 @@ function partsIn(data, room, pointing) {
  */
 const growth = (room) => Math.min(Math.max(room / 1000, 1), 1.4);
 
-const hint = () => pointHint("the map", "read its numbers", { enter: "moves i there" });
-
-/** @param {Data} data */
-const rowNames = (data) => Array.from({ length: countOf(data) }, (_, row) => String(data.start + row));
+/** The position of a row, with its word.
+ * @param {Pick<Data, "start" | "tokens">} data
+ * @param {number} row
+ */
+const nameOf = ({ start, tokens = [] }, row) =>
+  `${start + row}${row in tokens ? ` (${shortened(tokens[row], 24)})` : ""}`;
+/** The labels of the rows, with the numbers below each other.
+ * @param {Data} data
+ */
+const rowNames = ({ table, start, tokens = [] }) =>
+  Array.from({ length: table.shape[0] }, (_, row) => [...tokens.slice(row, row + 1), start + row].join(" "));
 
 /** A cell of the table in words.
  * @param {Data} data
  * @param {Cell} cell
  */
-function cellText({ table, start, frequencies, note }, { row, column }) {
+function cellText({ table, start, tokens, frequencies, note }, { row, column }) {
   const [value, place] = [table.at(row, column), start + row];
-  const head = `Position ${place}, dimension ${column}: `;
+  const head = `Position ${nameOf({ start, tokens }, row)}, dimension ${column}: `;
   const omega = frequencies[Math.floor(column / 2)];
   if (note || omega === undefined) return head + number(value);
   const wave = column % 2 ? "cos" : "sin";
-  return `${head}${wave}(${place} · ${number(omega)}) ${relation([omega, value])} ${number(value)}`;
+  return `${head}${wave}(${place} · ${radians(omega)}) ${relation([omega, value])} ${number(value)}`;
 }
+
+/** The dot product at a distance in words.
+ * @param {Data} data
+ * @param {number} i
+ * @param {number} k
+ */
+function productText({ start, products }, i, k) {
+  const product = products.at(i, i + k);
+  return `Distance ${number(k)}: P[${start + i}] · P[${start + i + k}] ${relation([product])} ${number(product)}.`;
+}
+
+/** A number of radians; a small one in full.
+ * @param {number} x
+ */
+const radians = (x) => (x && Math.abs(x) < 0.01 ? String(Number(x.toPrecision(2))).replaceAll("-", "−") : number(x));
 
 /** The chosen pair in words: how fast it turns, from where to where.
  * @param {Data} data
  * @param {Choice} choice
  */
-function pairText({ start, frequencies, products, note }, { i, j, k, m }) {
+function pairText({ start, tokens, frequencies, products, note }, { i, j, k, m }) {
+  const names = { start, tokens };
   const product = `P[${start + i}] · P[${start + j}] ${relation([products.at(i, j)])} ${number(products.at(i, j))}.`;
-  const fromTo = `From i = ${start + i} to j = ${start + j}`;
+  const fromTo = `From i = ${nameOf(names, i)} to j = ${nameOf(names, j)}`;
   if (note) return `${fromTo}: ${product} At the same distance, another i may have another product.`;
   const [omega, angle] = [frequencies[m], k * frequencies[m]];
   const period = (2 * Math.PI) / omega;
   const full = number(period >= 100 ? Math.round(period) : period);
   return (
-    `Pair ${m} turns by ω ${relation([omega])} ${number(omega)} rad a position: a full turn takes ${full} positions. ` +
-    `${fromTo} it turns by k ω ${relation([angle])} ${number(angle)} rad = ${degrees(angle)}, the same for every i. ` +
-    product
+    `Pair ${m} turns by ω ${relation([omega])} ${radians(omega)} rad a position: a full turn takes ${full} ` +
+    `positions. ${fromTo} it turns by k ω ${relation([angle])} ${radians(angle)} rad = ${degrees(angle)}, ` +
+    `the same for every i. ${product}`
   );
 }
 
@@ -331,10 +390,14 @@ function degrees(angle) {
  * @param {Pointing} pointing
  */
 function mapOf(data, room, pointing) {
-  const { table, limit, note } = data;
+  const { table, limit, note, tokens } = data;
   const [positions, size] = table.shape;
-  const width = Math.max(1, Math.min(CELL.width, Math.floor(Math.min(room - 90, 330 * growth(room)) / size)));
-  const height = Math.max(1, Math.min(CELL.height, Math.floor((380 * growth(room)) / positions)));
+  const rows = rowNames(data);
+  const words = tokens ? longestOf(rows) : 0;
+  const width = Math.max(1, Math.min(CELL.width, Math.floor((Math.min(room - 90, 330 * growth(room)) - words) / size)));
+  const tall = room < PHONE ? LOW : TALL * growth(room);
+  const least = tokens && positions <= MOST_WORDS ? LABEL : 1; // each word can be read
+  const height = Math.max(least, Math.min(CELL.height, Math.floor(tall / positions)));
   const each = (/** @type {number} */ pixels, /** @type {number} */ least) =>
     LABELS.find((count) => count * pixels >= least) ?? 200;
   /** @type {Mark[]} */
@@ -348,26 +411,31 @@ function mapOf(data, room, pointing) {
   };
   const map = heatMap({
     title: `${positions} positions × ${size} dimensions`,
-    rows: rowNames(data),
+    rows,
     columns: Array.from({ length: size }, (_, column) => String(column)),
     ramp: BLUE_RED,
-    every: { rows: each(height, 14), columns: each(width, 26) },
+    every: { rows: each(height, LABEL), columns: each(width, 26) },
     enters: "Enter moves i",
     width,
     height,
     ...pointing,
     point,
+    lock: (cell) => {
+      if (cell) point(cell); // a finger that taps has not pointed before
+      pointing.lock(cell);
+    },
   });
   map.show(table.values, [-limit, limit]);
   return {
     node: make("div", { class: "table" }, map.node),
     focus: map.focus,
-    width: Math.max(width * size, 180) + 80,
+    width: Math.max(width * size, 180) + 80 + words,
     update(/** @type {Choice} */ { i, j, m }) {
+      if (!read) map.target(null, { row: i, column: 2 * m }); // there the arrow keys begin
       const isNear = Math.abs(j - i) * height < TAG;
-      const rows =
+      const named =
         i === j ? [tagged(i, "i = j")] : [tagged(i, "i", isNear ? j - i : 0), tagged(j, "j", isNear ? i - j : 0)];
-      marks = note ? rows : [...rows, { column: 2 * m, span: 2 }];
+      marks = note ? named : [...named, { column: 2 * m, span: 2 }];
       frame();
     },
   };
@@ -392,10 +460,11 @@ const remark = (text) => ({ node: make("p", { class: "remark" }, text), update: 
  * @param {Data} data
  * @param {Tensor} turns
  * @param {number} larger
+ * @param {(k: number) => void} turn what a drag of the hand j does
  */
-function clock(data, turns, larger) {
+function clock(data, turns, larger, turn) {
   const [title, axes] = [make("figcaption"), make("div", { class: "faint" })];
-  const face = faceOf(data, larger);
+  const face = faceOf(data, larger, turn);
   const equation = make("div", { class: "equation", role: "img" });
   const stays = "The matrix depends on k and the pair, not on i: move i, and the matrix stays the same.";
   const note = make("p", { class: "faint" }, stays);
@@ -453,8 +522,9 @@ const placeAt = (angle, r) => [CLOCK.x + r * Math.sin(angle), CLOCK.y - r * Math
 /** The face of the clock: a dot for every position, the hands, and the way from i to j.
  * @param {Data} data
  * @param {number} larger
+ * @param {(k: number) => void} set
  */
-function faceOf(data, larger) {
+function faceOf(data, larger, set) {
   const { width, height, radius, x, y } = CLOCK;
   /** @type {number | null} */
   let drawn = null; // the pair of the dots
@@ -462,6 +532,7 @@ function faceOf(data, larger) {
   const hands = { i: draw("path", { class: "hand i" }), j: draw("path", { class: "hand j" }) };
   const names = { i: draw("text", { class: "name" }), j: draw("text", { class: "name" }) };
   const [turn, head] = [draw("path", { class: "turn" }), draw("path", { class: "arrow" })];
+  const [knob, grip] = [draw("circle", { class: "knob", r: 6 }), draw("path", { class: "grip" })];
   const node = draw(
     "svg",
     {
@@ -481,21 +552,66 @@ function faceOf(data, larger) {
     hands.i,
     names.i,
     names.j,
+    knob,
+    grip,
   );
+  /** @type {Choice} */
+  let now = { i: 0, j: 0, k: 0, m: 0 };
+  turning(node, grip, () => ({ k: now.k, omega: data.frequencies[now.m] }), set);
   return {
     node,
-    update(/** @type {Choice} */ { i, j, k, m }) {
+    update(/** @type {Choice} */ choice) {
+      const { i, j, k, m } = choice;
+      now = choice;
       const angles = { i: Math.atan2(...handOf(data, i, m)), j: Math.atan2(...handOf(data, j, m)) };
       if (m !== drawn) dots.replaceChildren(...dotsOf(data, m));
       drawn = m;
       hands.i.setAttribute("d", `M${x} ${y}L${placeAt(angles.i, radius)}`);
       hands.j.setAttribute("d", `M${x} ${y}L${placeAt(angles.j, radius)}`);
-      names.i.textContent = `${i === j ? "i = j" : "i"} = ${data.start + i}`;
-      names.j.textContent = i === j ? "" : `j = ${data.start + j}`;
+      grip.setAttribute("d", `M${placeAt(angles.j, radius / 4)}L${placeAt(angles.j, radius + 9)}`);
+      const [cx, cy] = placeAt(angles.j, radius);
+      fill(knob, { cx, cy }, []);
+      names.i.replaceChildren(...nameLines(data, i === j ? "i = j" : "i", i));
+      names.j.replaceChildren(...(i === j ? [] : nameLines(data, "j", j)));
       labels(names, angles, k);
       spiral(turn, head, angles.i, k * data.frequencies[m]);
     },
   };
+}
+
+/** A hand that is dragged by its grip, as often around as one likes.
+ * @param {Element} face
+ * @param {SVGElement} grip
+ * @param {() => { k: number, omega: number }} read
+ * @param {(k: number) => void} set
+ */
+function turning(face, grip, read, set) {
+  /** @type {{ k: number, turned: number, last: number } | null} */
+  let held = null;
+  const angleAt = (/** @type {MouseEvent} */ { clientX, clientY }) => {
+    const { left, top, width } = face.getBoundingClientRect();
+    const scale = width / CLOCK.width;
+    return Math.atan2(clientX - left - CLOCK.x * scale, top + CLOCK.y * scale - clientY);
+  };
+  grip.addEventListener("pointerdown", (event) => {
+    held = { k: read().k, turned: 0, last: angleAt(event) };
+    grip.setPointerCapture(event.pointerId);
+  });
+  // The finger turns the hand, and does not scroll the page: touch-action does not work within a drawing.
+  grip.addEventListener("touchstart", (event) => event.cancelable && event.preventDefault(), { passive: false });
+  grip.addEventListener("pointermove", (event) => {
+    if (!held) return;
+    const angle = angleAt(event);
+    const by = angle - held.last;
+    held.turned += Math.atan2(Math.sin(by), Math.cos(by));
+    held.last = angle;
+    const k = held.k + Math.round(held.turned / read().omega);
+    if (k !== read().k) set(k);
+  });
+  for (const name of ["pointerup", "pointercancel"])
+    grip.addEventListener(name, () => {
+      held = null;
+    });
 }
 
 /** The ends of all hands of a pair.
@@ -509,6 +625,16 @@ const dotsOf = (data, m) =>
     return draw("circle", { class: "dot", ...place, r: 2 });
   });
 
+/** The name of a hand, with its word below.
+ * @param {Data} data
+ * @param {string} name
+ * @param {number} row
+ */
+const nameLines = ({ start, tokens = [] }, name, row) =>
+  [`${name} = ${start + row}`, ...tokens.slice(row, row + 1).map((word) => shortened(word, SHORT))].map((text, i) =>
+    draw("tspan", { dy: LINE * i }, text),
+  );
+
 /** The names of the hands at their ends; the names of two close hands are pushed apart.
  * @param {Record<Hand, SVGElement>} names
  * @param {Record<Hand, number>} angles
@@ -516,11 +642,15 @@ const dotsOf = (data, m) =>
  */
 function labels(names, angles, k) {
   const between = Math.atan2(Math.sin(angles.j - angles.i), Math.cos(angles.j - angles.i));
-  const push = k && Math.abs(between) < 0.5 ? ((0.5 - Math.abs(between)) / 2) * (between < 0 ? -1 : 1) : 0;
+  const isTall = [names.i, names.j].some((name) => name.childElementCount > 1);
+  const apart = isTall ? 0.8 : 0.5; // words are wider than numbers
+  const push = k && Math.abs(between) < apart ? ((apart - Math.abs(between)) / 2) * (between < 0 ? -1 : 1) : 0;
   const put = (/** @type {SVGElement} */ name, /** @type {number} */ angle) => {
     const [x, y] = placeAt(angle, CLOCK.radius + 16);
     const side = Math.sin(angle);
-    fill(name, { x, y: y + 4, "text-anchor": side > 0.3 ? "start" : side < -0.3 ? "end" : "middle" }, []);
+    const up = name.childElementCount > 1 ? (LINE * (1 + Math.cos(angle))) / 2 : 0; // of two lines, the middle
+    fill(name, { x, y: y + 4 - up, "text-anchor": side > 0.3 ? "start" : side < -0.3 ? "end" : "middle" }, []);
+    for (const line of name.children) line.setAttribute("x", String(x));
   };
   put(names.i, angles.i - push);
   put(names.j, angles.j + push);
@@ -563,8 +693,9 @@ function matrix(name, rows) {
  * @param {Data} data
  * @param {number} width
  * @param {number} larger
+ * @param {Measure} measure
  */
-function curve(data, width, larger) {
+function curve(data, width, larger, measure) {
   const { products } = data;
   const count = products.shape[0];
   const box = { width, height: 250 * larger, left: 40 * larger, right: 10, top: 12, bottom: 34 * larger };
@@ -576,15 +707,33 @@ function curve(data, width, larger) {
     "P[i] · P[j]",
   );
   const [line, dot] = [draw("path", { class: "line" }), draw("circle", { class: "spot", r: 5 })];
+  const ring = draw("circle", { class: "ring", r: 0 }); // where a mouse points
+  let now = { i: 0 };
   const title = make("figcaption", {}, "dot product of P[i] with every P[j]");
   const words = make("p", { class: "faint" });
   const node = draw(
     "svg",
     { class: "plot", width, height: box.height, role: "img", "aria-label": "dot product against distance" },
+    draw("rect", { width, height: box.height, fill: "transparent" }),
     ...marks,
     line,
     dot,
+    ring,
   );
+  const distanceAt = (/** @type {MouseEvent} */ { clientX }) => {
+    const share = (clientX - node.getBoundingClientRect().left - x(0)) / (x(1) - x(0));
+    return within(Math.round(share), -now.i, count - 1 - now.i);
+  };
+  node.addEventListener("pointermove", (event) => {
+    const k = distanceAt(event);
+    fill(ring, { r: 5, cx: x(k), cy: y(products.at(now.i, now.i + k)) }, []);
+    measure(k);
+  });
+  node.addEventListener("pointerleave", () => {
+    ring.setAttribute("r", "0");
+    measure(null);
+  });
+  node.addEventListener("click", (event) => measure(distanceAt(event), true));
   node.style.fontSize = `${Math.round(11 * larger)}px`;
   const figure = make("figure", { class: "curve" }, title, node, words);
   figure.style.width = `${width}px`;
@@ -592,6 +741,7 @@ function curve(data, width, larger) {
     node: figure,
     update(/** @type {Choice} */ choice) {
       const { i, j, k } = choice;
+      now = choice;
       words.textContent = sumText(data, choice);
       const places = Array.from(
         { length: count },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import torch
@@ -32,6 +33,7 @@ class PositionView(View, folder=Path(__file__).parent):
         start: the position of the first row.
         position, offset, pair: the first values of the traits; default: the first position, offset 2, the fastest pair.
         base: the base of the frequencies.
+        tokens: the words at the first positions; default: the rows have only their numbers.
 
     Traits, synced with the browser:
         position: the i.
@@ -41,7 +43,7 @@ class PositionView(View, folder=Path(__file__).parent):
 
     Raises:
         ValueError: the table is not two-dimensional, holds NaN or infinity, or is larger than 512 x 512; or it lacks
-            the chosen position, i + k or pair.
+            the chosen position, i + k or pair, or is too short for the tokens.
     """
 
     caption = "Positions as waves"
@@ -58,17 +60,24 @@ class PositionView(View, folder=Path(__file__).parent):
         offset: int | None = None,
         pair: int = 0,
         base: float = BASE,
+        tokens: Iterable[object] | None = None,
     ):
-        data = position_data(table, start, base)
+        data = position_data(table, start, base, tokens)
         chosen = defaults(data) | {"pair": pair}
         chosen |= {name: value for name, value in (("position", position), ("offset", offset)) if value is not None}
         if wrong := wrong_choice(data, **chosen):
             raise ValueError(wrong)
         super().__init__(data=data, **chosen)
 
-    def update(self, table: Real[Tensor, "..."], start: int = 0, base: float = BASE) -> None:
+    def update(
+        self,
+        table: Real[Tensor, "..."],
+        start: int = 0,
+        base: float = BASE,
+        tokens: Iterable[object] | None = None,
+    ) -> None:
         """Show another table in the same view, with the same positions and pair if the table has them."""
-        data = position_data(table, start, base)
+        data = position_data(table, start, base, tokens)
         chosen = {"position": self.position, "offset": self.offset, "pair": self.pair}
         if wrong_choice(data, **chosen):
             chosen = defaults(data)

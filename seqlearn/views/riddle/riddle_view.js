@@ -1,18 +1,24 @@
 // RiddleView: which head decides a word of the translation? Every answer is in the data.
 
+import { toBook } from "../shared/book.js";
 import { chance, differences } from "../shared/changes.js";
 import { KINDS } from "../shared/constants.js";
 import { change } from "../shared/life.js";
 import { effectOf, fallScale } from "../shared/switches.js";
-import { layOut, legendOf, make, pointHint, tell } from "../shared/elements.js";
+import { byFinger, layOut, legendOf, make, pointHint, tell, token } from "../shared/elements.js";
 
 /** @import { AblationMap } from "../shared/changes.js" */
 /** @import { AnyKind, Child, Model, Traits } from "../shared/types.js" */
 /** @import { Ablated } from "../live/ablation.js" */
 
 /** @typedef {{ sentence: string, asks: string, solved: string, at: number, map: AblationMap,
- *   solutions: [kind: string, layer: number, head: number][] }} Riddle `at`: the step of the word in question */
-/** @typedef {{ riddles: Riddle[] }} Data */
+ *   word: string, why: (Why | null)[], looks: Partial<Record<string, { word: string, heads: Looks[][] }>>,
+ *   solutions: [kind: string, layer: number, head: number][] }} Riddle
+ * `at`: the step of the word in question; `why`: what each solution changes in the row of `word`; `looks`: where each
+ * head looks from which word */
+/** @typedef {[key: string, weight: number]} Looks */
+/** @typedef {[name: string, before: Looks, after: Looks]} Why the row of another head that changes most */
+/** @typedef {{ riddles: Riddle[], lesson: string }} Data */
 /** @typedef {Model<Traits & { riddle: number, tried: string[] }>} RiddleModel */
 
 /** What the kinds of heads look at.
@@ -23,7 +29,7 @@ const LOOKS = {
   cross: "French looks at English",
 };
 
-const HINT_AFTER = 4; // heads that did not decide
+const MORE_AFTER = 2; // heads that did not decide
 
 /** @type {Record<string, [across: number, down: number]>} */
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -35,46 +41,111 @@ export function build(model, root, data) {
   const asks = make("p", { class: "asks" });
   const board = make("div", { class: "heads" });
   const said = make("div", { class: "found" });
+  const reason = make("p", { class: "reason", "aria-live": "polite" });
   const control = (/** @type {string} */ name, /** @type {() => void} */ onclick) =>
     make("button", { type: "button", "aria-label": name, onclick }, name);
-  const next = control("The next riddle", () => go(model, data));
-  const again = control("Start again", () => change(model, { tried: [] }));
+  const toHeads = () => board.querySelector("button")?.focus({ preventScroll: true });
+  const next = control("The next riddle", () => {
+    go(model, data);
+    toHeads();
+  });
+  next.classList.add("primary");
+  const again = control("Start again", () => {
+    change(model, { tried: [], riddle: 0 });
+    toHeads();
+  });
   const legend = legendOf(
     [make("span", { class: "tried-sign", "aria-hidden": "true" }), "tried"],
     [fallScale(), "how much of the first translation's probability is lost without this head"],
   );
   layOut(root, "a riddle", {
-    controls: { riddles: [again, next] },
-    panels: make("div", { class: "panels riddle" }, english, french, asks, board),
+    controls: {},
+    intro: [make("div", { class: "riddle" }, english, french, asks)],
+    panels: make("div", { class: "panels riddle" }, board, reason),
     legend,
-    says: [said],
+    says: [said, next, again],
+    above: true,
   });
 
-  const redraw = () => {
+  /** @type {string | null} */
+  let pointed = null;
+  let isLifted = false; // the last head was pressed once more, and is on again
+  const state = () => {
     const riddle = data.riddles[model.get("riddle")];
     const tried = model.get("tried");
-    const last = tried.at(-1);
+    const off = isLifted ? "" : (tried.at(-1) ?? "");
+    return { riddle, tried, off, now: headsIn(riddle).get(off) ?? riddle.map.base };
+  };
+  const say = () => {
+    const { riddle, tried, off, now } = state();
+    const isLast = model.get("riddle") === data.riddles.length - 1;
+    if (pointed && pointed !== off && !isSolved(riddle, tried)) return tell(said, ...looksFrom(riddle, pointed));
+    return tell(said, ...told(riddle, off, now), ...more(riddle, tried, isLast));
+  };
+  pointedHead(board, (key) => {
+    pointed = key;
+    say();
+  });
+  const press = (/** @type {string} */ key) => {
+    const tried = model.get("tried");
+    isLifted = !isLifted && tried.at(-1) === key;
+    if (tried.at(-1) === key) redraw();
+    else change(model, { tried: [...tried.filter((one) => one !== key), key] });
+  };
+
+  const redraw = () => {
+    const { riddle, tried, off, now } = state();
     const solved = isSolved(riddle, tried);
-    const now = headsIn(riddle).get(last ?? "") ?? riddle.map.base;
     tell(english, riddle.sentence);
     tell(french, ...marked(now, riddle));
     tell(asks, riddle.asks);
-    const isLast = model.get("riddle") === data.riddles.length - 1;
-    tell(said, ...told(riddle, last, now), ...more(riddle, tried, isLast));
-    const isColoured = drawBoard(board, model, riddle);
+    say();
+    tell(reason, ...why(riddle, off, data.lesson));
+    const isColoured = drawBoard(board, riddle, tried, off, press);
     legend.children[0].classList.toggle("unseen", !tried.length);
     legend.children[1].classList.toggle("unseen", !isColoured);
-    next.setAttribute("aria-disabled", String(!solved || isLast));
-    again.setAttribute("aria-disabled", String(!tried.length));
+    next.hidden = !solved || model.get("riddle") === data.riddles.length - 1;
+    again.hidden = model.get("riddle") === 0;
   };
-  return { riddle: redraw, tried: redraw };
+  const redrawAnew = () => {
+    isLifted = false;
+    redraw();
+  };
+  return { riddle: redrawAnew, tried: redrawAnew };
 }
 
 /** @param {RiddleModel} model @param {Data} data */
 function go(model, data) {
-  if (!isSolved(data.riddles[model.get("riddle")], model.get("tried"))) return;
+  const riddle = model.get("riddle") + 1;
+  if (riddle === data.riddles.length || !isSolved(data.riddles[riddle - 1], model.get("tried"))) return;
   change(model, { tried: [] });
-  change(model, { riddle: Math.min(model.get("riddle") + 1, data.riddles.length - 1) });
+  change(model, { riddle });
+}
+
+/** Tells which head is pointed at, or has the focus of the keyboard.
+ * @param {HTMLElement} board @param {(key: string | null) => void} point */
+function pointedHead(board, point) {
+  const at = (/** @type {Event} */ { target }) =>
+    /** @type {Element} */ (target).closest("[data-head]")?.getAttribute("data-head") ?? null;
+  board.addEventListener("pointerover", (event) => event.pointerType !== "touch" && point(at(event)));
+  board.addEventListener("pointerleave", () => point(null));
+  board.addEventListener("focusin", (event) => {
+    const { target } = event;
+    if (/** @type {Element} */ (target).matches(":focus-visible")) point(at(event)); // and not after a click elsewhere
+  });
+  board.addEventListener("focusout", () => point(null));
+}
+
+/** Where a head looks from the word that matters.
+ * @param {Riddle} riddle @param {string} key
+ * @returns {Child[]} */
+function looksFrom({ looks }, key) {
+  const [kind, layer, head] = key.split(" ");
+  const from = looks[kind];
+  if (!from) return [];
+  const [to, weight] = from.heads[Number(layer)][Number(head)];
+  const name = `In ${kind} ${layer}.${head}, “`;
+  return [name, token(from.word), "” looks at “", token(to), `” (attention weight ${chance(weight)}).`];
 }
 
 /** What is written without each head, by its key.
@@ -97,41 +168,78 @@ function marked(now, { at, map }) {
   });
 }
 
-/** What the last press has shown.
- * @param {Riddle} riddle @param {string | undefined} last @param {Ablated} now
+/** What pointing at a head shows, and what a press does. */
+const startHint = () =>
+  byFinger()
+    ? make("span", { class: "faint" }, "Tap a number: this head is switched off, and you read where it looked.")
+    : pointHint("a number", "read where this head looks", { enter: "switches it off" });
+
+/** What the last press has shown. off: the head that is ablated; "": none.
+ * @param {Riddle} riddle @param {string} off @param {Ablated} now
  * @returns {Child[]} */
-function told({ map, solutions, solved }, last, now) {
-  if (last === undefined) return [pointHint("a number", "choose a head", { enter: "ablates it" })];
-  const [kind, layer, head] = last.split(" ");
+function told(riddle, off, now) {
+  const { map, solved } = riddle;
+  if (!off) return [startHint()];
+  if (solutionAt(riddle, off) >= 0) return [make("strong", {}, "Found. "), ...looksFrom(riddle, off), ` ${solved}`];
   const [before, after] = [map.base, now].map(({ probability }) => chance(probability));
-  const name = `${kind} ${layer}.${head}`;
-  const isOne = solutions.some((place) => place.join(" ") === last);
-  if (isOne)
-    return [
-      make("strong", {}, "Found. "),
-      `You have ablated ${name}. ${solved} The colours show what each of the `,
-      `${map.heads.length} heads does alone.`,
-    ];
   const isSame = now.tokens.join(" ") === map.base.tokens.join(" ");
-  const what = isSame ? "the same words" : "other words";
-  return [`Without ${name}: ${what}; the first translation had p = ${before}, and has ${after} now.`];
+  const words = isSame ? "the same words, with" : "other words; the first ones have";
+  const isNothing = isSame && before === after;
+  const effect = isNothing ? " nothing changes" : `: ${words} a probability of ${after}, and not ${before}`;
+  return [...looksFrom(riddle, off), ` Without this head${effect}.`];
 }
 
-/** A hint after some misses, and the end of the last riddle.
+/** Which of the solutions a head is; -1: none.
+ * @param {Riddle} riddle @param {string} head */
+const solutionAt = ({ solutions }, head) => solutions.findIndex((place) => place.join(" ") === head);
+
+/** Why the head that is found decides: the row of another head that changes most without it.
+ * @param {Riddle} riddle @param {string} off @param {string} lesson
+ * @returns {Child[]} */
+function why(riddle, off, lesson) {
+  const found = solutionAt(riddle, off);
+  if (found < 0) return [];
+  const at = (/** @type {Looks} */ [key, weight]) => ["“", token(key), `” (${chance(weight)})`];
+  const number = toBook(`notebooks/${lesson}.html`, `Lesson ${Number.parseInt(lesson, 10)}`);
+  const colours = `The colours show what each of the ${riddle.map.heads.length} heads does alone.`;
+  const end = [...number, ` shows how to read such weights. ${colours}`];
+  const change = riddle.why[found];
+  if (!change) return end;
+  const [other, before, after] = change;
+  const word = ["“", token(riddle.word), "”"];
+  return [
+    "Without this head, ",
+    ...word,
+    ` in ${other} looks at `,
+    ...at(after),
+    ", no longer at ",
+    ...at(before),
+    ". ",
+    ...end,
+  ];
+}
+
+/** A hint after a miss, a second one after a miss of the right kind or after some more, and the end of the last riddle.
  * @param {Riddle} riddle @param {string[]} tried @param {boolean} isLast
  * @returns {Child[]} */
 function more(riddle, tried, isLast) {
-  if (isSolved(riddle, tried)) return isLast ? [" That was the last riddle. Now try sentences of your own."] : [];
-  const [kind] = riddle.solutions[0];
-  const looks = LOOKS[/** @type {AnyKind} */ (kind)];
-  return tried.length < HINT_AFTER ? [] : [make("strong", {}, " A hint: "), `${looks} in the head that decides.`];
+  if (isSolved(riddle, tried)) {
+    const own = toBook("index.html#try-it", "try sentences of your own");
+    return isLast ? [" That was the last riddle. Now ", ...own, "."] : [];
+  }
+  if (!tried.length) return [];
+  const [kind, layer] = riddle.solutions[0];
+  const isNear = tried.length >= MORE_AFTER || tried.some((head) => head.startsWith(`${kind} `));
+  const looks = `${LOOKS[/** @type {AnyKind} */ (kind)]} in the head that decides.`;
+  const row = `The head that decides stands in the row ${kind} ${layer}.`;
+  return [make("strong", {}, " A hint: "), isNear ? row : looks];
 }
 
 /** The buttons: a colour for each head that was tried, and for all of them when the riddle is solved. Gives whether
  * there is any colour.
- * @param {HTMLElement} board @param {RiddleModel} model @param {Riddle} riddle */
-function drawBoard(board, model, riddle) {
-  const tried = model.get("tried");
+ * @param {HTMLElement} board @param {Riddle} riddle @param {string[]} tried @param {string} off
+ * @param {(key: string) => void} press */
+function drawBoard(board, riddle, tried, off, press) {
   const solved = isSolved(riddle, tried);
   const focus = board.querySelector(":focus")?.getAttribute("data-head");
   const kinds = KINDS.filter((kind) => riddle.map.heads.some(([one]) => one === kind));
@@ -145,9 +253,9 @@ function drawBoard(board, model, riddle) {
           type: "button",
           class: "head",
           "data-head": key,
-          "aria-pressed": String(tried.at(-1) === key),
+          "aria-pressed": String(off === key),
           "aria-label": `head ${key}${isKnown ? `. ${effect.spoken}` : ""}`,
-          onclick: () => change(model, { tried: press(tried, key) }),
+          onclick: () => press(key),
         },
         `${one[2]}`,
         make("span", { class: "word" }, isKnown ? effect.after : ""),
@@ -169,7 +277,7 @@ function drawBoard(board, model, riddle) {
     }),
   );
   walkable([...board.querySelectorAll("button")]);
-  if (focus) buttons.get(focus)?.focus({ focusVisible: true });
+  if (focus) buttons.get(focus)?.focus({ focusVisible: true, preventScroll: true });
   return [...buttons.values()].some((button) => button.style.getPropertyValue("--fall") !== "0%");
 }
 
@@ -204,8 +312,3 @@ function nearest(from, heads, [across, down]) {
     .sort((a, b) => Math.abs(a.dy) - Math.abs(b.dy) || Math.abs(a.dx) - Math.abs(b.dx));
   return first?.head;
 }
-
-/** The heads that were tried, after another press: a second press of the same head gives it back.
- * @param {string[]} tried @param {string} key */
-const press = (tried, key) =>
-  tried.at(-1) === key ? tried.slice(0, -1) : [...tried.filter((one) => one !== key), key];

@@ -39,8 +39,8 @@ export function build(model, root, data) {
   const state = { now: nextDistribution(logits, 1, null, null), dice: [], isTold: true };
   const before = state.now.probs;
   const table = tableOf(data, before, () => explain());
-  const draws = drawing(state, tokens, () => table.show(state));
   const sentences = writing(model, data);
+  const draws = drawing(model, state, tokens, sentences.button, () => table.show(state));
   const knobs = knobsOf(model, tokens.length);
   const reset = resetOf(model);
   const left = make("p", { class: "left", role: "status" });
@@ -51,8 +51,7 @@ export function build(model, root, data) {
     panels: make(
       "div",
       { class: "panels sampling" },
-      draws.node,
-      make("div", { class: "both" }, table.node, sentences.node),
+      make("div", { class: "both" }, table.node, make("div", {}, draws.node, sentences.node)),
     ),
     legend: legendOf(
       [make("span", { class: "sampled", "aria-hidden": "true" }), "probability"],
@@ -60,7 +59,6 @@ export function build(model, root, data) {
       [make("span", { class: "brick", "aria-hidden": "true" }), `a draw; from ${MANY} draws on, a pile is their share`],
     ),
     says: [told],
-    above: true,
   });
 
   const explain = () => tell(told, ...rowText(table, state, data, before, settingsOf(model)));
@@ -74,11 +72,11 @@ export function build(model, root, data) {
     draws.show();
     sentences.show();
     explain();
-    const { height } = root.getBoundingClientRect();
-    root.style.minHeight = `${height}px`; // a page that gets shorter would move the slider under the mouse
+    for (const part of [root, table.list]) // a page that gets shorter would move the slider under the mouse
+      part.style.minHeight = `${part.getBoundingClientRect().height}px`;
   };
   const resized = () => {
-    root.style.minHeight = "";
+    for (const part of [root, table.list]) part.style.minHeight = "";
   };
   const { show } = sentences;
   return { temperature: redraw, top_k: redraw, top_p: redraw, seed: show, written: show, resized };
@@ -95,8 +93,8 @@ const settingsOf = (model) => ({
 
 /** The rows, one stop of the Tab key; in place of those that are removed stands one line.
  *
- * Gives { node, rows, rest, at, show }. rest: the ids without a row of their own. at(): the row that is pointed at, the
- * number of rows for the line of the removed ones, or null.
+ * Gives { node, list, rows, rest, at, show }. list: the rows without their titles. rest: the ids without a row of
+ * their own. at(): the row that is pointed at, the number of rows for the line of the removed ones, or null.
  * @param {Data} data
  * @param {number[]} before the probabilities at temperature 1
  * @param {() => void} explain
@@ -144,7 +142,7 @@ function tableOf({ tokens, shown }, before, explain) {
     for (const node of [...rows.map((row) => row.node), gone]) node.tabIndex = node === stop ? 0 : -1;
     mark();
   };
-  return { node: make("div", {}, titles(ends, drawn), list), rows, rest, at, show };
+  return { node: make("div", {}, titles(ends, drawn), list), list, rows, rest, at, show };
 }
 
 /** Shows the probabilities and the draws; the removed rows are hidden. Gives the number of the others, which stand
@@ -241,11 +239,13 @@ function goneText({ left }, tokens, ids, rest) {
 // ---- What is drawn --------------------------------------------------------------------------------------------------
 
 /** The buttons that draw tokens, and the tokens that were drawn last.
+ * @param {SamplingModel} model
  * @param {State} state
  * @param {string[]} tokens
+ * @param {Node | null} other a button that draws something else
  * @param {() => void} pile shows all draws in the rows
  */
-function drawing(state, tokens, pile) {
+function drawing(model, state, tokens, other, pile) {
   const drawn = make("span", { class: "drawn" });
   const show = () => {
     const { dice, now } = state;
@@ -253,7 +253,9 @@ function drawing(state, tokens, pile) {
     drawn.setAttribute("aria-live", state.isTold ? "polite" : "off");
     const last = dice.slice(-MANY).map((die) => make("bdi", {}, shortened(tokens[drawnBy(die, now)], 24)));
     const names = last.flatMap((name, i) => [i ? "\u00a0· " : "", name]);
-    tell(drawn, dice.length > MANY ? `The last ${MANY} of ${dice.length}: ` : "", ...names);
+    const read = `The same random numbers, read at ${settingsText(Object.values(settingsOf(model)))}: `;
+    const which = dice.length > MANY ? `The last ${MANY} of ${dice.length}: ` : "";
+    tell(drawn, dice.length && !state.isTold ? make("span", { class: "read" }, read) : "", which, ...names);
     pile();
   };
   const draw = (/** @type {number} */ count) => {
@@ -268,6 +270,7 @@ function drawing(state, tokens, pile) {
     button("draw a token", "Draw a token", 1),
     button(`draw ${MANY} tokens`, `Draw ${MANY}`, MANY),
     clear,
+    other,
   ];
   return { node: make("div", { class: "draws" }, make("div", { class: "buttons" }, ...buttons), drawn), show };
 }
@@ -280,12 +283,9 @@ function writing(model, { writes }) {
   const heading = make("p", { class: "drawn-with", "aria-live": "polite" });
   const list = make("ol", { class: "sentences" });
   const draw = () => change(model, { seed: Math.floor(Math.random() * 2 ** 31) });
-  const button = make(
-    "button",
-    { type: "button", "aria-label": "draw five sentences", onclick: draw },
-    "Draw five sentences",
-  );
-  const node = make("div", { class: "writing" }, writes ? button : null, heading, list);
+  const attributes = { type: "button", "aria-label": "draw five sentences", onclick: draw };
+  const button = writes ? make("button", attributes, "Draw five sentences") : null;
+  const node = make("div", { class: "writing" }, heading, list);
   const show = () => {
     const { asked = [], problem, sentences = [] } = model.get("written");
     const now = [model.get("seed"), ...Object.values(settingsOf(model))];
@@ -293,18 +293,23 @@ function writing(model, { writes }) {
     node.classList.toggle("waiting", writes && now[0] !== null && JSON.stringify(asked) !== JSON.stringify(now));
     tell(heading, problem || (sentences.length ? withText(asked) : ""));
     list.replaceChildren(
-      ...sentences.map(([text, probability]) => make("li", {}, make("bdi", {}, text), certainty({ probability }))),
+      ...sentences.map(([text, probability]) =>
+        make("li", { title: text }, make("bdi", {}, text), certainty({ probability })),
+      ),
     );
   };
-  return { node, show };
+  return { node, button, show };
 }
 
 /** What sentences were drawn with.
  * @param {unknown[]} asked
  */
-function withText([, temperature, topK, topP]) {
+const withText = ([, ...settings]) => `Drawn with ${settingsText(settings)}; p: the probability at temperature 1.`;
+
+/** @param {unknown[]} settings */
+function settingsText([temperature, topK, topP]) {
   const cuts = [topK === null ? "" : `, top-k ${topK}`, topP === null ? "" : `, top-p ${topP}`];
-  return `Drawn with temperature ${temperature}${cuts.join("")}; p: the probability of the sentence at temperature 1.`;
+  return `temperature ${temperature}${cuts.join("")}`;
 }
 
 // ---- The controls ---------------------------------------------------------------------------------------------------

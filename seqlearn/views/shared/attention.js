@@ -2,9 +2,9 @@
 
 import { HIDDEN_BELOW } from "./constants.js";
 import { draw, legendOf, lockNote, make, maskedSign, number, token } from "./elements.js";
-import { fit, heatMap, longestOf, rowLabels } from "./heatmap.js";
+import { dragging, fit, heatMap, longestOf, rowLabels } from "./heatmap.js";
 
-/** @import { HeatMap, MapOptions, Mark } from "./heatmap.js" */
+/** @import { Dragging, HeatMap, MapOptions, Mark } from "./heatmap.js" */
 /** @import { Cell, Child, Numbers, Target } from "./types.js" */
 
 /** @typedef {Extract<Target, [what: "pair", ...number[]]>} Pair */
@@ -31,12 +31,12 @@ import { fit, heatMap, longestOf, rowLabels } from "./heatmap.js";
  * } & Doing} Tokens
  */
 
-/** Dragging of lines, as a panel is told: see `attentionPanel`.
- * @typedef {{ may: () => unknown, done: (pair: Pair, weight: number) => void }} Pull
+/** The weight that a line is dragged to.
+ * @typedef {{ pair: Pair, weight: number }} Pulled
  */
 
-/** Dragging of lines, as the columns are told: see `dragLines`.
- * @typedef {Pull & { weight: (pair: Pair) => number, move: (pair: Pair, weight: number) => void }} Drag
+/** Dragging of lines: see `attentionPanel`.
+ * @typedef {{ may: () => unknown, move: (pulled: Pulled | null) => void, done: (pulled: Pulled) => void }} Pull
  */
 
 /** A line from a query to a key. tone: the colour of a head; shift: how far it is moved down, in pixels.
@@ -72,7 +72,8 @@ const WEIGHT = { cell: 28, most: 24 }; // pixels of a cell; the longest sentence
  * A target is ["query", i], ["key", j] or ["pair", i, j].
  * beside: the width for columns and heat map side by side, in place of `room`, the width for one of them. cell: the
  * size of a cell; cells: its width, if that is less. Inside an element of class "resting", marks fade nothing.
- * pull: { may(), done(pair, weight) }, whether a line can be dragged now, and what to do after it; null: lines stay.
+ * pull: { may(), move({ pair, weight } or null), done({ pair, weight }) }, whether a line can be dragged now, what to
+ * do while it is dragged, null: nothing comes of it, and what to do at the end; without `pull`, lines stay.
  *
  * Gives { nodes, legend, show, mark, says, focus, preview }.
  * nodes: the columns, the heat map and the tooltip, all for one `.panels.side`. legend: the node below them.
@@ -82,7 +83,7 @@ const WEIGHT = { cell: 28, most: 24 }; // pixels of a cell; the longest sentence
  *   stays.
  * says(target, locked): the sentences about the target, as a list of texts and elements.
  * focus(which): gives the focus to the columns, 0, or to the heat map, 1.
- * preview(pair, weight): draws the row of the pair as it were with this weight, until the next `mark`.
+ * preview({ pair, weight } or null): the row of the pair is drawn, marked and told as it were with this weight.
  * @param {Tokens & Partial<Sizes> & { cells?: number, pull?: Pull | null }} options
  */
 export function attentionPanel(options) {
@@ -91,18 +92,12 @@ export function attentionPanel(options) {
   const pitch = cellOf(Math.max(queries.length, keys.length), cell, 500);
   const { forLines, forMap } = roomFor({ queries, keys, beside, room, cell: cells });
   let shown = { weights: /** @type {Numbers} */ ([]), verbs: LOOKS };
-  const at = (/** @type {number} */ i, /** @type {number} */ j) => shown.weights[i * keys.length + j];
-  const preview = (/** @type {Pair} */ [, i, j], /** @type {number} */ weight) => {
-    const row = keys.map((_, k) => at(i, k));
-    columns.preview(
-      i,
-      j,
-      rowWith(row, j, weight, (k) => !isMasked(i, k)),
-    );
-    tip.show(() => [...tokenAt(queries, i), " → ", ...tokenAt(keys, j), ` ${weightText(weight)}`]);
-  };
-  const drag = pull && { ...pull, weight: (/** @type {Pair} */ [, i, j]) => at(i, j), move: preview };
-  const columns = tokenColumns({ ...options, full, pitch, room: forLines, pull: drag });
+  /** The row that is previewed.
+   * @type {{ i: number, weights: number[] } | null} */
+  let other = null;
+  const at = (/** @type {number} */ i, /** @type {number} */ j) =>
+    other?.i === i ? other.weights[j] : shown.weights[i * keys.length + j];
+  const columns = tokenColumns({ ...options, full, pitch, room: forLines, pull: pull && { ...pull, at } });
   const map = weightMap(options, {
     title: "attention",
     height: pitch,
@@ -116,11 +111,24 @@ export function attentionPanel(options) {
   const anyMasked = queries.some((_, i) => keys.some((_, j) => isMasked(i, j)));
   return {
     nodes: [...boxes, tip.node],
-    preview,
+    preview(/** @type {Pulled | null} */ pulled) {
+      if (!pulled && !other) return;
+      other = null;
+      if (pulled) {
+        const [[, i, j], open] = [pulled.pair, (/** @type {number} */ k) => !isMasked(pulled.pair[1], k)];
+        const row = keys.map((_, k) => at(i, k));
+        other = { i, weights: rowWith(row, j, pulled.weight, open) };
+      }
+      map.show(
+        Float64Array.from(shown.weights, (_, k) => at(Math.floor(k / keys.length), k % keys.length)),
+        [0, full],
+      );
+    },
     legend: attentionLegend(full, anyMasked),
     focus: (/** @type {number} */ which) => [columns, map][which].focus(),
     show(/** @type {Numbers} */ weights, { title = "attention", threshold = 0, made = false } = {}) {
       shown = { weights, verbs: made ? MADE : LOOKS };
+      other = null;
       map.show(weights, [0, full]);
       map.caption.textContent = title;
       const lines = linesFrom(queries.length, keys.length, isMasked, at, threshold);
@@ -128,9 +136,9 @@ export function attentionPanel(options) {
       return linesText(lines, threshold);
     },
     mark(/** @type {Target | null} */ target, locked = false) {
-      columns.mark(target, locked);
+      columns.mark(target, locked, other?.weights);
       markMap(map, target, locked, target !== null && !map.node.closest(".resting"));
-      tip.show(target && !locked ? () => tipText(words, target) : null);
+      tip.show(target && (other || !locked) ? () => tipText(words, target) : null);
     },
     says: (/** @type {Target} */ target, locked = false) => attentionWords(words, target, locked),
   };
@@ -166,7 +174,13 @@ const pairOf = ({ row, column }) => ["pair", row, column];
  */
 function markMap(map, target, locked, fades) {
   map.mark(target ? framesOf(target) : [], fades);
-  map.target(locked && target?.[0] === "pair" ? { row: target[1], column: target[2] } : null);
+  if (!target) return map.target(null);
+  if (!locked) return map.target(null, target[0] === "query" ? { row: target[1], column: 0 } : null);
+  const cell = {
+    row: target[0] === "key" ? 0 : target[1],
+    column: target[0] === "query" ? 0 : (target[2] ?? target[1]),
+  };
+  return target[0] === "pair" ? map.target(cell) : map.target(null, cell, true);
 }
 
 /** @type {(target: Target) => Mark[]} */
@@ -246,10 +260,9 @@ export function overlayPanel(options) {
   const at = (one) => (i, j) => one.weights[i * keys.length + j];
   /** @type {(count: number) => number} */
   const sidedFor = (count) => (space - widest - 24) / count - aside; // the width of the cells of a map beside the lines
-  /** @type {(one: Overlaid, tone: number, count: number) => HeatMap} */
-  const mapOf = (one, tone, count) => {
-    const sided = sidedFor(count);
-    const most = sided >= 10 * keys.length ? sided : Math.min(320, space - aside);
+  /** @type {(one: Overlaid, tone: number, across: number) => HeatMap} */
+  const mapOf = (one, tone, across) => {
+    const most = across ? sidedFor(across) : Math.min(320, space - aside);
     const width = cellOf(keys.length, Math.min(options.cell, WEIGHT.cell), most);
     const map = weightMap(options, { title: one.name, width, height: Math.min(width, pitch), bar: false });
     map.show(one.weights, [0, full]);
@@ -261,8 +274,11 @@ export function overlayPanel(options) {
     legend,
     focus: () => columns.focus(),
     show(/** @type {Overlaid[]} */ list, { threshold = 0 } = {}) {
-      const mapped = maps || sidedFor(list.length) >= 10 * keys.length;
-      drawn = list.map((one, tone) => ({ ...one, map: mapped ? mapOf(one, tone, list.length) : null }));
+      const rows = [1, 2].map((count) => Math.ceil(list.length / count));
+      const across = rows.find((count) => sidedFor(count) >= 10 * keys.length) ?? 0; // maps beside each other
+      pictures.style.maxWidth = across ? `${space - widest - 24}px` : ""; // the others stand below these
+      columns.node.style.alignSelf = across && across < list.length ? "flex-start" : "";
+      drawn = list.map((one, tone) => ({ ...one, map: maps || across ? mapOf(one, tone, across) : null }));
       pictures.replaceChildren(
         ...drawn.flatMap(({ map }) => (map ? [make("div", { class: "scrolls" }, map.node)] : [])),
       );
@@ -310,7 +326,7 @@ const overlayLegend = (heads, maps) =>
   legendOf(
     ["each head has its colour:", ""],
     ...heads.map(({ name, role }, tone) => toneEntry(tone, `head ${name}${role ? `: ${role}` : ""}`)),
-    [maps ? "" : "click a small map to add a head or to take one away; zoom in for large maps", ""],
+    !maps && ["zoom in for large maps", ""],
   );
 
 /** @type {(tone: number, text: string) => [Child, string]} */
@@ -367,16 +383,16 @@ function linesText({ drawn, total, open }, threshold) {
  * @typedef {{ pitch: number, width: number, full: number }} Plane
  */
 
-/** Queries at the left, keys at the right, lines between them: gives { node, focus, show(lines), mark(target, locked)
- * }.
- * @param {Tokens & { full: number, pitch: number, room: number, pull: Drag | null }} options
+/** Queries at the left, keys at the right, lines between them: gives { node, focus, show(lines), mark(target, locked,
+ * row) }. row: the weights of the target's row where it is previewed.
+ * @param {Tokens & { full: number, pitch: number, room: number, pull: (Pull & { at: WeightAt }) | null }} options
  */
 function tokenColumns({ queries, keys, names, full, pitch, room, point, lock, enter, pull }) {
   const most = room < 420 ? 78 : 110;
   const [left, right] = [rowLabels(queries, pitch), rowLabels(keys, pitch)];
   right.node.classList.add("keys");
   const taken = [queries, keys].map((texts) => Math.min(most, longestOf(texts)) + 12);
-  const width = Math.max(60, Math.min(220, room - taken[0] - taken[1]));
+  const width = Math.max(60, Math.min(Math.max(220, 8 * pitch), room - taken[0] - taken[1]));
   const plane = { pitch, width, full };
   const [all, lit] = [draw("g", { class: "all" }), draw("g", { class: "lit" })];
   const height = pitch * Math.max(queries.length, keys.length);
@@ -399,27 +415,24 @@ function tokenColumns({ queries, keys, names, full, pitch, room, point, lock, en
     if (index < 0 || index >= (x < 0 ? queries : keys).length) return null;
     return x < 0 ? ["query", index] : ["key", index];
   };
-  if (pull) dragLines(svg, targetAt, { ...pull, back: () => point(null) });
+  if (pull) dragLines(svg, targetAt, pull);
   const keep = columnKeys(body, targetAt, { query: queries.length, key: keys.length }, { point, lock, enter });
   return {
     node,
     focus: () => body.focus({ focusVisible: true }),
-    preview(/** @type {number} */ i, /** @type {number} */ j, /** @type {number[]} */ row) {
-      svg.classList.add("pointed");
-      left.mark([i]);
-      right.mark([j]);
-      const mine = row.map((weight, k) => ({ i, j: k, weight })).filter((line) => line.j === j || line.weight >= 0.005);
-      light(plane, lit, mine, ["pair", i, j]);
-    },
     show(/** @type {Line[]} */ list, /** @type {Verbs} */ verbs) {
       lines = list;
       verb.textContent = `${verbs.query} →`;
       all.replaceChildren(...lines.map((line) => lineOf(plane, line)));
     },
-    mark(/** @type {Target | null} */ target, /** @type {boolean} */ locked) {
+    mark(/** @type {Target | null} */ target, /** @type {boolean} */ locked, /** @type {number[]} */ row = []) {
       keep(target, locked);
       svg.classList.toggle("pointed", target !== null);
-      const mine = target ? lines.filter(({ i, j }) => (target[0] === "key" ? j : i) === target[1]) : [];
+      const other = row
+        .map((weight, j) => ({ i: target?.[1] ?? 0, j, weight }))
+        .filter(({ j, weight }) => j === target?.[2] || weight >= 0.005);
+      const known = target ? lines.filter(({ i, j }) => (target[0] === "key" ? j : i) === target[1]) : [];
+      const mine = row.length ? other : known;
       left.mark(target?.[0] === "key" ? mine.map(({ i }) => i) : [target?.[1]]);
       right.mark(target?.[0] === "query" ? mine.map(({ j }) => j) : [target?.[0] === "pair" ? target[2] : target?.[1]]);
       light(plane, lit, mine, target);
@@ -505,29 +518,27 @@ function rowWith(row, j, weight, isOpen) {
   );
 }
 
-/** Dragging of lines: up or to the right is more weight. Escape, or a finger that scrolls, takes it back.
- *
- * may(): whether lines can be dragged now. weight(pair): of a line. move(pair, weight): called while one drags.
- * done(pair, weight): called at the end. back(): called instead, if nothing comes of it.
+/** Dragging of lines: up or to the right is more weight. Escape, or a finger that scrolls, takes it back. The options
+ * are those of `pull` in `attentionPanel`, and `at`, the weights.
  * @param {SVGElement} svg
  * @param {(event: MouseEvent) => Target | null} targetAt
- * @param {Drag & { back: () => void }} options
+ * @param {Pull & { at: WeightAt }} options
  */
-function dragLines(svg, targetAt, { may, weight, move, done, back }) {
-  /** A line, where it was touched, and its weight, null before it moves.
-   * @type {{ pair: Pair, x: number, y: number, now: number | null } | null} */
+function dragLines(svg, targetAt, { may, move, done, at }) {
+  /** A line, where it was touched, and its weight before, and now, null before it moves.
+   * @type {{ pair: Pair, pull: Dragging, from: number, now: number | null } | null} */
   let held = null;
   let justDragged = false;
   svg.classList.add("pulls");
   const release = (keeps = false) => {
     if (!held) return;
-    const { pair, now } = held;
+    const { pair, from, now } = held;
     held = null;
     window.removeEventListener("keydown", cancel, true);
     if (now === null) return;
     justDragged = true;
-    if (keeps && now !== Math.round(100 * weight(pair)) / 100) done(pair, now);
-    else back();
+    if (keeps && now !== Math.round(100 * from) / 100) done({ pair, weight: now });
+    else move(null);
   };
   const cancel = (/** @type {KeyboardEvent} */ event) => {
     if (event.key !== "Escape") return;
@@ -539,18 +550,17 @@ function dragLines(svg, targetAt, { may, weight, move, done, back }) {
     justDragged = false;
     const pair = event.button === 0 && may() ? targetAt(event) : null;
     if (pair?.[0] !== "pair" || held) return;
-    held = { pair, x: event.clientX, y: event.clientY, now: null };
+    held = { pair, pull: dragging(event, PULL.start), from: at(pair[1], pair[2]), now: null };
     window.addEventListener("keydown", cancel, true);
   });
   svg.addEventListener("pointermove", (event) => {
     if (!held) return;
     event.stopPropagation(); // nothing else is pointed at meanwhile
-    const [right, up] = [event.clientX - held.x, held.y - event.clientY];
-    const by = Math.abs(right) > Math.abs(up) ? right : up;
-    if (held.now === null && Math.abs(by) < PULL.start) return;
+    const by = held.pull(event);
+    if (by === null) return;
     if (held.now === null) svg.setPointerCapture(event.pointerId);
-    held.now = Math.round(100 * Math.min(Math.max(weight(held.pair) + by / PULL.whole, 0), 1)) / 100;
-    move(held.pair, held.now);
+    held.now = Math.round(100 * Math.min(Math.max(held.from + by / PULL.whole, 0), 1)) / 100;
+    move({ pair: held.pair, weight: held.now });
   });
   svg.addEventListener("pointerup", () => release(true));
   svg.addEventListener("pointercancel", () => release());
@@ -611,6 +621,7 @@ function columnKeys(body, targetAt, counts, { point, lock, enter = null }) {
   return (/** @type {Target | null} */ target, /** @type {boolean} */ stays) => {
     locked = stays ? target : null;
     if (target && target[0] !== "pair") cursor = target;
+    else if (locked) cursor = ["query", locked[1]];
   };
 }
 
@@ -651,20 +662,25 @@ function tipText({ queries, keys, isMasked, at, verbs }, target) {
   return what === "query" ? pair(target[1], best) : pair(best, target[1]);
 }
 
-/** The tooltip of some boxes: gives { node, show(words) }. It is shown where the mouse is; without words it is hidden.
+/** The tooltip of some boxes: gives { node, show(words) }. It is shown where the mouse is; without words, and after a
+ * key anywhere in the view, it is hidden. A finger has none: it would cover what comes next.
  * @param {HTMLElement[]} boxes
  */
 function tooltip(boxes) {
   const node = make("div", { class: "tip", "aria-hidden": "true", hidden: true });
   /** @type {MouseEvent | null} */
   let mouse = null;
-  const stays = (/** @type {MouseEvent | null} */ event) => {
-    mouse = event;
+  const leave = () => {
+    mouse = null;
+    node.hidden = true;
+  };
+  const move = (/** @type {PointerEvent} */ event) => {
+    mouse = event.pointerType === "touch" ? null : event;
+    node.closest(".seqlearn")?.addEventListener("keydown", leave, { capture: true, once: true });
   };
   for (const box of boxes) {
-    box.addEventListener("pointermove", stays, true); // before `point` is called
-    box.addEventListener("keydown", () => stays(null), true);
-    box.addEventListener("pointerleave", () => stays(null));
+    box.addEventListener("pointermove", move, true); // before `point` is called
+    box.addEventListener("pointerleave", leave);
   }
   const show = (/** @type {(() => (Node | string)[]) | null} */ words) => {
     node.hidden = !words || !mouse;

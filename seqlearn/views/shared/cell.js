@@ -75,7 +75,7 @@ export function cellArithmetic(steps, { row, column, room, lock, edited = "" }) 
   return {
     node,
     legend: legendOf(
-      ["blue: below 0, red: above 0, white: 0; the largest number of a stage has the darkest colour", ""],
+      ["blue: below 0, red: above 0; the largest number of a stage has the strongest colour", ""],
       [frameSign(true), "this key"],
       cell.masked && [maskedSign(), "masked"],
     ),

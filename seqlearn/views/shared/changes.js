@@ -186,12 +186,14 @@ export function changesBar(history, ...extra) {
   };
 }
 
-/** A translation before the first change, as a list of nodes; what is no longer there is crossed out.
+/** A translation before the first change, as a list of nodes; what is no longer there is crossed out, and words that
+ * stayed the same are not repeated.
  * @param {{ tokens: string[], pieces: string[], probability: number }} before
  * @param {{ tokens: string[] }} now
  * @param {string | null} [language]
  */
 export function crossedOut({ tokens, pieces, probability }, now, language) {
+  if (sameQuestion(tokens, now.tokens)) return [make("span", {}, "the same words"), certainty({ probability })];
   const [gone] = differences(tokens, now.tokens);
   /** @type {(piece: string, i: number) => Child[]} */
   const drawn = (piece, i) =>
@@ -259,7 +261,8 @@ function swapRange(source, index) {
 const bare = (text) => text.replace(/^▁/u, "") || "␣";
 
 /** The tokens of the source; tokens that the model never saw in training are marked. Pointing at one shows who looks at
- * it; with `swap(index, word)`, a click offers another word. Gives { node, mark(index), changed(flags) }.
+ * it; with `swap(index, word)`, a click offers another word. Gives { node, mark(index), changed(flags), again(index) }.
+ * again: the box for another word opens with the word in it, if the focus is there.
  * @param {{ source: string[], unknown: boolean[], languages: (string | null)[] }} reading
  * @param {{
  *   point: (target: Target | null) => void,
@@ -299,7 +302,8 @@ export function chips({ source, unknown, languages }, { point, swap, vocab, id }
     all[i] = chip;
     former.replaceWith(chip);
   };
-  const rewrite = (/** @type {number} */ i, /** @type {(index: number, word: string) => void} */ swap) => {
+  /** @type {(i: number, swap: (index: number, word: string) => void, isAgain?: boolean) => void} */
+  const rewrite = (i, swap, isAgain = false) => {
     const close = (/** @type {string} */ word) => {
       put(i, chipAt(i));
       if (word) swap(i, word);
@@ -308,8 +312,18 @@ export function chips({ source, unknown, languages }, { point, swap, vocab, id }
     };
     const refocus = () => all[i].isConnected && all[i].focus();
     const word = bare(source.slice(...swapRange(source, i)).join(""));
-    put(i, wordInput(word, `${id}words`, close, refocus));
-    all[i].focus();
+    const input = wordInput(word, `${id}words`, close, refocus);
+    put(i, input);
+    input.focus();
+    if (isAgain) {
+      Object.assign(input, { value: word, ariaInvalid: "true" }).setAttribute("aria-describedby", `${id}note`);
+      return input.select();
+    }
+    try {
+      input.showPicker?.(); // the words, at once: the chip looks like a menu
+    } catch {
+      // not after a press: the browser opens no list
+    }
   };
   /** @type {HTMLElement[]} */
   const all = source.map((_, i) => chipAt(i));
@@ -329,6 +343,11 @@ export function chips({ source, unknown, languages }, { point, swap, vocab, id }
     node,
     mark: (/** @type {number | null} */ index) => toggle("on", (i) => i === index),
     changed: (/** @type {boolean[]} */ flags) => toggle("new", (i) => Boolean(flags[i])),
+    again(/** @type {number} */ i) {
+      const isThere = Boolean(swap) && all[i] === focusIn(node);
+      if (swap && isThere) rewrite(i, swap, true);
+      return isThere;
+    },
   };
 }
 
@@ -494,8 +513,8 @@ export function withWeight(edits, change) {
   );
 }
 
-/** A slider and a number for one weight: gives { node, show(weight, children, isFree) }. choose(weight): called at the
- * end. Without a weight and a text there is no slider; one that is not free shows the weight, and cannot be moved.
+/** A slider and a number for one weight: gives { node, show(weight, children) }. choose(weight): called at the end.
+ * Without a weight there is the text alone.
  * @param {(weight: number) => void} choose
  */
 export function weightEditor(choose) {
@@ -517,15 +536,10 @@ export function weightEditor(choose) {
   const node = make("div", { class: "control weigh", hidden: true }, name, range, typed);
   return {
     node,
-    show(
-      /** @type {number | null} */ weight,
-      /** @type {(Node | string)[]} */ children = [],
-      isFree = weight !== null,
-    ) {
+    show(/** @type {number | null} */ weight, /** @type {(Node | string)[]} */ children = []) {
       node.hidden = !children.length;
       name.replaceChildren(...children);
-      range.disabled = typed.disabled = !isFree;
-      if (weight === null) [range.value, typed.value] = ["0", ""];
+      range.hidden = typed.hidden = weight === null;
       if (weight === null) return;
       const rounded = (Math.round(100 * weight) / 100).toFixed(2);
       for (const input of [range, typed])

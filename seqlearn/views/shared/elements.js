@@ -244,6 +244,7 @@ export function stepper(root, { texts, choose, slides = false }) {
   const track = slides ? slider({ label: "step", texts, choose: go }) : null;
   const where = make("span", { class: "where", role: "status" });
   root.onkeydown = (event) => {
+    if (/** @type {Element} */ (event.target).closest(".linking")) return; // below the view: the page scrolls
     const onButton = event.target === previous || event.target === next;
     /** @type {Record<string, number>} */
     const moves = onButton ? { PageDown: 1, PageUp: -1, ArrowRight: 1, ArrowLeft: -1 } : { PageDown: 1, PageUp: -1 };
@@ -291,6 +292,8 @@ export function roving(group, buttons) {
   group.addEventListener("focusin", (event) => indexOf(event) >= 0 && go(indexOf(event)));
   group.addEventListener("keydown", (event) => {
     const now = indexOf(event);
+    if (event.target instanceof HTMLInputElement) return; // the keys belong to what is typed
+    if (event.key === " " && buttons[now]?.getAttribute("role") === "option") event.preventDefault(); // no scrolling
     /** @type {Record<string, number>} */
     const moves = {
       ArrowLeft: now - 1,
@@ -322,6 +325,28 @@ export function choice({ label, texts, names = texts, choose }) {
     select.value = text;
   };
   return { node: make("label", { class: "control" }, label, select), set };
+}
+
+/** Buttons of which one is chosen: gives { node, buttons, set(text) }. They are one stop of the Tab key, and the arrow
+ * keys choose.
+ * @template {string} T
+ * @param {{ label: string, texts: T[], names?: string[], choose: (text: T) => void }} options
+ */
+export function radios({ label, texts, names = texts, choose }) {
+  const buttons = texts.map((text, i) => {
+    const pick = () => choose(text);
+    const named = { "aria-label": names[i], role: "radio" };
+    return make("button", { type: "button", ...named, onclick: pick, onfocus: pick }, names[i]);
+  });
+  const node = make("div", { role: "radiogroup", "aria-label": label }, ...buttons);
+  roving(node, buttons);
+  const set = (/** @type {string} */ chosen) => {
+    for (const [i, button] of buttons.entries()) {
+      button.setAttribute("aria-checked", String(texts[i] === chosen));
+      button.tabIndex = texts[i] === chosen ? 0 : -1;
+    }
+  };
+  return { node, buttons, set };
 }
 
 /** Names the words that a model never saw.

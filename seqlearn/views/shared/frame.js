@@ -13,7 +13,7 @@ import { elementOf, followLinks, openPage } from "./page.js";
 /** @import { Live, LiveEngine } from "../live/engine.js" */
 /** @import { Answering } from "../live/translator.js" */
 /** @import { Link } from "./link.js" */
-/** @import { Answers, Build, Question } from "./types.js" */
+/** @import { Answers, Build } from "./types.js" */
 
 /** The media of dark.css.
  * @type {Record<string, string>}
@@ -108,9 +108,8 @@ function laterModel(liveEngine) {
       return (await model).ask(kind, question);
     } catch {
       model = null; // the next question tries again
-      const { sentence, beam, prefix, edits } = /** @type {Partial<Question>} */ (question);
       const problem = "The model could not be read. Are you offline?";
-      const refusal = /** @type {unknown} */ ({ asked: [sentence, beam, prefix, edits], problem });
+      const refusal = /** @type {unknown} */ ({ asked: Object.values(question), problem });
       return /** @type {ReturnType<Answering[Kind]>} */ (refusal);
     }
   };

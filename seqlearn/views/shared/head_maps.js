@@ -105,6 +105,11 @@ function headGrid({ thumbs, roles = null, kind }, room, { side, ...choosing }) {
 
 /** @typedef {(layer: number, head: number) => boolean} IsAblated */
 
+/** A role with its number and the sign after it in one line.
+ * @param {string} role
+ */
+export const unbroken = (role) => role.replaceAll(" %", "\u00a0%");
+
 /** @type {(layer: number, head: number, role: string) => string} */
 const headName = (layer, head, role) => `layer ${layer}, head ${head}${role ? `: ${role}` : ""}`;
 
@@ -120,7 +125,7 @@ function smallMap({ shape, values }, at, [layer, head], role, named) {
   const canvas = make("canvas", { width: columns, height: rows });
   paintSmall(canvas, values.subarray(at * rows * columns, (at + 1) * rows * columns));
   const name = make("strong", {}, `${layer}.${head}`);
-  const caption = named ? make("span", { class: "caption" }, name, role ? ` ${role}` : null) : null;
+  const caption = named ? make("span", { class: "caption" }, name, role ? ` ${unbroken(role)}` : null) : null;
   return { node: make("div", { class: "small", title: headName(layer, head, role) }, canvas, caption), canvas };
 }
 

@@ -1,7 +1,8 @@
-// A labelled heat map for mouse and keyboard. The colours VIRIDIS, BLUE_RED, OPEN and MASKED come from colours.py.
+// A labelled heat map for mouse and keyboard. The colours come from colours.py.
 
-import { MASKED, VIRIDIS } from "./colours.js";
+import { BLUE_RED, BLUE_RED_DARK, MASKED, VIRIDIS } from "./colours.js";
 import { extent, inPixels, make, number, oneLine } from "./elements.js";
+import { isDark } from "./theme.js";
 
 /** @import { Colours } from "./colours.js" */
 /** @import { Cell, Child, Extent, Numbers, Tone } from "./types.js" */
@@ -65,9 +66,15 @@ import { extent, inPixels, make, number, oneLine } from "./elements.js";
  * @param {number} share
  * @param {Colours} ramp
  */
-export function colour(share, ramp) {
-  return ramp[Math.min(Math.floor(Math.max(share || 0, 0) * ramp.length), ramp.length - 1)];
-}
+export const colour = (share, ramp) => pick(share, themed(ramp));
+
+/** @param {number} share @param {Colours} ramp */
+const pick = (share, ramp) => ramp[Math.min(Math.floor(Math.max(share || 0, 0) * ramp.length), ramp.length - 1)];
+
+/** On a dark page BLUE_RED is dark at 0.
+ * @param {Colours} ramp
+ */
+const themed = (ramp) => (ramp === BLUE_RED && isDark() ? BLUE_RED_DARK : ramp);
 
 /** Whether black is easier to read on a colour than white: its relative luminance (WCAG 2.2) is above 0.18.
  * @param {readonly number[]} rgb
@@ -79,6 +86,7 @@ function isLight(rgb) {
 
 export const MOST_NUMBERS = 12; // rows or columns of a map with numbers in its cells
 export const CELL = { width: 38, height: 24 }; // with room for a number
+const LINED = 12; // pixels: the width and the height of a cell from which on there is a line between cells
 const PULL = { start: 3, step: 4 }; // pixels: a number is dragged, and not clicked; for one step of the number
 const SMALL = "11px system-ui, sans-serif";
 const FONTS = [20, 18, 16, 14, 13, 12, 11, 10, 9]; // pixels: the sizes of a number in a cell, the largest that fits
@@ -278,9 +286,14 @@ function groundOf(node) {
   return (root && getComputedStyle(root).backgroundColor.match(/\d+/g)?.slice(0, 3).map(Number)) ?? [255, 255, 255];
 }
 
-/** @type {(drawing: Drawing, row: number, column: number) => Tone} */
-const shadeOf = ({ values, limits, ramp, columns }, row, column) =>
-  colour((values[row * columns + column] - limits[0]) / (limits[1] - limits[0] || 1), ramp);
+/** The colour of each cell.
+ * @param {Drawing} drawing
+ * @returns {(row: number, column: number) => Tone}
+ */
+function shadesOf({ values, limits, ramp, columns }) {
+  const own = themed(ramp);
+  return (row, column) => pick((values[row * columns + column] - limits[0]) / (limits[1] - limits[0] || 1), own);
+}
 
 /** Draws the cells: a colour, or hatching if masked. The grey differs from white, black and viridis.
  * @param {CanvasRenderingContext2D} context
@@ -289,13 +302,14 @@ const shadeOf = ({ values, limits, ramp, columns }, row, column) =>
 function paint(context, drawing) {
   const { isMasked, tint, width, height, rows, columns } = drawing;
   context.clearRect(0, 0, width * columns, height * rows);
-  const gap = width > 6 && height > 6 ? 1 : 0;
+  const shadeOf = shadesOf(drawing);
+  const gap = Math.min(width, height) >= LINED ? 1 : 0;
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
       const [x, y] = [column * width, row * height];
       if (isMasked(row, column)) hatch(context, x, y, width - gap, height - gap);
       else {
-        context.fillStyle = tint ?? `rgb(${shadeOf(drawing, row, column)})`;
+        context.fillStyle = tint ?? `rgb(${shadeOf(row, column)})`;
         context.fillRect(x, y, width - gap, height - gap);
       }
     }
@@ -311,7 +325,7 @@ function paint(context, drawing) {
  */
 export function writeNumbers(context, drawing, isFaded, ground) {
   const { values, isMasked, word, tint, least, width, height, rows, columns } = drawing;
-  const digits = decimals(values);
+  const [digits, shadeOf] = [decimals(values), shadesOf(drawing)];
   const plain = (/** @type {number} */ value) =>
     least === null ? inCell(value, digits) : value < least ? "" : value.toFixed(2).replace(/^0|\.00$/g, "");
   const texts = Array.from(
@@ -327,7 +341,7 @@ export function writeNumbers(context, drawing, isFaded, ground) {
   texts.forEach((text, at) => {
     if (!text) return;
     const [row, column] = [Math.floor(at / columns), at % columns];
-    const shade = isMasked(row, column) || tint ? [160, 160, 160] : shadeOf(drawing, row, column);
+    const shade = isMasked(row, column) || tint ? [160, 160, 160] : shadeOf(row, column);
     const seen = isFaded(row, column) ? shade.map((part, i) => VEIL * ground[i] + (1 - VEIL) * part) : shade;
     context.fillStyle = isLight(seen) ? "#000" : "#fff";
     context.fillText(text, (column + 0.5) * width, (row + 0.5) * height);
@@ -422,19 +436,21 @@ function underline(labels, list) {
 
 /** Mouse and keyboard on a grid: arrow keys, Home and End of a row, Enter, Escape. enter(cell): called after Enter on
  * the locked cell, or a double click; without it Enter frees the cell. Returns a function that sets the locked cell
- * and, where nothing is locked, the cell where the arrow keys begin.
+ * and, where no cell is locked, the cell where the arrow keys begin, and whether something else is locked: the lock
+ * follows the arrow keys.
  * @param {HTMLElement} body
  * @param {(event: MouseEvent) => Cell | null} cellAt
  * @param {number} rows
  * @param {number} columns
  * @param {Pointing} options
- * @returns {(cell: Cell | null, resting?: Cell | null) => void}
+ * @returns {(cell: Cell | null, resting?: Cell | null, elsewhere?: boolean) => void}
  */
 export function pointing(body, cellAt, rows, columns, { point, lock, start, enter = null }) {
   const within = (/** @type {number} */ at, /** @type {number} */ count) => Math.min(Math.max(at, 0), count - 1);
   let cursor = { row: within(start?.row ?? 0, rows), column: within(start?.column ?? 0, columns) };
   /** @type {Cell | null} */
   let locked = null;
+  let follows = false;
   const isLocked = (/** @type {Cell} */ { row, column }) => locked?.row === row && locked.column === column;
   /** @type {Record<string, [down: number, right: number]>} */
   const moves = {
@@ -468,7 +484,7 @@ export function pointing(body, cellAt, rows, columns, { point, lock, start, ente
       const [down, right] = moves[event.key];
       const next = { row: within(cursor.row + down, rows), column: within(cursor.column + right, columns) };
       cursor = next;
-      if (locked) lock(next); // the lock follows the arrow keys
+      if (follows) lock(next); // the lock follows the arrow keys
       point(next);
     } else if (event.key === "Enter" && enter && isLocked(cursor)) enter(cursor);
     else if (event.key === "Enter" || event.key === " ") lock(isLocked(cursor) ? null : cursor);
@@ -476,9 +492,27 @@ export function pointing(body, cellAt, rows, columns, { point, lock, start, ente
     else return;
     event.preventDefault();
   });
-  return (cell, resting = null) => {
+  return (cell, resting = null, elsewhere = false) => {
     locked = cell;
+    follows = cell !== null || elsewhere;
     cursor = cell ?? resting ?? cursor;
+  };
+}
+
+/** @typedef {ReturnType<typeof dragging>} Dragging */
+
+/** How far a pointer that is down here is dragged, in pixels: up or to the right, as the drag began; null below `start`
+ * pixels, where it may be a click.
+ * @param {MouseEvent} down
+ * @param {number} start
+ */
+export function dragging({ clientX, clientY }, start) {
+  /** @type {"x" | "y" | null} */
+  let way = null;
+  return (/** @type {MouseEvent} */ event) => {
+    const by = { x: event.clientX - clientX, y: clientY - event.clientY };
+    if (Math.hypot(by.x, by.y) >= start) way ??= Math.abs(by.x) > Math.abs(by.y) ? "x" : "y";
+    return way && by[way];
   };
 }
 
@@ -486,7 +520,7 @@ export function pointing(body, cellAt, rows, columns, { point, lock, start, ente
  * by a step, with Shift by ten.
  *
  * step: of the numbers, which are rounded to it. change(cell, value): called after each key, and while one drags; where
- * the browser takes the finger for scrolling, with the number as it was. point(cell or null): called with the number
+ * the browser takes the pointer away, with the number as it was. point(cell or null): called with the number
  * under the mouse, or with the one that is chosen. start: the number that is chosen at first.
  * Returns a function that says the chosen number anew.
  * @param {HTMLElement} body
@@ -496,8 +530,9 @@ export function pointing(body, cellAt, rows, columns, { point, lock, start, ente
  */
 function adjusting(body, cellAt, [rows, columns], { step, change, point, start = null, numberAt, nameOf }) {
   let chosen = start ?? { row: 0, column: 0 };
-  /** @type {{ cell: Cell, x: number, y: number, from: number, moved: boolean } | null} */
+  /** @type {{ cell: Cell, pull: Dragging, from: number, moved: boolean } | null} */
   let held = null;
+  let stays = false; // what was dragged stays chosen until something else is pointed at
   const digits = Math.max(0, Math.ceil(-Math.log10(step)));
   const rounded = (/** @type {number} */ x) => Number((Math.round(x / step) * step).toFixed(digits));
   const say = () => {
@@ -514,26 +549,30 @@ function adjusting(body, cellAt, [rows, columns], { step, change, point, start =
   body.addEventListener("pointerdown", (event) => {
     const cell = event.button === 0 ? cellAt(event) : null;
     if (!cell) return;
-    held = { cell, x: event.clientX, y: event.clientY, from: numberAt(cell), moved: false };
+    held = { cell, pull: dragging(event, PULL.start), from: numberAt(cell), moved: false };
     body.setPointerCapture(event.pointerId);
     choose(cell);
   });
   body.addEventListener("pointermove", (event) => {
-    if (!held) return point(cellAt(event));
-    const [right, up] = [event.clientX - held.x, held.y - event.clientY];
-    const by = Math.abs(right) > Math.abs(up) ? right : up;
-    held.moved ||= Math.abs(by) >= PULL.start;
+    if (!held) {
+      stays = false;
+      return point(cellAt(event));
+    }
+    const by = held.pull(event);
+    if (by === null) return;
+    held.moved = true;
     const value = rounded(held.from + (by / PULL.step) * step);
-    if (held.moved && value !== numberAt(held.cell)) change(held.cell, value);
+    if (value !== numberAt(held.cell)) change(held.cell, value);
   });
-  body.addEventListener("pointerup", () => {
+  body.addEventListener("pointerup", ({ pointerType }) => {
+    stays = held?.moved || pointerType === "touch"; // a finger leaves with the tap
     held = null;
   });
   body.addEventListener("pointercancel", () => {
     if (held?.moved) change(held.cell, held.from);
     held = null;
   });
-  body.addEventListener("pointerleave", () => held || point(null));
+  body.addEventListener("pointerleave", () => held || stays || point(null));
   body.addEventListener("focus", () => body.matches(":focus-visible") && point(chosen));
   body.addEventListener("blur", () => point(null));
   body.addEventListener("keydown", (event) => {

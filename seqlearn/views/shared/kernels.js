@@ -7,7 +7,7 @@
 /** How alike two points are, given their distance u in units of the width.
  * @type {(name: Kernel, u: number) => number}
  */
-function kernel(name, u) {
+export function kernel(name, u) {
   switch (name) {
     case "gaussian":
       return Math.exp(-(u ** 2) / 2);

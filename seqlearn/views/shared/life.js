@@ -1,6 +1,8 @@
 // The life of a view: it is drawn from its data, follows its traits, and asks questions.
 
+import { Echo, echoing } from "./echo.js";
 import { focusIn, make } from "./elements.js";
+import { onTheme } from "./theme.js";
 
 /** @import { Build, Model, Reactions, Tensor, Traits } from "./types.js" */
 
@@ -9,7 +11,8 @@ import { focusIn, make } from "./elements.js";
 /** The render function for anywidget. `build(model, root, data)` draws all of `data` below `root` and returns a
  * function for each trait that may change: { step: () => ..., locked: () => ... }. Each function is called once at
  * first, and after every change. `resized` is no trait: this function is called when `root` gets another width (a view
- * that is not yet in the page has no width). frame: what stands at the top and at the end of a view in a page.
+ * that is not yet in the page has no width), or the page another theme. echo: see echo.js. frame: what stands at the
+ * top and at the end of a view in a page.
  * @template {Traits} T
  * @template D
  * @param {Build<T, D>} build
@@ -25,6 +28,8 @@ export function life(build, frame = null) {
     /** @type {Reactions} */
     let react = {};
     const changed = (/** @type {string} */ name) => () => react[name]?.();
+    const echo = new Echo(root);
+    const echoAnew = echoing(root, echo);
     let late = false; // new data came while a word was being typed: nobody takes the word away
     const rebuild = () => {
       late = Boolean(root.querySelector("input.chip"));
@@ -34,7 +39,7 @@ export function life(build, frame = null) {
       root.style.minHeight = `${root.offsetHeight}px`; // so that the page does not scroll meanwhile
       root.replaceChildren();
       react = {
-        ...build(model, root, unpack(model.get("data"))),
+        ...build(model, root, unpack(model.get("data")), echo),
         told: () => drawTold(/** @type {AnyModel} */ (model), root),
       };
       for (const name of Object.keys(react)) {
@@ -43,6 +48,7 @@ export function life(build, frame = null) {
       for (const reaction of Object.values(react)) reaction();
       if (frame) root.prepend(frame.top);
       if (frame) root.append(frame.end);
+      echoAnew();
       focus();
       root.style.minHeight = "";
     };
@@ -62,8 +68,10 @@ export function life(build, frame = null) {
     listen("data", rebuild);
     rebuild();
     observer.observe(root);
+    const endTheme = onTheme(changed("resized"));
     return () => {
       observer.disconnect();
+      endTheme();
       for (const [name, callback] of listened) model.off(`change:${name}`, callback);
     };
   };
@@ -81,6 +89,23 @@ export function change(model, values) {
   model.save_changes();
 }
 
+/** Keys of a view: Escape frees what is kept, wherever the focus is, but in a box that is typed in.
+ * @template {null | never[]} N
+ * @param {Model<Traits & { locked: unknown[] | N }>} model
+ * @param {N} none what `locked` is then
+ * @param {((event: KeyboardEvent) => unknown) | null} others what the view does with other keys
+ * @returns {(event: KeyboardEvent) => void}
+ */
+export const freeing = (model, none, others) => (event) => {
+  others?.(event);
+  const isTyped = /** @type {Element} */ (event.target).matches(TYPED);
+  if (event.key !== "Escape" || event.defaultPrevented || isTyped || !model.get("locked")?.length) return;
+  event.preventDefault();
+  change(model, /** @type {{ locked: unknown[] | N }} */ ({ locked: none }));
+};
+
+const TYPED = "input:not([type='checkbox'], [type='range']), textarea";
+
 /** A function that gives the focus of the keyboard to the control of the same name, after the view was built anew; or
  * to the one in its place, if the control has another name now.
  * @param {HTMLElement} root
@@ -95,10 +120,11 @@ function focusOf(root) {
   const active = focusIn(root);
   if (!active || !root.contains(active)) return () => {};
   const [before, place] = [name(active), controls().indexOf(/** @type {HTMLElement} */ (active))];
+  const focusVisible = active.matches(":focus-visible"); // not after a tap
   return () => {
     const there = controls()[place];
     const same = there && name(there) === before ? there : controls().find((node) => name(node) === before);
-    (same ?? there)?.focus({ focusVisible: true });
+    (same ?? there)?.focus({ focusVisible });
   };
 }
 
@@ -110,12 +136,21 @@ function drawTold(model, root) {
   root.querySelector(".told")?.remove();
   const pieces = /** @type {Traits["told"] | undefined} */ (model.get("told")) ?? [];
   if (!pieces.length) return;
+  const seen = () => {
+    const [word, mark] = [".told", ".panels .looks .on, .panels .frame"].map((name) => root.querySelector(name));
+    if (!word || !mark) return;
+    const height = mark.getBoundingClientRect().bottom - word.getBoundingClientRect().top;
+    const fits = height < Math.min(window.innerHeight, window.screen.height); // a frame may be higher than the screen
+    if (fits) mark.scrollIntoView({ block: "nearest" });
+  };
   root.prepend(
     make(
       "p",
       { class: "told" },
       ...pieces.map(([text, traits]) =>
-        traits ? make("button", { type: "button", class: "word", onclick: () => ask(model, traits) }, text) : text,
+        traits
+          ? make("button", { type: "button", class: "word", onclick: () => ask(model, traits, seen) }, text)
+          : text,
       ),
     ),
   );
@@ -125,16 +160,21 @@ function drawTold(model, root) {
  * before.
  * @param {AnyModel} model
  * @param {Record<string, unknown>} traits
+ * @param {() => void} seen brings what is marked onto the screen
  */
-function ask(model, traits) {
+function ask(model, traits, seen) {
   const same = (/** @type {string} */ name) => JSON.stringify(model.get(name)) === JSON.stringify(traits[name]);
   const question = Object.keys(traits).filter((name) => QUESTION.includes(name));
   const result = /** @type {{ asked?: unknown } | undefined} */ (model.get("result"));
-  if (!result?.asked || question.every(same)) return change(model, traits);
+  const mark = (/** @type {Record<string, unknown>} */ values) => {
+    change(model, values);
+    if (values.locked || values.patches) seen();
+  };
+  if (!result?.asked || question.every(same)) return mark(traits);
   const marks = Object.fromEntries(Object.entries(traits).filter(([name]) => name === "step" || name === "locked"));
   const answered = () => {
     model.off("change:result", answered);
-    queueMicrotask(() => question.every(same) && change(model, marks)); // unless another question was asked meanwhile
+    queueMicrotask(() => question.every(same) && mark(marks)); // unless another question was asked meanwhile
   };
   model.on("change:result", answered);
   change(model, Object.fromEntries(Object.entries(traits).filter(([name]) => !(name in marks))));

@@ -211,6 +211,11 @@ function keepHere(link) {
 function buttons(link) {
   const said = make("span", { class: "faint", "aria-live": "polite" });
   const field = make("input", { readonly: true, hidden: true, "aria-label": "the link" });
+  const forget = () => {
+    field.hidden = true;
+    said.textContent = "";
+  };
+  for (const name of link.names) link.model.on(`change:${name}`, forget); // what was copied or saved is no longer shown
   const copyLink = async () => {
     const written = link.write();
     const { problem } = link.read(written);

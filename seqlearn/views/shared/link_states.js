@@ -182,6 +182,7 @@ export const STATES = {
       alpha: (get) => oneOf(get("data").alphas),
       step: (get) => whole(0, treeIn(get)?.steps?.length ?? 0),
       locked: (get) => orNull(nodeOf(treeIn(get))),
+      probabilities: () => isFlag,
     },
   },
   GruView: {

@@ -3,30 +3,47 @@
 import { draw, make } from "./elements.js";
 
 const DARK = "screen and (prefers-color-scheme: dark)";
-const LOOKS = ["display", "width", "height", "margin", "position", "inset", "grid-area", "image-rendering", "opacity"];
+const LOOKS = [
+  "display",
+  "width",
+  "height",
+  "margin",
+  "position",
+  "inset",
+  "grid-area",
+  "image-rendering",
+  "opacity",
+  "filter",
+];
 const SHARP = 2; // pixels of a PNG for each one of the screen
+/** What serves only the person who presses it. All else, such as a head that is ablated, is part of the picture. */
+const NO_PICTURE = [
+  ".linking, .linked, .echo, .told:has(button), details:not([open]), .examples, .board > .controls .control",
+  ".weigh:has(:disabled), .controls button:not([aria-pressed='true'], [role='radio'], .five button)",
+  ".question > button:not([aria-pressed])",
+].join(", ");
 
 /** The view as an SVG that needs no other file.
  * @param {HTMLElement} root
  * @param {string} css */
 export function svgOf(root, css) {
-  const { width, top, bottom } = root.getBoundingClientRect();
-  const height = (root.querySelector(".linking")?.getBoundingClientRect().top ?? bottom) - top;
+  const { width } = root.getBoundingClientRect();
+  const still = stillOf(root, width);
+  const height = heightOf(still, root);
   const link = /** @type {HTMLLinkElement | null} */ (document.getElementById("dark")); // in a frame of the book
   const isDark = window.matchMedia(link?.media ?? DARK).matches;
   const style = make("style", {}, css.replaceAll(DARK, isDark ? "all" : "not all"));
   const size = { width, height };
   const svg = draw("svg", { ...size, viewBox: `0 0 ${width} ${height}` });
   svg.style.colorScheme = isDark ? "dark" : "light";
-  const still = stillOf(root);
-  still.style.width = `${width}px`;
+  svg.append(draw("rect", { ...size, fill: getComputedStyle(root).backgroundColor }));
   svg.append(draw("foreignObject", size, style, still));
   return new XMLSerializer().serializeToString(svg);
 }
 
 /** A copy of the view as it is now, with what a copy of its elements alone would lack.
- * @param {HTMLElement} root */
-function stillOf(root) {
+ * @param {HTMLElement} root @param {number} width */
+function stillOf(root, width) {
   const still = /** @type {HTMLElement} */ (root.cloneNode(true));
   const [nodes, copies] = [root, still].map((node) => [...node.querySelectorAll("*")]);
   for (const [i, node] of nodes.entries()) {
@@ -42,9 +59,21 @@ function stillOf(root) {
     for (const child of /** @type {HTMLCollectionOf<HTMLElement>} */ (copy.children))
       child.style.translate = `${-node.scrollLeft}px ${-node.scrollTop}px`;
   }
-  still.querySelector(".linking")?.remove();
-  still.querySelector(".linked")?.remove();
+  for (const node of still.querySelectorAll(NO_PICTURE)) node.remove();
+  for (const node of still.querySelectorAll(".controls:empty")) node.remove();
+  still.style.width = `${width}px`;
   return still;
+}
+
+/** The height of a copy, which has less in it than the view: that of a moment beside the view.
+ * @param {HTMLElement} still @param {HTMLElement} root */
+function heightOf(still, root) {
+  Object.assign(still.style, { position: "absolute", top: "0" });
+  root.after(still);
+  const { height } = still.getBoundingClientRect();
+  still.remove();
+  still.style.position = "static";
+  return Math.ceil(height);
 }
 
 /** What is drawn on a canvas, as an image in its place.

@@ -20,7 +20,7 @@ import {
   tell,
   token,
 } from "./elements.js";
-import { CELL, MOST_NUMBERS, colour, fit, heatMap, longestOf, scaled, writeNumbers } from "./heatmap.js";
+import { CELL, MOST_NUMBERS, colour, fit, heatMap, longestOf, scaled, widthOf, writeNumbers } from "./heatmap.js";
 
 /** @import { Colours } from "./colours.js" */
 /** @import { MatrixName, Part, ResultName } from "./constants.js" */
@@ -29,9 +29,10 @@ import { CELL, MOST_NUMBERS, colour, fit, heatMap, longestOf, scaled, writeNumbe
 
 const MOST_TERMS = 6; // of a sum that is written out in full
 const LARGEST_TERMS = 3; // of a longer sum
+const TWO_LINES = 34; // pixels: the height of a cell with room for a second number
 const BETWEEN = 48; // pixels for the sign between two matrices
-const LARGE = { width: 88, height: 44, share: 0.62, tall: 320 }; // of a cell, at most; height by width; of all rows
-const SMALL_RESULT = { width: 120, height: 48, cell: { width: 36, height: 22 } }; // of the strip, at most
+const LARGE = { width: 112, height: 52, share: 0.62, tall: 320 }; // of a cell, at most; height by width; of all rows
+const SMALL_RESULT = { width: 144, height: 48, cell: { width: 48, height: 22 } }; // of the strip, at most
 /** @type {MatrixName[]} */
 const INPUTS = ["queries", "keys", "values"]; // the numbers that a person may change
 
@@ -41,6 +42,10 @@ const INPUTS = ["queries", "keys", "values"]; // the numbers that a person may c
  *   lock: (cell: Cell | null) => void,
  *   adjust?: ((name: MatrixName, cell: Cell, value: number) => void) | null,
  * }} Doing
+ */
+
+/** A number of an input that was changed.
+ * @typedef {[name: MatrixName, row: number, column: number, value: number]} Change
  */
 
 /** The five steps of one attention.
@@ -54,7 +59,8 @@ const INPUTS = ["queries", "keys", "values"]; // the numbers that a person may c
  * nodes. panels: the matrices of the step. legend, says: the meaning of the frames, and the text about a cell.
  * show(step, locked, room): draws a step in a room of so many pixels; locked: the `[row, column]` of the result, or [].
  * mark(locked): marks another cell of the step that is shown.
- * renew(data): draws other numbers of the same attention.
+ * renew(data, last): draws other numbers of the same attention. last: the change that was made last; what is explained
+ * where nothing is pointed at follows from it.
  * @param {StepsData} data
  * @param {Doing} doing
  */
@@ -74,7 +80,7 @@ export function steppingPanel(data, doing) {
     show: (/** @type {number} */ index, /** @type {number[]} */ locked, /** @type {number} */ room) =>
       panel.show(index, locked, room),
     mark: (/** @type {number[]} */ locked) => panel.mark(locked),
-    renew: (/** @type {StepsData} */ other) => panel.renew(other),
+    renew: (/** @type {StepsData} */ other, /** @type {Change | undefined} */ last) => panel.renew(other, last),
   };
 }
 
@@ -86,19 +92,26 @@ class Stepping {
     this.lock = lock;
     this.adjust = adjust;
     this.strip = stepStrip(data, choose);
+    /** @type {HTMLElement} */
+    this.former = make("div", { "aria-hidden": "true" }); // the numbers of the result before the change
     this.formula = make("p", { class: "formula" });
     this.note = make("p", { class: "faint" });
     this.panels = make("div", { class: "panels" });
-    this.told = make("div");
+    this.told = make("div", { class: "step-made" });
     /** @type {{ step: Step, inputs: HeatMap[], result: HeatMap } | null} */
     this.shown = null;
     /** @type {Cell | null} */
     this.hovered = null; // of the result
+    this.example = exampleIn(data);
     /** @type {{ name: MatrixName, cell: Cell } | null} */
     this.chosen = null; // the number of an input that is pointed at
+    /** @type {Partial<Record<MatrixName, Cell>>} */
+    this.turned = {}; // the number of each input that was pointed at last
     /** @type {number[]} */
     this.kept = [];
     this.room = 0;
+    /** @type {{ wanted: MatrixName | null, given: MatrixName | null }} */
+    this.keys = { wanted: null, given: null }; // the matrix that the keyboard was in, and what a step gave in its place
   }
 
   /** @param {number[]} locked */
@@ -110,9 +123,11 @@ class Stepping {
     const [rows, columns] = data.matrices[step.result].numbers.shape;
     const fits = locked[0] < rows && locked[1] < columns; // false where there is none
     const kept = fits ? { row: locked[0], column: locked[1] } : null;
-    const cell = hovered ?? kept;
+    const pointed = hovered ?? kept;
+    const rest = this.example[data.matrices[step.result].columns === "key" ? "weight" : "context"];
+    const cell = pointed ?? (chosen ? null : rest); // where nothing is pointed at, an example
     const isLocked = fits && cell?.row === locked[0] && cell?.column === locked[1];
-    result.target(kept);
+    result.target(kept, hovered ?? rest);
     /** @type {Mark[]} */
     const follows = chosen
       ? [chosen.name === "queries" ? { row: chosen.cell.row } : { column: chosen.cell.column }]
@@ -122,26 +137,27 @@ class Stepping {
       const mine = chosen?.name === step.inputs[i] ? [{ ...chosen.cell, strong: true }] : [];
       map.mark([...mine, ...(cell ? [madeBy(step.made[i], cell)] : [])]);
     }
-    strip.mark(step, cell);
-    const hint = () => pointHint("a cell of the result", "see what made it", { steps: true });
+    strip.mark(step, cell, this.given);
+    const hint = () => pointHint("another cell of the result", "see what made it", { steps: true });
     if (chosen) tell(told, ...inputSentence(data, chosen.name, chosen.cell));
-    else tell(told, ...(cell ? stepSentence(data, step, cell, isLocked) : [hint()]));
+    else if (cell) tell(told, ...stepSentence(data, step, cell, isLocked, this.given), pointed ? null : hint());
   }
 
   /** @param {number} index @param {number[]} locked @param {number} room */
   show(index, locked, room) {
     const { data, panels, strip } = this;
     const step = data.steps[index];
-    const focused = panels.contains(focusIn(panels)); // the map then gets the focus of the keyboard again
+    const focused = this.focused();
     const start = this.hovered;
     this.hovered = null;
     this.chosen = null;
-    if (room !== this.room) strip.draw(data, room);
+    strip.draw(data, room);
     this.room = room;
     strip.set(index);
     this.formula.textContent = step.formula;
     const turns = step.inputs.filter((name) => this.mayAdjust(name)).map((name) => data.matrices[name].title);
-    const drag = turns.length ? ` Drag a number of ${turns.join(" or ")}: all later steps follow.` : "";
+    const later = index < data.steps.length - 1 ? ": all later steps follow" : "";
+    const drag = turns.length ? ` Drag a number of ${turns.join(" or ")} up or down${later}.` : "";
     this.note.replaceChildren(step.sentence, drag, ...emptyNote(step, data.empty, data.axes.query));
     const widths = stepWidths(
       room,
@@ -154,27 +170,61 @@ class Stepping {
       start,
       point: (cell) => {
         this.hovered = cell;
+        if (cell) this.chosen = null;
         this.mark();
       },
-      lock: this.lock,
+      lock: (cell) => {
+        this.chosen = null;
+        this.lock(cell);
+      },
     });
     const inputs = step.inputs.map((name, i) =>
       stepMatrix(data, name, step.limits, { width: widths[i], room: room - BETWEEN, adjust: this.adjusting(name) }),
     );
     this.shown = { step, inputs, result };
+    result.node.querySelector(".body")?.append(this.former);
+    this.remember();
     panels.replaceChildren(...signed([...inputs, result], step.signs));
     const { height } = result.node.getBoundingClientRect();
     panels.style.minHeight = `${height + this.rowsBelow(step, room)}px`; // that of the tallest step
     const long = step.made.includes("column") && data.matrices[step.inputs[0]].numbers.shape[1] > MOST_TERMS;
     this.told.classList.toggle("long", long); // what stands below keeps its place while the mouse moves
     this.mark(locked);
-    if (focused) result.focus();
+    if (focused) this.refocus(focused);
   }
 
-  /** @param {StepsData} data */
-  renew(data) {
+  /** The matrices of the step that is shown, by name.
+   * @returns {[name: MatrixName, map: HeatMap][]}
+   */
+  maps() {
+    if (!this.shown) return [];
+    const { step, inputs, result } = this.shown;
+    return [...step.inputs, step.result].map((name, i) => [name, [...inputs, result][i]]);
+  }
+
+  /** The matrix with the focus of the keyboard. */
+  focused() {
+    const active = focusIn(this.panels);
+    return this.maps().find(([, { node }]) => node.contains(active))?.[0];
+  }
+
+  /** The matrix gets the focus again; in a step without it the result does, until a step has the matrix.
+   * @param {MatrixName} was
+   */
+  refocus(was) {
+    const { keys } = this;
+    if (was !== keys.given) keys.wanted = was;
+    const maps = this.maps();
+    const [name, map] = maps.find(([name]) => name === keys.wanted && this.mayAdjust(name)) ?? maps[maps.length - 1];
+    keys.given = name;
+    map.focus();
+  }
+
+  /** @param {StepsData} data @param {Change} [last] */
+  renew(data, last) {
     if (data === this.data) return;
     this.data = data;
+    this.example = exampleIn(data, last);
     if (!this.shown) return;
     const { inputs, result } = this.shown;
     const step = data.steps[this.given.steps.findIndex(({ name }) => name === this.shown?.step.name)];
@@ -183,8 +233,29 @@ class Stepping {
       const name = [...step.inputs, step.result][i];
       map.show(data.matrices[name].numbers.values, stepColours(data.matrices[name], step.limits[name]).limits);
     }
+    this.remember();
     this.strip.draw(data, this.room);
     this.mark();
+  }
+
+  /** Writes into each cell of the result that was changed its number before; small cells have no room for it. */
+  remember() {
+    const { data, given, former, shown } = this;
+    const name = shown?.step.result ?? "scores";
+    const { numbers } = data.matrices[name];
+    const [rows, columns] = numbers.shape;
+    const isLarge = isSmall(data.matrices[name]) && cellIn(this.room, data).height >= TWO_LINES;
+    const places = isLarge ? numbers.values.keys() : [];
+    const spots = Array.from(places, (at) => {
+      const [row, column] = [Math.floor(at / columns), at % columns];
+      const before = beforeOf(given, data, name, { row, column });
+      if (before === null) return null;
+      const sizes = { left: column / columns, top: row / rows, width: 1 / columns, height: 1 / rows };
+      const spot = make("span", { class: "former-number" }, make("del", {}, number(before)));
+      for (const [side, share] of Object.entries(sizes)) spot.style.setProperty(side, `${100 * share}%`);
+      return spot;
+    });
+    former.replaceChildren(...spots.filter((spot) => spot !== null));
   }
 
   /** Pixels of the rows that another step has more than the result of this one; of large matrices, none.
@@ -211,16 +282,47 @@ class Stepping {
     const most = Math.max(...extent(this.given.matrices[name].numbers.values).map(Math.abs)) || 1;
     return {
       step: 10 ** (Math.floor(Math.log10(most) + 1e-9) - 1),
+      start: this.turned[name],
       change: (/** @type {Cell} */ cell, /** @type {number} */ value) => {
         this.chosen = { name, cell };
         adjust(name, cell, value);
       },
       point: (/** @type {Cell | null} */ cell) => {
         this.chosen = cell && { name, cell };
+        if (cell) this.turned[name] = cell;
         this.mark();
       },
     };
   }
+}
+
+/** What is explained where nothing is pointed at: the first of the largest weights, of all or of those that follow from
+ * a change, and a number of the context.
+ * @param {StepsData} data
+ * @param {Change} [last]
+ * @returns {{ weight: Cell, context: Cell }}
+ */
+function exampleIn({ matrices }, [name, row, column] = ["weights", 0, 0, 0]) {
+  const { shape, values } = matrices.weights.numbers;
+  let most = -1;
+  for (const [at, value] of values.entries()) {
+    const [i, j] = [Math.floor(at / shape[1]), at % shape[1]];
+    const follows = name === "queries" ? i === row : name !== "keys" || j === column;
+    if (follows && !(value <= values[most])) most = at;
+  }
+  const weight = { row: Math.floor(most / shape[1]), column: most % shape[1] };
+  return { weight, context: { row: weight.row, column: name === "values" ? column : 0 } };
+}
+
+/** The number of a cell before it was changed; null where it reads the same.
+ * @param {StepsData} given
+ * @param {StepsData} data
+ * @param {MatrixName} name
+ * @param {Cell} cell
+ */
+function beforeOf(given, data, name, { row, column }) {
+  const [before, now] = [given, data].map(({ matrices }) => matrices[name].numbers.at(row, column));
+  return number(before) === number(now) ? null : before;
 }
 
 /** Whether a matrix has room for its numbers.
@@ -298,13 +400,15 @@ function stepStrip(data, choose) {
     },
     /** Mark the place of this cell in all results with the same columns, and write the numbers there. In the others
      * mark its row: a context is made by a row of weights, and a weight is a part of a row of contexts.
-     * @type {(step: Step, cell: Cell | null) => void} */
-    mark(step, cell) {
+     * @type {(step: Step, cell: Cell | null, given: StepsData) => void} */
+    mark(step, cell, given) {
       for (const { node, spot, value, label, result } of buttons) {
         const [rows, columns] = matrices[result].numbers.shape;
         const here = matrices[result].columns === matrices[step.result].columns;
         spot.hidden = !cell;
-        value.textContent = cell && here ? number(matrices[result].numbers.at(cell.row, cell.column)) : "";
+        const before = cell && here ? beforeOf(given, { ...given, matrices }, result, cell) : null;
+        const text = cell && here ? number(matrices[result].numbers.at(cell.row, cell.column)) : "";
+        value.textContent = before === null ? text : `${number(before)} → ${text}`;
         node.setAttribute("aria-label", `${label} ${value.textContent}`.trim());
         if (!cell) continue;
         const shares = {
@@ -330,9 +434,9 @@ function smallPicture({ matrices, steps, allowed }, at, most) {
   const [rows, columns] = numbers.shape;
   const { cell } = SMALL_RESULT;
   const [width, height] = [Math.min(cell.width, most / columns), Math.min(cell.height, SMALL_RESULT.height / rows)];
-  const canvas = make("canvas");
-  const context = scaled(canvas, width * columns, height * rows);
   const { limits, ramp } = stepColours(matrices[result], given[result]);
+  const canvas = make("canvas", {});
+  const context = scaled(canvas, width * columns, height * rows);
   const isMasked = (/** @type {number} */ i, /** @type {number} */ j) => masked && !allowed.at(i, j);
   const [down, right] = [Math.ceil(1 / height), Math.ceil(1 / width)]; // of cells below a pixel, only some are drawn
   for (let row = 0; row < rows; row += down) {
@@ -343,7 +447,13 @@ function smallPicture({ matrices, steps, allowed }, at, most) {
     }
   }
   if (isSmall(matrices[result])) {
-    const look = { isMasked, word: wordsIn(matrices[result], result, allowed), tint: null, ramp, least: null };
+    const least = result === "weights" ? 0.005 : null; // .92, which fits on a phone
+    const words = wordsIn(matrices[result], result, allowed);
+    const widest = Math.max(...Array.from(numbers.values, (value) => widthOf(number(value))));
+    const isTight = least === null && width < widest + 6; // numbers would touch each other
+    const tenths = (/** @type {number} */ value) => (isTight ? number(Math.round(10 * value) / 10) : null);
+    const word = /** @type {typeof words} */ ((value, i, j) => words(value, i, j) ?? tenths(value));
+    const look = { isMasked, word, tint: null, ramp, least };
     const drawing = { ...look, width, height, rows, columns, values: numbers.values, limits };
     writeNumbers(context, drawing, () => false, [255, 255, 255]);
   }
@@ -476,8 +586,10 @@ function emptyNote(step, empty, queries) {
  * @param {Step} step
  * @param {Cell} cell
  * @param {boolean} isLocked
+ * @param {StepsData} given
  */
-function stepSentence(data, step, { row, column }, isLocked) {
+function stepSentence(data, step, { row, column }, isLocked, given) {
+  const was = beforeOf(given, data, step.result, { row, column });
   const { axes, matrices } = data;
   const { rows, columns, numbers } = matrices[step.result];
   const [before, between] = CELL_NAMES[step.result];
@@ -488,6 +600,7 @@ function stepSentence(data, step, { row, column }, isLocked) {
     token(axes[rows][row]),
     between,
     token(axes[columns][column]),
+    was === null ? null : ` (before the change: ${number(was)})`,
     lockNote(isLocked),
   );
   const { text, terms } = STEP_WORDS[step.result](data, row, column, numbers.at(row, column));
@@ -502,9 +615,11 @@ function stepSentence(data, step, { row, column }, isLocked) {
 const STEP_WORDS = {
   scores: ({ matrices, axes }, i, j, value) =>
     products(across(matrices.queries, i), down(matrices.keys, j), value, axes.size),
-  scaled: ({ matrices, scale }, i, j, value) => {
-    const score = matrices.scores.numbers.at(i, j);
-    return { text: `${inProduct(score)}·${inProduct(scale)} ${relation([score, scale, value])} ${number(value)}` };
+  scaled: ({ axes, matrices, scale }, i, j, value) => {
+    const [score, { length }] = [matrices.scores.numbers.at(i, j), axes.size];
+    const isRoot = Math.abs(scale - length ** -0.5) < 1e-9;
+    const left = isRoot ? `${number(score)} / √${length}` : `${inProduct(score)}·${inProduct(scale)}`;
+    return { text: `${left} ${relation([score, isRoot ? 1 : scale, value])} ${number(value)}` };
   },
   masked: ({ matrices, allowed }, i, j) => {
     const score = number(matrices.scaled.numbers.at(i, j));

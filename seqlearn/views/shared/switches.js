@@ -1,6 +1,6 @@
 // A switch for every head; each shows what the head alone does to the translation.
 
-import { ablated, chance, differences, flipped, keptAlone } from "./changes.js";
+import { ablated, certainty, chance, differences, flipped, keptAlone } from "./changes.js";
 import { KINDS } from "./constants.js";
 import { make, roving, tell } from "./elements.js";
 
@@ -8,7 +8,7 @@ import { make, roving, tell } from "./elements.js";
 /** @import { Child, Edit, Layers } from "./types.js" */
 /** @import { Ablated } from "../live/ablation.js" */
 
-const CHANGES = "●"; // on a switch whose head changes a word
+export const CHANGES = "●"; // the sign that a word changes: on the switch of a head, on a cell of a PatchView
 
 /** @typedef {{ tokens: string[], pieces: string[], probability: number }} Reading */
 
@@ -143,6 +143,19 @@ export function compared(base, one) {
     words: isOther ? make("bdi", {}, ...pieces) : "the same words",
     p: `p ${chance(base.probability)} → ${chance(one.probability)}`,
   };
+}
+
+/** What has become of a translation, for a line beside the press; before: the one that stood there, null for another
+ * sentence.
+ * @param {Reading | null} before
+ * @param {Reading & { text: string }} now
+ * @param {string} language
+ * @returns {Child[]}
+ */
+export function echoWords(before, now, language) {
+  if (!before) return [make("bdi", { lang: language || null }, now.text), " ", certainty(now)];
+  const { isOther, word, words, p } = compared(before, now);
+  return isOther ? [make("strong", { class: "word" }, word), " ", words, ` (${p})`] : [words, ` (${p})`];
 }
 
 /** For a legend: from nothing to all of the probability. */

@@ -1,6 +1,7 @@
 // The types that the views share; the data of one view stands in the file that reads it.
 import type { Live } from "../live/engine.js";
 import type { LiveModel } from "../live/translator.js";
+import type { Echo } from "./echo.js";
 import type { Axis, Kind, MatrixName, StepText } from "./constants.js";
 
 // ---- Views and their traits
@@ -27,7 +28,12 @@ export type Told = [text: string, traits: Record<string, unknown> | null];
 export type Reactions = Record<string, () => unknown>;
 
 /** Draws all of the data below `root`. */
-export type Build<T extends Traits = Traits, D = unknown> = (model: Model<T>, root: HTMLElement, data: D) => Reactions;
+export type Build<T extends Traits = Traits, D = unknown> = (
+  model: Model<T>,
+  root: HTMLElement,
+  data: D,
+  echo: Echo,
+) => Reactions;
 
 /** Answers the questions of a view with the Transformer in the page. */
 export type Answers<T extends Traits = Traits> = (model: Model<T>, live: Live) => void;

@@ -2,13 +2,14 @@
 // weights: any score may be chosen, so that Python cannot send all of them.
 
 import {
-  choice,
+  byFinger,
   layOut,
   legendOf,
   make,
   maskedSign,
   number,
   pointHint,
+  radios,
   relation,
   tell,
   token,
@@ -39,18 +40,24 @@ const SLIDER_THUMB = 16; // pixels; softmax_view.css has the same
  */
 export function build(model, root, data) {
   const { tokens, maskings, end } = data;
-  const masking = choice({
+  const masking = radios({
     label: "how to mask",
     texts: maskings,
     names: maskings.map((name, i) => (i ? `${name} (wrong)` : name)),
     choose: (text) => change(model, { masking: text }),
   });
+  masking.node.classList.add("maskings");
+  masking.node.prepend("how to mask");
+  const own = { scores: model.get("scores"), mask: model.get("mask") };
+  const onclick = () => change(model, own);
+  const attributes = { type: "button", "aria-label": "put all back: scores and ticks", onclick };
+  const back = make("button", attributes, "Put all back");
   const pointed = pointedRow(() => explain());
   const rows = tokens.map((_, i) => rowOf(model, data, i, pointed.listeners(i)));
   const total = make("p", { class: "total", role: "status" });
   const told = make("div");
   layOut(root, "softmax with a mask", {
-    controls: { settings: [masking.node] },
+    controls: { settings: [masking.node, back] },
     panels: make("div", { class: "panels softmax" }, titles(end), ...rows.map((row) => row.node), total),
     legend: legendOf(
       [make("span", { class: "weight sign", "aria-hidden": "true" }), "attention weight"],
@@ -62,17 +69,28 @@ export function build(model, root, data) {
   const explain = () => {
     const at = pointed.at();
     for (const [i, { node }] of rows.entries()) node.classList.toggle("on", i === at);
-    if (at === null) tell(told, pointHint("a row", "read how its attention weight is computed", { enter: null }));
+    if (at === null) tell(told, hint());
     else tell(told, ...explanation(readingOf(model, data), at, token(tokens[at])));
   };
   const redraw = () => {
     const reading = readingOf(model, data);
     masking.set(model.get("masking"));
-    for (const [i, row] of rows.entries()) row.show(reading.scores[i], reading.mask[i], reading.weights[i]);
+    const isOwn = rows.every((_, i) => reading.scores[i] === own.scores[i] && reading.mask[i] === own.mask[i]);
+    back.setAttribute("aria-disabled", String(isOwn));
+    const used = usedScores(reading);
+    const top = Math.max(...used);
+    for (const [i, row] of rows.entries())
+      row.show(reading.scores[i], used[i], reading.mask[i], reading.weights[i], top);
     total.replaceChildren(...totalText(reading));
     explain();
   };
   return { scores: redraw, mask: redraw, masking: redraw };
+}
+
+function hint() {
+  const purpose = "read how its attention weight is computed";
+  const keys = byFinger() ? "" : "; the arrow keys change its score, and Tab goes on";
+  return pointHint("a row", `${purpose}${keys}`, { enter: null });
 }
 
 /** The titles of the columns, with the ends of the sliders.
@@ -86,6 +104,7 @@ function titles(end) {
     make("span", {}, "ticked: attended"),
     make("span", {}, make("span", {}, "score"), ends),
     make("span", {}, "attention weight"),
+    make("span", { class: "power" }, "e^score"),
   );
 }
 
@@ -102,6 +121,7 @@ function rowOf(model, { tokens, end }, i, listeners) {
   const written = make("output", {});
   const bar = make("span", { class: "weight" });
   const share = make("span", { class: "number" });
+  const power = make("span", { class: "power" });
   slider.addEventListener("input", () => change(model, { scores: model.get("scores").with(i, Number(slider.value)) }));
   open.addEventListener("change", () => change(model, { mask: model.get("mask").with(i, open.checked) }));
   const node = make(
@@ -111,20 +131,26 @@ function rowOf(model, { tokens, end }, i, listeners) {
     make("label", { class: "control" }, slider, written),
     make("span", { class: "track" }, bar),
     share,
+    power,
   );
   /** Where the middle of the thumb stands at this score. */
   const place = (/** @type {number} */ x) =>
     `calc(${SLIDER_THUMB / 2}px + (100% - ${SLIDER_THUMB}px) * ${(x + end) / (2 * end)})`;
-  const show = (/** @type {number} */ score, /** @type {boolean} */ isOpen, /** @type {number} */ weight) => {
+  /** @type {(score: number, used: number, isOpen: boolean, weight: number, top: number) => void} */
+  const show = (score, used, isOpen, weight, top) => {
+    const [chosen, counts] = [scoreText(score), used === 0 ? "0" : scoreText(used)];
     slider.value = String(score);
     slider.style.setProperty("--from", place(Math.min(score, 0)));
     slider.style.setProperty("--to", place(Math.max(score, 0)));
-    slider.setAttribute("aria-valuetext", scoreText(score));
-    written.textContent = scoreText(score);
+    slider.setAttribute("aria-valuetext", used === score ? chosen : `${chosen}, counts as ${counts}`);
+    written.replaceChildren(...(used === score ? [chosen] : [make("del", {}, chosen), " ", `→ ${counts}`]));
+    node.classList.toggle("uncounted", used !== score);
     open.checked = isOpen;
     node.classList.toggle("masked", !isOpen);
     node.classList.toggle("wrong", !isOpen && weight > 0);
     bar.style.width = `${100 * weight}%`;
+    power.textContent = powerText(used);
+    power.style.setProperty("--share", `${top === -Infinity ? 0 : 100 * Math.exp(used - top)}%`);
     share.textContent = weightText(weight);
   };
   return { node, show };
@@ -144,20 +170,18 @@ function explanation(reading, at, name) {
   }
   if (way === ZERO_LAST) {
     const got = quotient(reading, at, shares[at]);
-    return [name, ` got ${got} from the softmax; then this weight was set to 0, and no other word got it.`];
+    return [name, ` got ${got} from the softmax; then this was set to 0, and no other key got it.`];
   }
   if (mask.some(Boolean)) return [name, " is masked: its score counts as −∞, e^−∞ is 0, and so is its weight."];
-  return [
-    name,
-    " is masked, and so is every key: each power e^−∞ is 0, and the softmax would be 0 / 0, which is no number. " +
-      "So the weights are set to 0.",
-  ];
+  return [name, " is masked, and so is every key: the softmax would be 0 / 0. So the weights are set to 0."];
 }
 
 /** The sum of the weights, and what is wrong with it.
  * @param {Reading} reading
  */
-function totalText({ weights, mask }) {
+function totalText(reading) {
+  const { weights, mask } = reading;
+  const divisor = sumOf(usedScores(reading).map(Math.exp));
   const sum = sumOf(weights);
   const hidden = sumOf(weights.map((weight, i) => (mask[i] ? 0 : weight)));
   const wrong =
@@ -168,6 +192,7 @@ function totalText({ weights, mask }) {
         : "";
   const nothing = !mask.some(Boolean) && sum === 0 ? " Nothing may be attended: every weight is 0." : " ";
   return [
+    make("span", { class: "power" }, Number.isFinite(divisor) ? `The powers sum to ${number(divisor)}. ` : ""),
     `The weights sum to ${fixed(sum)}.${nothing}`,
     ...(wrong ? [make("strong", { class: "wrong" }, `✗ ${wrong}`)] : []),
   ];
@@ -205,7 +230,7 @@ function readingOf(model, { maskings }) {
 function quotient(reading, i, share) {
   const used = usedScores(reading);
   const power = (/** @type {number} */ score) =>
-    `e^${score === -Infinity ? "−∞" : score < 0 ? `(${scoreText(score)})` : scoreText(score)}`;
+    `e^${score < 0 && score > -Infinity ? `(${scoreText(score)})` : scoreText(score)}`;
   const below =
     used.length > MOST_POWERS
       ? `the sum of all ${used.length} such powers`
@@ -227,11 +252,16 @@ function shareText(share) {
   return `${Math.abs(share - Number(share.toFixed(3))) < 1e-9 ? "=" : "≈"} ${fixed(share)}`;
 }
 
+/** The power of a score that counts; one that no number holds is not computed. */
+const powerText = (/** @type {number} */ score) =>
+  Number.isFinite(Math.exp(score)) ? number(Math.exp(score)) : `e^${scoreText(score)}`;
+
 /** A weight with 3 decimals; a small one is not written as 0. */
 const weightText = (/** @type {number} */ x) => (x > 0 && x < 0.0005 ? "<0.001" : fixed(x));
 
 /** A score with one decimal, as the sliders give it, or with two. */
-const scoreText = (/** @type {number} */ x) => fixed(x, Math.abs(10 * x - Math.round(10 * x)) < 1e-6 ? 1 : 2);
+const scoreText = (/** @type {number} */ x) =>
+  x === -Infinity ? "−∞" : fixed(x, Math.abs(10 * x - Math.round(10 * x)) < 1e-6 ? 1 : 2);
 
 const fixed = (/** @type {number} */ x, digits = 3) =>
   x

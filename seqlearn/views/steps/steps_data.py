@@ -85,11 +85,13 @@ def changed(data: Data, changes: Sequence[Sequence[Any]]) -> Data:  # Any: a tex
         given[name][row, column] = number
     mask, scale = unpack(data["allowed"]).bool(), data["scale"]
     now = steps_data(given["queries"], given["keys"].T, given["values"], mask, scale=scale)
-    pairs = zip(data["steps"], now["steps"], strict=True)
-    return data | {
-        "matrices": now["matrices"],
-        "steps": [step | {"limits": other["limits"]} for step, other in pairs],
-    }
+    context = torch.cat([unpack(one["matrices"]["context"]["numbers"]) for one in (data, now)])
+    ends = {"context": [float(end) for end in context.aminmax()]}
+    steps = []
+    for before, after in zip(data["steps"], now["steps"], strict=True):  # the colours of the given numbers, or further
+        both = ((name, [*limits, *after["limits"][name]]) for name, limits in before["limits"].items())
+        steps.append(before | {"limits": {name: [min(four), max(four)] for name, four in both} | ends})
+    return data | {"matrices": now["matrices"], "steps": steps}
 
 
 def wrong_change(data: Data, change: object) -> str:

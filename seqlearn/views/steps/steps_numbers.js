@@ -4,11 +4,13 @@
 import { extent } from "../shared/elements.js";
 
 /** @import { MatrixName } from "../shared/constants.js" */
-/** @import { Extent, StepsData, Tensor } from "../shared/types.js" */
+/** @import { Change } from "../shared/stepping.js" */
+/** @import { Step, StepsData, Tensor } from "../shared/types.js" */
 
-/** @typedef {[name: MatrixName, row: number, column: number, value: number]} Change */
+/** @type {MatrixName[]} */
+const SCORES = ["scores", "scaled", "masked"]; // they share the ends of their colours
 
-/** The same attention with other numbers. Colours keep their scale, or get a wider one, so that a change is seen.
+/** The same attention with other numbers.
  * @param {StepsData} data
  * @param {Change[]} changes
  * @returns {StepsData}
@@ -35,7 +37,6 @@ export function changed(data, changes) {
   const weights = softmax(masked);
   /** @type {Partial<Record<MatrixName, Tensor>>} */
   const found = { queries, keys, values, scores, scaled, masked, weights, context: product(weights, values) };
-  const limits = widened(data, found);
   return {
     ...data,
     matrices: /** @type {StepsData["matrices"]} */ (
@@ -46,22 +47,24 @@ export function changed(data, changes) {
         ]),
       )
     ),
-    steps: data.steps.map((step) => ({ ...step, limits })),
+    steps: data.steps.map((step) => ({ ...step, limits: limitsOf(data, step, found) })),
   };
 }
 
-/** The ends of the colours: of the numbers before and now. Products and scores share one scale; weights keep theirs.
+/** The ends of the colours: those of the given numbers, so that where nothing changed, no colour changes; or of the
+ * numbers now, if these go further. The scores of the steps 1 to 3 have the same ends.
  * @param {StepsData} data
+ * @param {Step} step
  * @param {Partial<Record<MatrixName, Tensor>>} found
  */
-function widened({ matrices }, found) {
-  const ofBoth = (/** @type {MatrixName[]} */ ...names) =>
-    extent(...names.flatMap((name) => [matrices[name].numbers.values, found[name]?.values ?? []]));
-  const same = ofBoth("scores", "scaled");
-  /** @type {Extent} */
-  const whole = [0, 1];
-  const inputs = { queries: ofBoth("queries"), keys: ofBoth("keys"), values: ofBoth("values") };
-  return { ...inputs, scores: same, scaled: same, masked: same, weights: whole, context: ofBoth("context") };
+function limitsOf({ matrices }, step, found) {
+  const now = (/** @type {MatrixName} */ name) => (found[name] ?? matrices[name].numbers).values;
+  const own = (/** @type {MatrixName} */ name) =>
+    extent(
+      step.limits[name] ?? matrices[name].numbers.values,
+      ...(SCORES.includes(name) ? [now("scores"), now("scaled")] : [now(name)]),
+    );
+  return Object.fromEntries([...step.inputs, step.result].map((name) => [name, own(name)]));
 }
 
 /** @type {(shape: number[], values: Float64Array) => Tensor<Float64Array>} */

@@ -74,7 +74,7 @@ def _matrix(ax: Axes, data: Data, name: str, limits: Sequence[float] | None) -> 
     rows, columns = numbers.shape
     shown = np.ma.masked_array(numbers, masked)
     stripe_masked(ax, masked)
-    most = float(np.abs(numbers).max()) or 1.0
+    most = float(np.abs(limits or numbers).max()) or 1.0
     cmap, (low, high) = (BLUE_RED, (-most, most)) if name == "context" else (CMAP, limits or (None, None))
     how: Style = {"cmap": cmap, "vmin": low, "vmax": high, "aspect": "auto", "interpolation": "nearest"}
     image = ax.imshow(shown, extent=(0, columns, rows, 0), **how)

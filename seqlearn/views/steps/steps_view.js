@@ -1,13 +1,13 @@
 // AttentionSteps: one attention in five steps. The drawing is in `shared/stepping.js`, for other views, too.
 
 import { layOut, make, roomIn, stepper } from "../shared/elements.js";
-import { change } from "../shared/life.js";
+import { change, freeing } from "../shared/life.js";
 import { steppingPanel } from "../shared/stepping.js";
 import { changed } from "./steps_numbers.js";
 
 /** @import { MatrixName } from "../shared/constants.js" */
 /** @import { Cell, Model, StepsData, Traits } from "../shared/types.js" */
-/** @import { Change } from "./steps_numbers.js" */
+/** @import { Change } from "../shared/stepping.js" */
 
 /** @typedef {Traits & { step: number, locked: number[], changes: Change[] }} StepsTraits */
 
@@ -42,6 +42,7 @@ export function build(model, root, data) {
     legend: drawing.legend,
     says: [drawing.says],
   });
+  root.onkeydown = freeing(model, [], root.onkeydown);
   const redraw = () => {
     walk.set(at());
     drawing.show(at(), model.get("locked"), roomIn(root));
@@ -53,7 +54,7 @@ export function build(model, root, data) {
       button.setAttribute("aria-disabled", `${!changes.length}`); // it keeps the focus of the keyboard
       button.tabIndex = changes.length ? 0 : -1;
     }
-    drawing.renew(changed(data, changes));
+    drawing.renew(changed(data, changes), changes.at(-1));
   };
   return { step: redraw, locked: () => drawing.mark(model.get("locked")), changes: renew, resized: redraw };
 }

@@ -64,15 +64,19 @@ async function ablationMap(model, live) {
   return { asked, base, heads };
 }
 
-/** The step and the lock after another answer: the lock stays if the translation is the same, and the step as far as it
- * says the same.
+/** The step and the lock after another answer: the lock stays if the translation is the same, that of a cell up to the
+ * first token that is another, and the step as far as it says the same.
  * @param {Model<TranslatorTraits>} model @param {Result} before @param {Result} after */
 function marks(model, before, after) {
   const shown = before.best[model.get("chosen")] ?? before.best[0];
   const { tokens } = after.best[0];
-  if (sameQuestion(before.source, after.source) && sameQuestion(shown.tokens, tokens)) return {};
+  const isSource = sameQuestion(before.source, after.source);
+  if (isSource && sameQuestion(shown.tokens, tokens)) return {};
   const isForced = after.prefix.length && !sameQuestion(before.prefix, after.prefix);
   const split = tokens.findIndex((token, i) => token !== shown.tokens[i]); // the first token that is another
+  const locked = model.get("locked");
+  if (isSource && !isForced && locked?.[0] === "pair" && locked[1] <= (split < 0 ? tokens.length - 1 : split))
+    return {};
   const step = isForced ? after.prefix.length - 1 : Math.min(model.get("step"), split < 0 ? tokens.length : split);
   return { locked: null, step: Math.min(step, tokens.length - 1) };
 }

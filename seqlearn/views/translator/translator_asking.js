@@ -1,14 +1,16 @@
 // The sentence that is translated: a form, and a note about what the model knows of the sentence.
 
+import { bookFolder, toBook } from "../shared/book.js";
 import { choice as choiceOf, make, tell, token, unknownText } from "../shared/elements.js";
 import { chance, sameQuestion, whyNot } from "../shared/changes.js";
 import { searchName } from "./translator_choice.js";
-import { knownWords, nearest } from "./translator_known.js";
+import { isOpen, knownWords, nearest } from "./translator_known.js";
 
 /** @import { Child } from "../shared/types.js" */
 /** @import { Choice, Data, Result } from "./translator_choice.js" */
 
 const MUCH_LONGER = 1.5; // times the longest sentence in training
+const MARKS = { ".": "a full stop", "?": "a question mark", "!": "an exclamation mark" };
 const UNSURE = 0.5; // the mean probability of a token of real sentences, which have many right translations
 
 export class Asking {
@@ -76,12 +78,14 @@ export class Asking {
     );
   }
 
-  /** Writes a word into the text box, in place of what is selected there; at its end, before the final mark.
+  /** Writes a word into the text box, in place of what is selected there; at its end, before the final mark. Tab
+   * selects the whole text: this is no wish to replace it.
    * @param {string} word
    */
   insert(word) {
     const { box } = this;
     let [start, end] = [box.selectionStart ?? box.value.length, box.selectionEnd ?? box.value.length];
+    if (end - start === box.value.length) start = end;
     if (start === box.value.length && /\p{L}/u.test(word)) start = end = box.value.replace(/\s*[.?!]\s*$/, "").length;
     const [before, after] = [box.value.slice(0, start), box.value.slice(end)];
     const first = /\S$/.test(before) && /\p{L}/u.test(word) ? " " : ""; // none before a full stop
@@ -93,17 +97,48 @@ export class Asking {
    * @param {Result} result
    * @returns {Child[]}
    */
-  unknownWords({ source, unknown, known }) {
+  unknownWords({ source, unknown, known, sentence }) {
     const { live } = this.choice.data;
     const texts = [...new Set(source.filter((_, i) => unknown[i]))];
     if (!texts.length) return [];
-    const offers = live ? texts.flatMap((text) => this.offer(text, nearest(text, this.choice.data))) : [];
+    const offers = live
+      ? texts.flatMap((text) => this.offer(text, nearest(source, source.indexOf(text), this.choice.data)))
+      : [];
     return [
       ...unknownText(texts),
       " ",
       ...(offers.length ? ["Nearest in spelling: ", ...offers] : []),
-      `(The model knows ${known.toLocaleString("en")} tokens.)`,
+      `(The model knows ${known.toLocaleString("en")} tokens.) `,
+      ...this.realModel(sentence),
     ];
+  }
+
+  /** The way to a page of the book with a model that knows more words, for the sentence that is shown.
+   * @param {string} sentence
+   * @returns {Child[]}
+   */
+  realModel(sentence) {
+    const { live, kinds } = this.choice.data;
+    if (!live || !kinds?.length || bookFolder() === null) return [];
+    const state = new URLSearchParams({ view: "TranslatorView-1", sentence, link: "1" });
+    const words = "Translate this sentence with a model of real sentences";
+    return [...toBook(`views/real-sentences.html#${state}`, words), " (a page of 7 MB)."];
+  }
+
+  /** The marks that may end a sentence, for one that has none.
+   * @param {Result} result
+   * @returns {Child[]}
+   */
+  endMarks({ source, sentence }) {
+    const { history, data } = this.choice;
+    if (!data.live || !data.unlikely || !isOpen(source)) return [];
+    const marks = Object.entries(MARKS).flatMap(([mark, name]) => {
+      const onclick = () =>
+        history.ask({ sentence: sentence.trimEnd() + mark, prefix: [], edits: this.choice.ablations() });
+      return [" ", make("button", { type: "button", class: "try", "aria-label": `add ${name}`, onclick }, mark)];
+    });
+    const words = "This sentence has no mark at its end, and each one in training had one: try";
+    return [make("div", {}, words, ...marks)];
   }
 
   /** @param {string} text @param {string | null} word @returns {Child[]} */
@@ -142,6 +177,7 @@ export class Asking {
     this.box.setAttribute("aria-invalid", `${isWrong}`);
     this.note.classList.toggle("wrong", isWrong || warning !== null);
     this.example.value = data.examples.includes(sentence) ? sentence : "";
+    const marks = this.endMarks(raw);
     const end = " Below is the former translation.";
     if (isWaiting) tell(this.note, "“", token(sentence), `” (${search}) is not translated yet: ${whyNot()}.${end}`);
     else if (isWrong) tell(this.note, raw.problem + end);
@@ -150,8 +186,9 @@ export class Asking {
         this.note,
         ...(data.live ? [] : ["Another sentence needs Python: run the notebook. "]),
         ...(warning ?? []),
+        ...marks,
         ...this.unknownWords(raw),
-        ...(data.live && this.opening && !warning && !raw.unknown.includes(true) ? [hint(raw)] : []),
+        ...(data.live && this.opening && !warning && !marks.length && !raw.unknown.includes(true) ? [hint(raw)] : []),
       );
   }
 }

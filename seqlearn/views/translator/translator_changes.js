@@ -53,31 +53,53 @@ export class Changes {
     this.more = [gold, this.bar.python]; // stand elsewhere
     this.node = make("div", { class: "pairing" });
     this.timer = 0; // of the next question about all heads
+    this.swapped = -1; // the word of the source that was swapped last
     /** @type {ReturnType<typeof chips> | null} */
     this.chips = null;
     /** @type {ReturnType<typeof written> | null} */
     this.line = null;
   }
 
-  /** @param {number} weight */
-  setWeight(weight) {
+  /** The edit that sets the weight of the cell that is kept, but for the weight; null if no cell is kept. */
+  place() {
     const { choice } = this;
     const target = choice.locked();
     const { attention } = choice.best();
-    if (target?.[0] !== "pair" || !attention) return;
+    if (target?.[0] !== "pair" || !attention) return null;
     const [, row, column] = target;
     const [show, layer, head] = choice.heads;
     const prompt = attention.prompt ?? 0; // the rows of a decoder-only model begin with the source
     const kind = prompt ? "causal" : "cross";
     const [inLayer, inHead] = [show === "all" ? null : layer, show === "head" ? head : null];
-    choice.edit((edits) => withWeight(edits, ["weight", kind, inLayer, inHead, prompt + row, column, weight]));
+    return /** @type {const} */ (["weight", kind, inLayer, inHead, prompt + row, column]);
+  }
+
+  /** @param {number} weight */
+  setWeight(weight) {
+    const place = this.place();
+    if (place) this.choice.edit((edits) => withWeight(edits, [...place, weight]));
+  }
+
+  /** Changes the weight of the cell that is kept, from the last one that was set.
+   * @param {number} by
+   */
+  nudge(by) {
+    const { choice } = this;
+    const [place, locked] = [this.place(), choice.locked()];
+    if (!place || !locked || !choice.weights || !choice.data.live) return;
+    const set = choice.question().edits.find((edit) => sameQuestion(edit.slice(0, 6), place))?.[6];
+    const weight = Number(set ?? choice.weights[locked[1] * choice.columns() + (locked[2] ?? 0)]);
+    this.setWeight(Math.min(1, Math.max(0, Math.round(100 * (weight + by)) / 100)));
   }
 
   /** @param {Result} result */
   sourceOf(result) {
     const { vocab, live } = this.choice.data;
     /** @type {(index: number, word: string) => void} */
-    const swap = (index, word) => this.choice.swap(index, word);
+    const swap = (index, word) => {
+      this.swapped = index;
+      this.choice.swap(index, word);
+    };
     return chips(result, { point: this.point, swap: live ? swap : null, vocab, id: this.id });
   }
 
@@ -110,17 +132,25 @@ export class Changes {
     if (first) source.changed(differences(first.result.source, result.source)[1]);
     /** @type {(name: string, part: Node) => Node[]} */
     const named = (name, part) => [make("span", { class: "faint" }, name), part];
-    const before = first ? crossedOut(first.result.best[0], choice.best(), result.languages[1]) : [];
+    const isOther = first !== null && !sameQuestion(first.question, choice.question());
+    const before = isOther ? crossedOut(first.result.best[0], choice.best(), result.languages[1]) : [];
     const isChanged = first !== null || choice.isChanged();
     const bar = isChanged ? this.bar.node : make("span", { class: "faint" }, this.hint());
     const now = make("div", { class: "present" }, line.node, certainty(choice.best()));
     const others = [
-      ...named(first ? "now" : "translation", now),
-      ...(data.live ? named(first ? "before" : "", make("div", { class: "before" }, ...before, bar)) : []),
+      ...named(isOther ? "now" : "translation", now),
+      ...(data.live ? named(isOther ? "before" : "", make("div", { class: "before" }, ...before, bar)) : []),
     ];
     if (!isTyping) return node.replaceChildren(...named("source", source.node), ...others);
     for (const part of [...node.children].slice(2)) part.remove();
     return node.append(...others);
+  }
+
+  /** A word that the model does not know can be swapped at once again. Whether the box for it is open. */
+  again() {
+    const [at, { unknown }] = [this.swapped, this.choice.result];
+    this.swapped = -1;
+    return Boolean(unknown[at] && this.chips?.again(at));
   }
 
   /** What can be changed. */

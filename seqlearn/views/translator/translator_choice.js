@@ -156,8 +156,10 @@ export class Choice {
   /** @param {number} chosen */
   pick(chosen) {
     const { length } = this.result.best[chosen].tokens;
-    const isShorter = this.model.get("step") >= length;
-    change(this.model, isShorter ? { chosen, step: length - 1, locked: null } : { chosen });
+    if (chosen === this.chosen) return;
+    const step = Math.min(this.model.get("step"), length - 1);
+    const isOther = step < this.model.get("step") || this.model.get("locked")?.[0] === "pair"; // a cell of other tokens
+    change(this.model, isOther ? { chosen, step, locked: null } : { chosen });
   }
 
   // ---- What if? -----------------------------------------------------------------------------------------------------

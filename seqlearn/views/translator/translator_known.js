@@ -25,13 +25,27 @@ export function knownWords({ kinds, vocab }, insert) {
   return [fold, list];
 }
 
+/** Whether no mark ends a sentence.
+ * @param {string[]} source
+ */
+export const isOpen = (source) => !/^[.?!]$/.test(source.at(-1) ?? "");
+
 /** The known word that is nearest in spelling, at a third of the letters or less; null if there is none. A word that
- * nobody knows is no article, pronoun or number.
- * @param {string} text
+ * nobody knows is no article, pronoun or number; after an article or an adjective it is no verb, but a noun, or an
+ * adjective if one of the two comes next.
+ * @param {string[]} source
+ * @param {number} at
  * @param {Data} data
  */
-export function nearest(text, { kinds, vocab }) {
-  const words = kinds?.length ? kinds.flatMap(([kind, some]) => (kind === "others" ? [] : some)) : vocab;
+export function nearest(source, at, { kinds, vocab }) {
+  const text = source[at];
+  const all = new Map(kinds?.map(([kind, words]) => [kind, words]));
+  const [nouns, adjectives] = [all.get("nouns") ?? [], all.get("adjectives") ?? []];
+  const before = source[at - 1] ?? "";
+  all.delete("others");
+  let words = all.size ? [...all.values()].flat() : vocab;
+  if (all.size && (/^(the|an?)$/.test(before) || adjectives.includes(before)))
+    words = [nouns, adjectives].some((some) => some.includes(source[at + 1])) ? [...nouns, ...adjectives] : nouns;
   let [best, least] = [/** @type {string | null} */ (null), Math.ceil(text.length / 3) + 1];
   for (const word of words) {
     if (Math.abs(word.length - text.length) >= least || !/\p{L}/u.test(word)) continue;

@@ -1,7 +1,7 @@
 // The panels of a TranslatorView, and the texts about what is pointed at.
 
 import { attentionPanel } from "../shared/attention.js";
-import { focusIn, lockNote, make, pointHint, shortened, stepper, tell } from "../shared/elements.js";
+import { byFinger, focusIn, lockNote, make, pointHint, shortened, stepper, tell } from "../shared/elements.js";
 import { THRESHOLD } from "../shared/constants.js";
 import { weightsOf } from "../shared/head_maps.js";
 import { sameQuestion } from "../shared/changes.js";
@@ -16,6 +16,7 @@ import { cellWords, meaning, scoreWords, stepWords } from "./translator_words.js
 const ROW = 860; // pixels from which lines, heat map and candidates stand in a row
 const COLUMN = 600; // pixels from which the candidates stand beside lines and heat map, which is below the lines
 const CANDIDATES_WIDTH = 280; // pixels for the candidates; translator_view.css has the same
+const STEP = 0.1; // of a weight, for a key
 const PAUSE = 120; // milliseconds that the pointer rests before the candidates follow: so they can be reached
 const BLIND =
   "This model has no attention to look at: it reads the whole source into a few numbers before it writes the first " +
@@ -50,7 +51,15 @@ export class Stage {
     this.timer = 0;
     this.listed = -1; // the step whose candidates are listed
     this.rested = -1; // the step that was chosen when nothing was pointed at
+    this.isChoosing = false; // the focus is in the candidates, or on its way there
     root.addEventListener("pointerleave", () => this.explain());
+    const leave = (/** @type {FocusEvent} */ { relatedTarget }) => {
+      const was = this.isChoosing;
+      this.isChoosing = relatedTarget instanceof Node && this.candidates.contains(relatedTarget);
+      if (was && !this.isChoosing) this.explain();
+    };
+    root.addEventListener("blur", leave, true); // before the map hears of it
+    this.panels.addEventListener("keydown", (event) => this.nudge(event));
     this.candidates = make("table");
     /** @type {string[]} */
     this.names = []; // of the steps
@@ -65,6 +74,18 @@ export class Stage {
     if (String(target) === String(this.choice.hovered)) return;
     this.choice.hovered = target;
     this.explain();
+  }
+
+  /** On the map, + and − change the weight of the cell that is kept.
+   * @param {KeyboardEvent} event
+   */
+  nudge(event) {
+    const { key, target, ctrlKey, metaKey, altKey } = event;
+    const by = "+=".includes(key) ? STEP : "-−_".includes(key) ? -STEP : 0;
+    const isMap = target instanceof Element && target.matches(".map .body");
+    if (!by || !isMap || ctrlKey || metaKey || altKey) return;
+    event.preventDefault();
+    this.changes.nudge(by);
   }
 
   // ---- Drawing ------------------------------------------------------------------------------------------------------
@@ -91,6 +112,7 @@ export class Stage {
     const active = focusIn(this.root);
     const place = [changes.node, this.panels, this.below].find((part) => part.contains(active));
     const spot = place ? stops(place).indexOf(/** @type {HTMLElement} */ (active)) : -1;
+    const focusVisible = Boolean(active?.matches(":focus-visible")); // not after a tap
     const before = choice.result.source;
     const isOther = raw !== choice.raw;
     choice.read(raw, chosen);
@@ -110,8 +132,8 @@ export class Stage {
     this.attend();
     if (!place) return;
     this.explain(); // the candidates are there again
-    if (active instanceof HTMLElement && place.contains(active)) active.focus({ focusVisible: true });
-    else focusNear(place, spot);
+    if (active instanceof HTMLElement && place.contains(active)) active.focus({ focusVisible });
+    else focusNear(place, spot, focusVisible);
   }
 
   buildPanels() {
@@ -122,7 +144,10 @@ export class Stage {
     if (attention) {
       this.panel = this.panelOf(attention, isColumn);
       const [lines, ...map] = this.panel.nodes;
+      const { node } = this.changes.weigh; // on a phone below the map, else among the texts
       this.panels.replaceChildren(...(this.room < ROW ? [lines, column, ...map] : [lines, ...map, column]));
+      if (this.room < COLUMN) this.panels.append(node);
+      else this.scored.after(node);
     } else {
       this.panel = null;
       this.which.replaceChildren();
@@ -191,7 +216,8 @@ export class Stage {
     this.changes.mark();
     clearTimeout(this.timer);
     // On the way from a word to one of its candidates, the list stays as it is.
-    const isOnTheWay = choice.hovered === null && step === this.rested && this.root.matches(":hover");
+    const isNear = this.isChoosing || this.root.matches(":hover");
+    const isOnTheWay = choice.hovered === null && step === this.rested && isNear;
     if (choice.hovered === null) this.rested = step;
     if (locked !== null || (choice.hovered === null && !isOnTheWay)) this.listCandidates(step);
     else if (choice.hovered !== null) this.timer = setTimeout(() => this.listCandidates(step), PAUSE);
@@ -210,7 +236,7 @@ export class Stage {
     const spot = stops(this.candidates).indexOf(/** @type {HTMLElement} */ (focusIn(this.root)));
     this.candidates.replaceWith(table);
     this.candidates = table;
-    if (spot >= 0) focusNear(table, spot);
+    if (spot >= 0) focusNear(table, spot, true);
   }
 
   /** What is pointed at, or locked, in words.
@@ -222,11 +248,15 @@ export class Stage {
     const { choice, panel } = this;
     const { weights, result } = choice;
     const { attention, tokens } = choice.best();
-    tell(this.said, ...stepWords(choice.best(), step, weights), stays ? lockNote(true) : null);
+    tell(this.said, ...stepWords(choice.best(), step, weights), target?.[0] === "pair" ? null : lockNote(stays));
     /** @type {Child[]} */
     let words = [];
     if (attention && weights && target?.[0] === "pair") words = cellWords(tokens, attention.keys, target, weights);
-    if (words.length && !stays && choice.data.live) words.push(" Keep the cell, with a click, to set this weight.");
+    if (words.length && choice.data.live && !(stays && byFinger()))
+      words.push(
+        stays ? " On the map, the keys + and − change it." : ` Keep the cell, ${keeping()}, to set this weight.`,
+      );
+    if (target?.[0] === "pair") words.push(lockNote(stays));
     if (panel && target?.[0] === "key") words = panel.says(target, false);
     tell(this.told, ...words);
     tell(this.rest, ...(target ? [] : [pointHint("a word, a line or a cell", "read its weights")]));
@@ -235,6 +265,8 @@ export class Stage {
     tell(this.scored, ...(isScored ? scoreWords(result, gold, choice.best(), weights, headName(choice.heads)) : []));
   }
 }
+
+const keeping = () => (byFinger() ? "with a tap" : "with a click or Enter");
 
 /** What the keyboard can reach in a part of the view; the part may be drawn anew, and the focus goes to the same place.
  * @param {Element} part
@@ -248,8 +280,9 @@ function stops(part) {
 /**
  * @param {Element} part
  * @param {number} spot
+ * @param {boolean} focusVisible
  */
-function focusNear(part, spot) {
+function focusNear(part, spot, focusVisible) {
   const found = stops(part).slice(0, spot + 1);
-  found.at(-1)?.focus({ focusVisible: true });
+  found.at(-1)?.focus({ focusVisible });
 }

@@ -2,14 +2,16 @@
 // or the model in the page. Whoever answers: a question is asked by the traits sentence, beam, prefix and edits, and
 // the answer comes as the trait result. The form, the changes, the panels and the words are files of their own.
 
-import { Stage } from "./translator_stage.js";
 import { layOut, roomIn } from "../shared/elements.js";
+import { freeing } from "../shared/life.js";
 import { ageing, fresh, sameQuestion } from "../shared/changes.js";
 import { Asking } from "./translator_asking.js";
 import { Changes } from "./translator_changes.js";
 import { Choice } from "./translator_choice.js";
-import { Echo, echoWords } from "./translator_echo.js";
+import { Stage } from "./translator_stage.js";
+import { echoWords } from "../shared/switches.js";
 
+/** @import { Echo } from "../shared/echo.js" */
 /** @import { Model } from "../shared/types.js" */
 /** @import { Data, TranslatorTraits } from "./translator_choice.js" */
 
@@ -17,14 +19,14 @@ import { Echo, echoWords } from "./translator_echo.js";
  * @param {Model<TranslatorTraits>} model
  * @param {HTMLElement} root
  * @param {Data} data
+ * @param {Echo} echo
  */
-export function build(model, root, data) {
+export function build(model, root, data, echo) {
   const choice = new Choice(model, data);
   const id = fresh();
   const changes = new Changes(choice, id, (target) => stage.point(target));
   const asking = new Asking(choice, id, () => redraw(), changes.more);
   const stage = new Stage(root, choice, changes);
-  const echo = new Echo(root, () => changes.line?.node ?? null);
   layOut(root, "translate a sentence", {
     controls: { sentence: [asking.form] },
     intro: [changes.node],
@@ -36,7 +38,7 @@ export function build(model, root, data) {
   root.querySelector(".controls")?.after(asking.note);
   stage.panels.before(stage.steps);
   stage.foot.before(stage.below);
-  root.append(echo.node);
+  root.onkeydown = freeing(model, null, root.onkeydown);
   const age = ageing(changes.node, stage.panels);
   const redraw = () => {
     const raw = model.get("result");
@@ -44,6 +46,7 @@ export function build(model, root, data) {
     stage.draw(raw, roomIn(root));
     const isWaiting = !sameQuestion(raw.asked, Object.values(choice.question()));
     const isWrong = raw.problem !== "";
+    echo.waits = isWaiting;
     age(isWaiting || isWrong, isWrong);
     asking.draw(raw, isWaiting);
     changes.draw(raw);
@@ -53,7 +56,9 @@ export function build(model, root, data) {
     if (choice.later && !isWrong) queueMicrotask(() => choice.goOn());
     else if (isNew) {
       const isChange = choice.history.count() > 0 || sameQuestion(source, raw.source);
-      echo.answer(isWrong ? [raw.problem] : echoWords(isChange ? before : null, choice.best(), raw.languages[1]));
+      const words = isWrong ? [raw.problem] : echoWords(isChange ? before : null, choice.best(), raw.languages[1]);
+      if (!isWrong && changes.again()) asking.note.scrollIntoView({ block: "nearest" });
+      echo.answer(changes.line?.node, words);
     }
   };
   const afresh = () => {

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ...translator.translator import Translator
 from ...translator.whatif import change_of
-from ..live.weights import live_model
+from ..live.weights import in_page, live_model
 from ..shared.arguments import as_text, offered
 from ..shared.types import Data, Lock, Proposal
 from ..shared.view import View
@@ -124,12 +124,17 @@ class TranslatorView(View, folder=Path(__file__).parent):
                 self.ablations = ablation_map(self.translator, *self.mapped)
 
     def _show(self, result: Data) -> None:
-        """Show the best translation. The marks stay if it was shown before, and the step as far as it says the same."""
+        """Show the best translation. The marks stay if it was shown before, and the step as far as it says the same; a
+        cell that is kept stays up to the first token that is another.
+        """
         before, after = self.result["best"][self.chosen]["tokens"], result["best"][0]["tokens"]
         same = self.result["source"] == result["source"] and before == after
         forced = self.result["prefix"] != result["prefix"] and len(result["prefix"])
         split = next((i for i, pair in enumerate(zip(before, after, strict=False)) if len(set(pair)) > 1), len(after))
         step = forced - 1 if forced else min(self.step, split)
+        if self.locked and self.locked[0] == "pair" and self.result["source"] == result["source"] and not forced:
+            wrong = wrong_choice(result, self.data["beams"], 0, locked=self.locked)
+            same = same or (self.locked[1] <= split and not wrong)
         with self.hold_sync(), self.hold_trait_notifications():
             self.result, self.chosen = result, 0
             if not same:
@@ -177,13 +182,19 @@ class TranslatorView(View, folder=Path(__file__).parent):
         return live_model(self.translator)
 
     def page_state(self, live: bool = False) -> Data:
-        """A page shows what was translated last; without a model in it, its text box is read-only.
+        """A page shows what was translated last; without a model in it, its text box is read-only. With one, the answer
+        is that of the same weights, unless these translate otherwise.
 
         A page has the true links of the examples; and those of the whole valid part, if the view shows links.
         """
         known = golds(self.translator, self.links) if live else {}
         data = self.data | {"live": live, "links": bool(known)} | ({"golds": known} if known else {})
-        return super().page_state(live) | self._last() | {"data": data}
+        last = self._last()
+        if live:
+            own = translated(in_page(self.translator), *last["result"]["asked"], links="gold" in last["result"])
+            texts = [[one["tokens"] for one in each["best"]] for each in (own, last["result"])]
+            last["result"] = own if texts[0] == texts[1] else last["result"]
+        return super().page_state(live) | last | {"data": data}
 
     def title(self) -> str:
         """The sentence and its translation."""

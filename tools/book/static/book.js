@@ -41,7 +41,15 @@ new MutationObserver(tellAll).observe(document.body, { attributeFilter: ["data-t
 addEventListener("hashchange", findLink);
 findLink();
 
-// On a phone, the rows of a table that is too wide become cards: see book.css.
+// A link of a frame to a place of this page takes the Tab key along.
+addEventListener("hashchange", () => {
+  const place = document.getElementById(location.hash.slice(1));
+  if (!place || document.activeElement?.tagName !== "IFRAME") return;
+  place.tabIndex = -1;
+  place.focus({ preventScroll: true });
+});
+
+// On a phone, the rows of a table that is too wide, or whose first column is a thin one, become cards: see book.css.
 const phone = matchMedia("(max-width: 46em)");
 for (const table of document.querySelectorAll("table.docutils")) {
   const heads = [...table.querySelectorAll("thead th")].map((head) => head.textContent);
@@ -56,8 +64,13 @@ for (const table of document.querySelectorAll("table.docutils")) {
 // more.
 const fade = (/** @type {Element} */ box) =>
   box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+const isThin = (/** @type {HTMLTableRowElement} */ { cells: [first] }) =>
+  first?.offsetHeight > 5 * Number.parseFloat(getComputedStyle(first).lineHeight);
 const fit = (/** @type {Element} */ box) => {
-  if (phone.matches && box.scrollWidth > box.clientWidth) box.querySelector(":scope > table")?.classList.add("cards");
+  /** @type {HTMLTableElement | null} */
+  const table = box.querySelector(":scope > table.docutils");
+  const isWide = box.scrollWidth > box.clientWidth;
+  if (phone.matches && table && (isWide || [...table.rows].some(isThin))) table.classList.add("cards");
   const scrolls = box.scrollWidth > box.clientWidth;
   for (const [name, value] of [
     ["tabindex", "0"],
