@@ -133,10 +133,11 @@ def all_views() -> list[tuple[str, View]]:
     values = torch.tensor([[1.0, 0], [0, 1], [0.5, 0.5]])
     steps = AttentionSteps(queries, keys, values, torch.tensor([2, 3]), ["girl", "it"], ["the", "girl", "apple"])
     x = torch.linspace(0, 5, 51)
-    noisy, widths = x.sin() + 0.3 * (9 * x).sin(), [0.1, 0.3, 0.5, 1.0, 2.0, 5.0]
-    kernel = KernelView(x, noisy, x[::2], ("gaussian", "boxcar"), width=0.3, widths=widths)
+    noisy = x.sin() + 0.3 * (9 * x).sin()
+    widths = [0.15, 0.35, 0.75, 1.25, 2.25, 5.25]  # between two distances: no reading stands at the edge of a box
+    kernel = KernelView(x, noisy, x[::2], ("gaussian", "boxcar"), width=0.35, widths=widths)
     wrong = [[at, -1.2 if i == 16 else value] for i, (at, value) in enumerate(kernel.readings)]  # at query 8
-    narrow, wide = ({"kernel": "gaussian", "width": width} for width in (0.1, 2.0))
+    narrow, wide = ({"kernel": "gaussian", "width": width} for width in (0.15, 2.25))
     english, french, boxes = translator.source, translator.target, {"sentence": BOXES}
     words = french.vocab.tokens
     heads = AttentionView.of(translator, ORANGE, read_roles(), kind="encoder", layer=1, head=3)
@@ -161,8 +162,9 @@ def all_views() -> list[tuple[str, View]]:
             "How do letters become words?\nByte pair encoding joins the most frequent neighbours, again and again. "
             "Press Next, and type a word of your own. Lesson 01.",
             PiecesView(WASH.split(), WASH_MERGES, joins=4, word="seating").tell(
-                "After all ten joins, [washing] is two pieces. [Seating] ends in ing, too, but the piece ▁eat begins a "
-                "word. And [lunching] has three letters that no word here has.",
+                "After all ten joins, [washing] is two pieces. [Seating] ends in ing, too, but ▁eat is only a piece at the "
+                "beginning of a word, and here s, e, a and t stay letters. And [lunching] has three letters that no "
+                "word here has.",
                 {name: {"joins": 10, "word": name.lower()} for name in ("washing", "Seating", "lunching")},
             ),
         ),

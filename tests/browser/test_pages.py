@@ -399,6 +399,7 @@ def test_a_number_is_dragged_and_all_steps_follow(show):
     assert frames(page) == [[[0, 1, 1, 1]], [], [[0, 0, 1, 3]]], "the number, and what follows it"
     dragged(page, "Q (", 0, 1, up=20)
     assert changes(page) == [["queries", 0, 1, 2.5]] and said(page).startswith("Q of the, column 1: 2.5\n")
+    assert page.locator(".five .value").first.text_content() == "2.5 → 3", "also while the number is in the hand"
     after = page.locator(".five canvas").evaluate_all(pictures)
     assert [one == other for one, other in zip(before, after, strict=True)] == [False] * 5
     hover(page, 0, 0)

@@ -145,6 +145,20 @@ def test_a_piece_of_the_vocabulary_is_found_in_the_words(show):
     assert page.locator(".vocabulary [tabindex='0']").count() == 1
 
 
+def test_a_finger_that_goes_back_chooses_no_other_piece(show, page):
+    """The piece that was tapped is not there any more; nothing is explained in its place, and the page stays."""
+    page.set_viewport_size({"width": 390, "height": 300})
+    page.context.new_cdp_session(page).send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    show(view(joins=10))
+    last = page.locator(".vocabulary [role=option]").last
+    last.click()
+    assert page.locator(".says").inner_text().startswith("ing ")
+    page.evaluate("scrollTo(0, 0)")
+    page.evaluate("model.set('joins', 3)")
+    assert page.locator(".says").inner_text().startswith("Tap a word or a piece")
+    assert page.locator(".sought").count() == 0 and page.evaluate("scrollY") == 0
+
+
 def test_of_a_long_vocabulary_the_end_is_written(show):
     page = show(PiecesView([chr(0x4E00 + i) for i in range(99)], [], joins=0))
     assert page.locator(".known").inner_text().startswith("vocabulary: …")

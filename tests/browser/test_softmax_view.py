@@ -99,7 +99,7 @@ def test_the_powers_stand_between_scores_and_weights(show, page):
     show(SoftmaxView(SCORES, TOKENS, torch.tensor([1, 1, 1, 0]).bool()))
     powers, total = page.locator(".row:not(.titles) .power"), page.locator(".total")
     assert powers.all_inner_texts() == ["7.39", "2.72", "20.09", "0"]
-    assert total.inner_text() == "The powers sum to 30.19. The weights sum to 1.000."
+    assert total.inner_text() == "The column e^score sums to 30.19. The weights sum to 1.000."
     tops = [node.bounding_box() for node in (page.locator("output").first, powers.first, page.locator(".track").first)]
     assert sorted(tops, key=lambda box: box["x"]) == tops and max(box["y"] for box in tops) < tops[0]["y"] + 20
     page.get_by_role("radio", name=MASKINGS[1]).click()

@@ -1,6 +1,7 @@
 // PiecesView: byte pair encoding, one join after the other. All joins are sent at once: the browser carries them out.
 
 import {
+  byFinger,
   focusIn,
   layOut,
   legendOf,
@@ -176,7 +177,8 @@ function vocabulary(listeners) {
       for (const node of shown) node.classList.toggle("made", node.dataset.piece === newest);
       const stop = shown.find((node) => (hadFocus ? node === focused : node.tabIndex === 0)) ?? shown.at(-1);
       for (const node of shown) node.tabIndex = node === stop ? 0 : -1;
-      if (hadFocus) stop?.focus({ focusVisible: true });
+      const isGone = stop !== focused; // a finger that drags the slider has not asked for another piece
+      if (hadFocus && !(isGone && byFinger())) stop?.focus({ focusVisible: true, preventScroll: true });
     },
   };
 }

@@ -65,7 +65,7 @@ STEPS = (  # formula and sentence have places for numbers; made: which cells of 
      "inputs": ["scaled", "mask"], "result": "masked", "made": ["same", "same"], "signs": ["and", "→"],
      "empty": "The whole row is −∞."},
     {"name": "softmax", "formula": "weights = e^masked / sum of e^masked over the row",
-     "sentence": "Each row becomes positive numbers that sum to 1.",
+     "sentence": "Each row becomes numbers from 0 to 1 that sum to 1.",
      "inputs": ["masked"], "result": "weights", "made": ["row"], "signs": ["→"], "empty": "The weights are all 0."},
     {"name": "weighted sum",
      "formula": "context = weights V: ({queries} × {keys}) · ({keys} × {value_size}) = ({queries} × {value_size})",

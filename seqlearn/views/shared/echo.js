@@ -138,7 +138,8 @@ export class Echo {
 }
 
 /** Echoes what `.says` says anew after a press on what is read there: a map, a tree, a row; and on a word of the text
- * above a view whose sentences stand above its panels. Gives a function for a view that was built anew.
+ * above a view without a translation whose sentences stand above its panels. Gives a function for a view that was built
+ * anew.
  * @param {HTMLElement} root
  * @param {Echo} echo
  */
@@ -152,7 +153,8 @@ export function echoing(root, echo) {
   let last; // the block of `.says` that changed last
   const texts = () => [...(says?.children ?? [])].map((block) => block.textContent);
   const repeat = () => {
-    if (last?.isConnected && echo.pressed?.closest(read) && !echo.waits) {
+    const isGuided = echo.pressed?.closest(".told") && root.querySelector(".pairing"); // the translation answers
+    if (last?.isConnected && echo.pressed?.closest(read) && !isGuided && !echo.waits) {
       echo.answer(last, [/** @type {Element} */ (last.cloneNode(true))]);
     }
   };

@@ -67,8 +67,8 @@ const INPUTS = ["queries", "keys", "values"]; // the numbers that a person may c
 export function steppingPanel(data, doing) {
   const panel = new Stepping(data, doing);
   const legend = legendOf(
-    [frameSign(true), "the number that is explained"],
-    [frameSign(), "what made it"],
+    [frameSign(true), doing.adjust ? "the number that is explained or changed" : "the number that is explained"],
+    [frameSign(), doing.adjust ? "what made it, or what follows from it" : "what made it"],
     data.allowed.values.includes(0) ? [maskedSign(), "masked"] : null,
   );
   return {
@@ -124,7 +124,7 @@ class Stepping {
     const fits = locked[0] < rows && locked[1] < columns; // false where there is none
     const kept = fits ? { row: locked[0], column: locked[1] } : null;
     const pointed = hovered ?? kept;
-    const rest = this.example[data.matrices[step.result].columns === "key" ? "weight" : "context"];
+    const rest = this.example[step.result === "context" ? "context" : "weight"];
     const cell = pointed ?? (chosen ? null : rest); // where nothing is pointed at, an example
     const isLocked = fits && cell?.row === locked[0] && cell?.column === locked[1];
     result.target(kept, hovered ?? rest);
@@ -137,10 +137,18 @@ class Stepping {
       const mine = chosen?.name === step.inputs[i] ? [{ ...chosen.cell, strong: true }] : [];
       map.mark([...mine, ...(cell ? [madeBy(step.made[i], cell)] : [])]);
     }
-    strip.mark(step, cell, this.given);
+    strip.mark(step, cell ?? (chosen && this.followsFrom(chosen)), this.given);
     const hint = () => pointHint("another cell of the result", "see what made it", { steps: true });
     if (chosen) tell(told, ...inputSentence(data, chosen.name, chosen.cell));
     else if (cell) tell(told, ...stepSentence(data, step, cell, isLocked, this.given), pointed ? null : hint());
+  }
+
+  /** A number of the result that is shown, in which a number of an input counts.
+   * @param {{ name: MatrixName, cell: Cell }} chosen
+   */
+  followsFrom({ name, cell: { row, column } }) {
+    const { weight, context } = exampleIn(this.data, [name, row, column, 0]);
+    return this.shown?.step.result === "context" ? context : weight;
   }
 
   /** @param {number} index @param {number[]} locked @param {number} room */
@@ -634,7 +642,8 @@ const STEP_WORDS = {
     const below = all
       ? scores.map(power).join(" + ")
       : `Σ of ${scores.length} such powers = ${number(scores.reduce((sum, score) => sum + Math.exp(score), 0))}`;
-    return { text: `${power(scores[j])} / (${below}) ${relation([...scores, value])} ${number(value)}` };
+    const sign = relation(scores[j] === -Infinity ? [value] : [...scores, value]); // e^−∞ is exactly 0
+    return { text: `${power(scores[j])} / (${below}) ${sign} ${number(value)}` };
   },
   context: ({ matrices, axes }, i, j, value) =>
     products(across(matrices.weights, i), down(matrices.values, j), value, axes.key),

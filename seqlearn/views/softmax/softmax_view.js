@@ -192,7 +192,7 @@ function totalText(reading) {
         : "";
   const nothing = !mask.some(Boolean) && sum === 0 ? " Nothing may be attended: every weight is 0." : " ";
   return [
-    make("span", { class: "power" }, Number.isFinite(divisor) ? `The powers sum to ${number(divisor)}. ` : ""),
+    make("span", { class: "power" }, Number.isFinite(divisor) ? `The column e^score sums to ${number(divisor)}. ` : ""),
     `The weights sum to ${fixed(sum)}.${nothing}`,
     ...(wrong ? [make("strong", { class: "wrong" }, `✗ ${wrong}`)] : []),
   ];
