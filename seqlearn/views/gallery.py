@@ -115,7 +115,7 @@ def guided(translator: Translator, beam: int = 1) -> TranslatorView:
     return TranslatorView(translator, SENTENCE, beam=beam, step=7).tell(
         "The last [la] stands for the apple: the model looks at the word “it”. What if the girl washes [a lemon]? What "
         "if the model has to write [le] for the apple? In [a sentence with an orange] the orange was sweet; "
-        "[ablate one head] of 24, and the bird was. Then press a word, or type a sentence.",
+        "[ablate one head] of 24, and the bird was sweet. Then press a word, or type a sentence.",
         {
             "la": asked(SENTENCE, locked=["query", 7], step=7),
             "a lemon": asked(LEMON, step=7),
@@ -162,9 +162,9 @@ def all_views() -> list[tuple[str, View]]:
             "How do letters become words?\nByte pair encoding joins the most frequent neighbours, again and again. "
             "Press Next, and type a word of your own. Lesson 01.",
             PiecesView(WASH.split(), WASH_MERGES, joins=4, word="seating").tell(
-                "After all ten joins, [washing] is two pieces. [Seating] ends in ing, too, but ▁eat is only a piece at the "
-                "beginning of a word, and here s, e, a and t stay letters. And [lunching] has three letters that no "
-                "word here has.",
+                "After all ten joins, [washing] is two pieces. [Seating] ends in ing, too, but the piece ▁eat begins a "
+                "word, so that here s, e, a and t stay letters. And [lunching] has three letters that no word here "
+                "has.",
                 {name: {"joins": 10, "word": name.lower()} for name in ("washing", "Seating", "lunching")},
             ),
         ),
@@ -172,7 +172,7 @@ def all_views() -> list[tuple[str, View]]:
             "Which sentences should share a batch?\nA batch is as wide as its longest sentence. All the rest is "
             "padding: work for nothing. Lesson 01.",
             BatchView([french.vocab.decode(french.encode(pair.target)) for pair in builtin(64).pairs]).tell(
-                "In [random] order, nearly a third of all cells is padding. [Sorted] by length, it is only 8%, but a "
+                "In [random] order, nearly a third of all cells is padding. [Sorted] by length, it is only 8%, but "
                 "training would begin with short sentences only. [Bucketed]: the same batches in random order.",
                 {name: {"order": name.lower(), "batch_size": 8} for name in ("random", "Sorted", "Bucketed")},
             ),
@@ -230,12 +230,12 @@ def all_views() -> list[tuple[str, View]]:
             "gate that says how much of the old number stays. Here such a network, trained to translate, reads a "
             "sentence; one of its 128 numbers is shown. Lesson 05.",
             GruView.of(Translator.pretrained("bahdanau", "cpu"), SENTENCE, unit=76, word=6).tell(
-                "Up to apple, unit 76, one number of the state, hardly changes. At [the word and] its update gate z "
-                "falls to 0.03, and a new value n comes in. Then it is kept, [to the end]. What if the gate had "
+                "Up to “apple”, unit 76, one number of the state, hardly changes. At [the word “and”] its update gate "
+                "z falls to 0.03, and a new value n comes in. Then it is kept, [to the end]. What if the gate had "
                 "[stayed at 1]? [Unit 110] changes at nearly every word. Its reset gate r says how much n depends on "
-                "the old state: with [r = 0] at eats, n is 0.85 and not −0.99.",
+                "the old state: with [r = 0] at “eats”, n is 0.85 and not −0.99.",
                 {
-                    "the word and": {"unit": 76, "word": 6, "z": None, "r": None},
+                    "the word “and”": {"unit": 76, "word": 6, "z": None, "r": None},
                     "to the end": {"unit": 76, "word": 10, "z": None, "r": None},
                     "stayed at 1": {"unit": 76, "word": 6, "z": 1.0, "r": None},
                     "Unit 110": {"unit": 110, "word": 6, "z": None, "r": None},
@@ -247,10 +247,11 @@ def all_views() -> list[tuple[str, View]]:
             "How does the model know the order of words?\nAttention alone sees a heap of words. So each position gets "
             "a row of numbers, a pattern of fast and slow waves, which is added to the vector of the word. Lesson 08.",
             PositionView(sinusoids(24, 16), tokens=english.tokenizer.tokenize(SENTENCE), pair=1).tell(
-                "From “the” to “apple” it is [five positions]: the hand of pair 1 turns by 91°, and it does so [from "
-                "every i], whatever the words are. The hand of [a slow pair] hardly moves. At [distance 0] both hands "
-                "are one, in every pair: each of the 8 pairs adds 1 to the dot product. It depends on the distance "
-                "alone, so that a head, the authors hoped, easily learns to look two words back.",
+                "Two columns are a pair, a sine and a cosine: the hand of a clock. From “the” to “apple” it is [five "
+                "positions]: the hand of pair 1 turns by 91°, and it does so [from every i], whatever the words are. "
+                "The hand of [a slow pair] hardly moves. At [distance 0] both hands are one, in every pair: each of "
+                "the 8 pairs adds 1 to the dot product. It depends on the distance alone, so that a head, the authors "
+                "hoped, easily learns to look two words back.",
                 {
                     "five positions": {"position": 0, "offset": 5, "pair": 1},
                     "from every i": {"position": 3, "offset": 5, "pair": 1},
@@ -261,8 +262,9 @@ def all_views() -> list[tuple[str, View]]:
         ),
         (
             "What do the 24 heads look at?\nEvery head of every layer has its own map; some have a role, which was "
-            "measured over many sentences. Click a head, then a cell: the zoom ends at the numbers behind a weight. "
-            "Ablate a head, and see what becomes of the sentence. Lessons 07, 09 and 11.",
+            "measured over many sentences. Choose a head and a cell: their names above the maps are steps of a zoom, "
+            "which ends at the numbers behind a weight. Ablate a head, and see what becomes of the sentence. Lessons "
+            "07, 09 and 11.",
             heads.tell(
                 "In [this head of the encoder], the word [it] looks for its noun. [These numbers] make the weight. "
                 "[Ablate the head], and in French it is the bird that was sweet.",
@@ -280,9 +282,10 @@ def all_views() -> list[tuple[str, View]]:
             "comes from the other sentence. A number says how far this vector alone moves the decision: 1 is all the "
             "way. Lesson 14.",
             twins.tell(
-                "In French, it is la for the apple, and le for the lemon. [One vector], that of head 1.3 of the "
-                "encoder at the word it, makes the model hesitate. [A second one], at the word eats, changes its "
-                "word. [The noun itself] changes the noun, and no pronoun. [Take all back].",
+                "In French, “it” is “la” for the apple, and “le” for the lemon. [One vector], that of head 1.3 of the "
+                "encoder at the word “it”, makes the model hesitate. [A second one], at the word “eats”, changes its "
+                "word. [The noun itself], after block 1, changes the noun and no pronoun: “it” and “eats” have looked "
+                "at it before. [Take all back].",
                 {
                     "One vector": la | {"patches": [["encoder 1.3", 8]]},
                     "A second one": la | {"patches": [["encoder 1.3", 8], ["encoder 1.3", 7]]},
@@ -295,11 +298,11 @@ def all_views() -> list[tuple[str, View]]:
             "Which sentence does the model write in the end?\nThe likeliest next word does not always begin the "
             "likeliest sentence. A beam follows several beginnings at once. Lesson 10.",
             beam.tell(
-                "Boxes are feminine in French, so the first word has to be quelles. But [quels] is the likelier first "
-                "word. [A beam of two] keeps both; already after the next word quelles is ahead, and it stays so to "
-                "[the end]. Greedy search is [a beam of one]: it has dropped quelles at once.",
+                "Boxes are feminine in French, so the first word has to be “quelles”. But [“quels”] is the likelier "
+                "first word. [A beam of two] keeps both; already after the next word “quelles” is ahead, and it stays "
+                "so to [the end]. Greedy search is [a beam of one]: it has dropped “quelles” at once.",
                 {
-                    "quels": boxes | {"width": 2, "step": 1, "locked": [words.index("quels")]},
+                    "“quels”": boxes | {"width": 2, "step": 1, "locked": [words.index("quels")]},
                     "A beam of two": boxes | {"width": 2, "step": 2, "locked": [words.index("quelles")]},
                     "the end": boxes | {"width": 2, "step": 5, "locked": None},
                     "a beam of one": boxes | {"width": 1, "step": 1, "locked": [words.index("quelles")]},
@@ -314,7 +317,7 @@ def all_views() -> list[tuple[str, View]]:
                 "The model gives every word a score, its logit, and the softmax makes probabilities of them: two words "
                 "share nearly everything. [Temperature 4] divides each logit by 4: all words come closer, and the many "
                 "unlikely ones get most of it together. [Top-k = 4] removes these: what is left are four forms of one "
-                "word. At temperature 1, [top-p = 0.9] leaves two.",
+                "word. At temperature 1, [top-p = 0.9] leaves the likeliest words that have 0.9 together: two.",
                 {
                     "Temperature 4": {"temperature": 4.0, "top_k": None, "top_p": None},
                     "Top-k = 4": {"temperature": 4.0, "top_k": 4, "top_p": None},

@@ -96,6 +96,16 @@ def test_the_gallery_answers(page, written):
     assert written.stat().st_size < 3_000_000
 
 
+def test_the_riddle_leads_to_the_translator_on_its_page(page, written):
+    page.goto(written.as_uri())
+    riddle = page.get_by_role("region", name="a riddle")
+    riddle.locator("[data-head='encoder 0 1']").click()
+    riddle.get_by_role("button", name="The next riddle").click()
+    riddle.locator("[data-head='encoder 1 3']").click()
+    riddle.get_by_role("button", name="try sentences of your own").click()
+    expect(page.locator("section").nth(1).get_by_label("sentence to translate")).to_be_focused()
+
+
 def test_the_words_above_a_view_show_what_they_say(page, written):
     page.goto(written.as_uri())
 
@@ -178,7 +188,7 @@ def test_the_numbers_in_the_stories_of_scores_and_gates(page, written):
 
     gates = page.get_by_role("region", name="a unit of a GRU")
     update, new = gates.get_by_label("update gate z"), gates.locator(".gru-machine output").nth(2)
-    told(gates, "the word and")
+    told(gates, "the word “and”")
     assert update.get_attribute("aria-valuetext") == "0.03"
     told(gates, "to the end")
     assert gates.locator(".gru-word").last.get_attribute("aria-selected") == "true"

@@ -99,14 +99,18 @@ def test_a_guess_has_a_reason(show, view):
 
 
 def test_with_keys(show, view):
-    """One Tab stop for the heads, arrows inside; the focus stays on the head that was pressed."""
+    """One Tab stop for the heads, arrows inside; the focus stays on the head that was pressed, until one is found."""
     page = show(view)
     page.locator(".heads button").first.focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.dataset.head") == "encoder 0 0"
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    assert page.evaluate("model.get('tried')") == ["encoder 0 1"]
-    assert page.evaluate("document.activeElement.dataset.head") == "encoder 0 1"
+    assert page.evaluate("model.get('tried')") == ["encoder 0 0", "encoder 0 1"]
     assert "Found" in page.locator(".found").inner_text()
+    assert page.evaluate("document.activeElement.innerText") == "The next riddle"
+    page.keyboard.press("Enter")
+    assert page.evaluate("[model.get('riddle'), document.activeElement.dataset.head]") == [1, "encoder 0 0"]
 
 
 # Encoder, causal and cross heads stand side by side, or one below the other, and the layers then side by side.
@@ -173,7 +177,7 @@ def test_a_hint_comes_after_some_misses_and_the_last_riddle_ends(show, view):
     page = show(view)
     assert "A hint" not in page.locator(".found").inner_text()
     looks, row = (
-        "English looks at English in the head that decides.",
+        "In the head that decides, English looks at English.",
         "The head that decides stands in the row encoder 0.",
     )
     for key, hint in {"cross 0 0": looks, "cross 0 1": row}.items():

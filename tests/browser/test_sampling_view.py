@@ -410,6 +410,21 @@ def test_sentences_in_the_page(show, rounded):
     assert page.locator(".sentences bdi").all_inner_texts() == texts, "the same numbers, the same sentences"
 
 
+def test_sentences_come_into_sight_on_a_phone(show, page, rounded):
+    """By a press; a slider that draws them again moves nothing."""
+    page.set_viewport_size({"width": 390, "height": 740})
+    show(SamplingView.of(rounded, BOXES, temperature=2.0))
+    page.get_by_role("button", name="draw 20 tokens").click()
+    page.get_by_role("button", name="draw five sentences").click()
+    page.wait_for_selector(".sentences li")
+    box = page.locator(".writing").bounding_box()
+    assert box["y"] >= 0 and box["y"] + box["height"] <= 741
+    page.evaluate("scrollTo(0, 0)")
+    page.evaluate("model.set('top_k', 1)")
+    page.wait_for_function("() => document.querySelector('.drawn-with').innerText.includes('top-k 1')")
+    assert page.evaluate("scrollY") == 0
+
+
 def test_all_of_the_view_is_on_one_screen(show, page, rounded):
     """The sentences stand beside the table; before they are drawn, no hole is kept for them below it."""
     box = lambda selector: page.locator(selector).bounding_box()  # noqa: E731

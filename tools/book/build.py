@@ -174,7 +174,9 @@ def with_links(page: str, course: Sequence[Lesson]) -> str:
 
     numbers = re.compile(r"Lessons? \d\d[\d, and]*\.</p>")
     page = numbers.sub(lambda found: re.sub(r"(?:Lessons? )?(\d\d)", linked, found[0]), page)
-    return page.replace("</h1>\n<p>", '</h1>\n<p><a href="../index.html">The course</a> · ', 1)
+    pages = {"../index.html": "The course", REAL: "A translator of real sentences (7 MB)"}
+    ways = "".join(f'<a href="{address}">{name}</a> · ' for address, name in pages.items())
+    return page.replace("</h1>\n<p>", f"</h1>\n<p>{ways}", 1)
 
 
 def excerpts(site: Path) -> str:

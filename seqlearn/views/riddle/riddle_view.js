@@ -104,7 +104,10 @@ export function build(model, root, data) {
     const isColoured = drawBoard(board, riddle, tried, off, press);
     legend.children[0].classList.toggle("unseen", !tried.length);
     legend.children[1].classList.toggle("unseen", !isColoured);
+    const isNew = next.hidden;
     next.hidden = !solved || model.get("riddle") === data.riddles.length - 1;
+    // The button stands before the heads, where the Tab key does not come by.
+    if (isNew && !next.hidden && board.querySelector(":focus-visible")) next.focus({ preventScroll: true });
     again.hidden = model.get("riddle") === 0;
   };
   const redrawAnew = () => {
@@ -224,13 +227,18 @@ function why(riddle, off, lesson) {
  * @returns {Child[]} */
 function more(riddle, tried, isLast) {
   if (isSolved(riddle, tried)) {
-    const own = toBook("index.html#try-it", "try sentences of your own");
+    const words = "try sentences of your own";
+    /** @type {HTMLElement | null} */
+    const box = document.querySelector(".asking input"); // of a translator on the same page
+    const lead = (/** @type {HTMLElement} */ there) =>
+      make("button", { type: "button", class: "word", onclick: () => there.focus() }, words);
+    const own = box ? [lead(box)] : toBook("index.html#try-it", words);
     return isLast ? [" That was the last riddle. Now ", ...own, "."] : [];
   }
   if (!tried.length) return [];
   const [kind, layer] = riddle.solutions[0];
   const isNear = tried.length >= MORE_AFTER || tried.some((head) => head.startsWith(`${kind} `));
-  const looks = `${LOOKS[/** @type {AnyKind} */ (kind)]} in the head that decides.`;
+  const looks = `In the head that decides, ${LOOKS[/** @type {AnyKind} */ (kind)]}.`;
   const row = `The head that decides stands in the row ${kind} ${layer}.`;
   return [make("strong", {}, " A hint: "), isNear ? row : looks];
 }

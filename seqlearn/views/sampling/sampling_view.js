@@ -282,7 +282,11 @@ function drawing(model, state, tokens, other, pile) {
 function writing(model, { writes }) {
   const heading = make("p", { class: "drawn-with", "aria-live": "polite" });
   const list = make("ol", { class: "sentences" });
-  const draw = () => change(model, { seed: Math.floor(Math.random() * 2 ** 31) });
+  let isAsked = false; // by a press, which is answered where it is seen
+  const draw = () => {
+    isAsked = true;
+    change(model, { seed: Math.floor(Math.random() * 2 ** 31) });
+  };
   const attributes = { type: "button", "aria-label": "draw five sentences", onclick: draw };
   const button = writes ? make("button", attributes, "Draw five sentences") : null;
   const node = make("div", { class: "writing" }, heading, list);
@@ -290,13 +294,18 @@ function writing(model, { writes }) {
     const { asked = [], problem, sentences = [] } = model.get("written");
     const now = [model.get("seed"), ...Object.values(settingsOf(model))];
     node.hidden = !writes && !sentences.length;
-    node.classList.toggle("waiting", writes && now[0] !== null && JSON.stringify(asked) !== JSON.stringify(now));
+    const isWaiting = writes && now[0] !== null && JSON.stringify(asked) !== JSON.stringify(now);
+    node.classList.toggle("waiting", isWaiting);
     tell(heading, problem || (sentences.length ? withText(asked) : ""));
     list.replaceChildren(
       ...sentences.map(([text, probability]) =>
         make("li", { title: text }, make("bdi", {}, text), certainty({ probability })),
       ),
     );
+    if (isAsked && !isWaiting) {
+      isAsked = false;
+      node.scrollIntoView({ block: "nearest" });
+    }
   };
   return { node, button, show };
 }
