@@ -67,6 +67,25 @@ def test_the_note_stays_on_the_screen_for_the_keyboard(page, written):
     page.set_viewport_size({"width": 1300, "height": 1400})
 
 
+COVERED = """word => { const part = word.closest('section'), box = one => one.getBoundingClientRect();
+    const note = box(part.querySelector('.says'));
+    const parts = [...part.querySelectorAll('.panels, .controls, .pairing')].map(box);
+    return Math.max(0, ...parts.map(one => Math.min(one.bottom, note.bottom) - Math.max(one.top, note.top))) }"""
+
+
+def test_the_note_covers_nothing_where_the_tab_key_enters(page, written):
+    """On the first word above each view; the page scrolls so that the view is in sight, too."""
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.goto(written.as_uri())
+    for told in page.locator(".told:has(button)").all():
+        word = told.get_by_role("button").first
+        word.evaluate("word => word.closest('section').querySelector('h2').scrollIntoView({ block: 'end' })")
+        word.evaluate("word => word.focus({ focusVisible: true })")
+        page.keyboard.press("Enter")
+        assert word.evaluate(COVERED) <= 12, word.inner_text()
+    page.set_viewport_size({"width": 1300, "height": 1400})
+
+
 def test_the_intro_counts_the_words(page, written):
     page.goto(written.as_uri())
     transformer = Translator.pretrained("transformer", "cpu")

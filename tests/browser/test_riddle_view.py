@@ -92,6 +92,11 @@ def test_a_guess_has_a_reason(show, view):
     press(page, "cross 1 3")
     assert said.inner_text().startswith("In cross 1.3, “il” looks at “it” (attention weight 1.00). Without this head")
     press(page, "encoder 0 1")
+    page.locator("[data-head='encoder 0 0']").hover()
+    assert said.inner_text().startswith("Found."), "which is still to be read"
+    page.locator("[data-head='encoder 0 1']").click()
+    page.locator("[data-head='encoder 0 0']").hover()
+    assert said.inner_text().startswith("In encoder 0.0"), "all heads are on again"
     page.get_by_role("button", name="The next riddle").click()
     press(page, "encoder 1 3")
     page.get_by_text("The next riddle").evaluate("node => node.click()")

@@ -410,15 +410,23 @@ def test_sentences_in_the_page(show, rounded):
     assert page.locator(".sentences bdi").all_inner_texts() == texts, "the same numbers, the same sentences"
 
 
-def test_sentences_come_into_sight_on_a_phone(show, page, rounded):
-    """By a press; a slider that draws them again moves nothing."""
+def inside(part, bottom):
+    box = part.bounding_box()
+    return 0 <= box["y"] and box["y"] + box["height"] <= bottom + 1
+
+
+def test_drawn_sentences_come_into_sight(show, page, rounded):
+    """By a press, of a finger or a key; a slider that draws them again moves nothing."""
     page.set_viewport_size({"width": 390, "height": 740})
     show(SamplingView.of(rounded, BOXES, temperature=2.0))
     page.get_by_role("button", name="draw 20 tokens").click()
     page.get_by_role("button", name="draw five sentences").click()
     page.wait_for_selector(".sentences li")
-    box = page.locator(".writing").bounding_box()
-    assert box["y"] >= 0 and box["y"] + box["height"] <= 741
+    assert inside(page.locator(".writing"), 740)
+    page.set_viewport_size({"width": 818, "height": 700})
+    page.get_by_role("button", name="draw five sentences").press("Enter")
+    page.wait_for_function("() => model.get('written').asked[0] === model.get('seed')")
+    assert inside(page.locator(".writing"), page.locator(".says").bounding_box()["y"]), "above the note"
     page.evaluate("scrollTo(0, 0)")
     page.evaluate("model.set('top_k', 1)")
     page.wait_for_function("() => document.querySelector('.drawn-with').innerText.includes('top-k 1')")

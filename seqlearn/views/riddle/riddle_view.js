@@ -79,7 +79,8 @@ export function build(model, root, data) {
   const say = () => {
     const { riddle, tried, off, now } = state();
     const isLast = model.get("riddle") === data.riddles.length - 1;
-    if (pointed && pointed !== off && !isSolved(riddle, tried)) return tell(said, ...looksFrom(riddle, pointed));
+    const isFound = off && solutionAt(riddle, off) >= 0; // which stays to be read
+    if (pointed && pointed !== off && !isFound) return tell(said, ...looksFrom(riddle, pointed));
     return tell(said, ...told(riddle, off, now), ...more(riddle, tried, isLast));
   };
   pointedHead(board, (key) => {
@@ -203,8 +204,8 @@ function why(riddle, off, lesson) {
   const found = solutionAt(riddle, off);
   if (found < 0) return [];
   const at = (/** @type {Looks} */ [key, weight]) => ["“", token(key), `” (${chance(weight)})`];
-  const number = toBook(`notebooks/${lesson}.html`, `Lesson ${Number.parseInt(lesson, 10)}`);
-  const colours = `The colours show what each of the ${riddle.map.heads.length} heads does alone.`;
+  const number = toBook(`notebooks/${lesson}.html#ablate-a-head`, `Lesson ${Number.parseInt(lesson, 10)}`);
+  const colours = `The colours show what is lost without each of the ${riddle.map.heads.length} heads.`;
   const end = [...number, ` shows how to read such weights. ${colours}`];
   const change = riddle.why[found];
   if (!change) return end;
