@@ -412,7 +412,7 @@ def test_sentences_in_the_page(show, rounded):
 
 def inside(part, bottom):
     box = part.bounding_box()
-    return 0 <= box["y"] and box["y"] + box["height"] <= bottom + 1
+    return box["y"] >= 0 and box["y"] + box["height"] <= bottom + 1
 
 
 def test_drawn_sentences_come_into_sight(show, page, rounded):
