@@ -577,4 +577,3 @@ def test_the_list_of_files_says_how_much_of_a_lesson_was_run(server, page):
     notebook.run(1)
     page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
     page.wait_for_function(f"(wanted) => ({marks})() === wanted", arg=before.replace("50 %", "✓"))
-    page.evaluate("window.jupyterapp.serviceManager.sessions.shutdownAll()")
