@@ -106,6 +106,10 @@ def test_what_a_word_of_the_text_patches_is_told(show, page, translator):
         page.get_by_role("button", name=word, exact=True).click()
         page.wait_for_function(ANSWERED)
         assert told.inner_text().startswith(start), "the last of them"
+    assert re.search(r"% of the way toward “le”. The 2 vectors together give “le” 0\.\d\d\.$", told.inner_text())
+    size = "node => [node.scrollHeight, parseFloat(getComputedStyle(node).minHeight)]"
+    needed, room = told.evaluate(size)
+    assert needed <= room + 1, "no cell moves"
     page.get_by_role("button", name="None", exact=True).click()
     page.wait_for_function(ANSWERED)
     assert told.inner_text() == "Tap a cell of a map to see what it moves."
@@ -225,6 +229,7 @@ def test_the_focus_stays_in_a_map_that_is_drawn_anew(live):
 def test_another_decision_has_other_maps(live):
     live.get_by_role("button", name="decision: pomme").focus()
     live.keyboard.press("Enter")
+    assert live.evaluate("() => document.activeElement.ariaLabel") == "decision: pomme", "before the answer, too"
     live.wait_for_function(ANSWERED)
     assert live.evaluate("() => document.activeElement.ariaLabel") == "decision: pomme", "the focus stays"
     assert live.evaluate("() => [model.get('decision'), ...model.get('result').words]") == [4, "pomme", "citron"]

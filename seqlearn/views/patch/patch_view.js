@@ -102,7 +102,7 @@ class PatchStage {
         [sign, "patched: this vector comes from B"],
         [signOf("turns"), "changes the word: with this vector alone, that of B is likelier"],
         [null, "red: toward the word of B, 1 is all the way; blue: away from it"],
-        [null, "rows: the residual stream, then each head; in the decoder, causal looks at French, cross at English"],
+        [null, "rows: all that is known so far (the residual stream), then the heads; causal: French, cross: English"],
       ),
       says: [this.now, this.said],
       above: true,
@@ -229,7 +229,8 @@ class PatchStage {
   /** A and B, and A with the patches, each with the probabilities of the two words.
    * @param {Result} result */
   drawLines({ pieces, decisions, decision, words, probs, patches }) {
-    const hadFocus = this.lines.contains(focusIn(this.root));
+    const buttons = () => [...this.lines.querySelectorAll("button")];
+    const focused = buttons().findIndex((button) => button === focusIn(this.root)); // the answer may come later
     const line = (/** @type {string} */ name, /** @type {HTMLElement} */ text, /** @type {number} */ i) => [
       make("span", { class: "whose" }, name),
       make(
@@ -248,9 +249,7 @@ class PatchStage {
       const tall = Math.max(...rows.map((row) => row[i + 1].offsetHeight)); // as much room as A and B take
       this.now.style.setProperty(name, `${tall}px`);
     }
-    /** @type {HTMLElement | null} */
-    const pressed = this.lines.querySelector("[aria-pressed=true]");
-    if (hadFocus) pressed?.focus({ focusVisible: true });
+    buttons()[focused]?.focus({ focusVisible: true });
   }
 
   /** A translation; the pieces that the own one does not have are marked.
@@ -407,7 +406,10 @@ class PatchStage {
     const result = this.model.get("result");
     const { tokens, moved } = result.maps[pointed.side];
     const [place, name] = this.data.places[pointed.side][pointed.row];
-    const isPatched = this.model.get("patches").some((one) => sameQuestion(one, [place, pointed.column]));
+    const patches = this.model.get("patches");
+    const isPatched = patches.some((one) => sameQuestion(one, [place, pointed.column]));
+    const [count, now] = [result.patches.length, result.probs[2][1]];
+    const isAmongSeveral = isPatched && count > 1;
     const share = moved[pointed.row][pointed.column];
     const isTurning = share > turnOf(result);
     const [own, theirs] = result.words;
@@ -422,9 +424,11 @@ class PatchStage {
         `: ${meaningOf(pointed.side, name)} This vector alone moves the scores (logits) ${percent(share)} of the way `,
         `${share < 0 ? "away from" : "toward"} “`,
         token(theirs),
-        "”; ",
-        isTurning ? signOf() : "",
-        isTurning ? " the word changes." : make("span", {}, "“", token(own), "” stays likelier."),
+        ...(isAmongSeveral
+          ? [`”. The ${count} vectors together give “`, token(theirs), `” ${chance(now)}.`]
+          : isTurning
+            ? ["”; ", signOf(), " the word changes."]
+            : ["”; “", token(own), "” stays likelier."]),
       ),
     );
   }
