@@ -104,7 +104,7 @@ def test_a_line_for_each_weight_from_the_threshold_on(show, threshold):
     for (i, j), thickness in drawn.items():
         assert thickness == pytest.approx(0.6 + 6.4 * float(CROSS[i, j]), abs=0.01)
     none = "1 weight of 0" if threshold == 0 else f"{12 - len(expected)} weights below {threshold:g}"
-    text = f"cross attention, layer 0, head 0: {len(expected)} lines; not drawn: {none}."
+    text = f"Cross attention, layer 0, head 0. {len(expected)} lines; not drawn: {none}."
     assert page.locator(".says > div").first.inner_text() == text
 
 
@@ -187,7 +187,7 @@ def test_every_number_told_is_that_of_the_map(show):
 def test_the_mask_is_a_mask(show):
     page = show(AttentionView(causal(), threshold=0.0))
     assert set(lines(page)) == {(i, j) for i in range(3) for j in range(i + 1)}
-    assert page.locator(".says > div").first.inner_text().endswith(": 6 lines; not drawn: none."), (
+    assert page.locator(".says > div").first.inner_text().endswith(". 6 lines; not drawn: none."), (
         "of what may be attended"
     )
     for i, j in ((0, 1), (0, 2), (1, 2)):
@@ -449,7 +449,7 @@ def test_weights_in_two_bytes_are_not_smaller_than_in_four(show):
     names = [str(number) for number in range(256)]
     page = show(AttentionView(AttentionMap(weights, names, names), threshold=0.2))
     assert page.evaluate("model.get('data').maps[0].weights.dtype") == "uint16"
-    assert page.locator(".says > div").first.inner_text().startswith("cross attention, layer 0, head 0: 1,280 lines;")
+    assert page.locator(".says > div").first.inner_text().startswith("Cross attention, layer 0, head 0. 1,280 lines;")
 
 
 # ---- Numbers in cells ----
@@ -698,7 +698,7 @@ def test_the_arithmetic_of_a_cell_is_that_of_the_model(show, real):
     close = {"atol": 0.0051, "rtol": 0.06}  # tooltips have two decimals, small ones two digits
     torch.testing.assert_close(strip(page, "q of it"), queries[8], **close)
     torch.testing.assert_close(strip(page, "k of apple"), keys[5], **close)
-    torch.testing.assert_close(strip(page, "q · k"), queries[8] * keys[5], **close)
+    torch.testing.assert_close(strip(page, "products"), queries[8] * keys[5], **close)
     scores = keys @ queries[8] / 32**0.5
     torch.testing.assert_close(strip(page, "score"), scores, **close)
     weight = float(scores.softmax(0)[5])
@@ -797,6 +797,7 @@ def test_the_names_of_roles_are_explained(show, real):
     legend = page.locator(".legend").all_inner_texts()
     assert any("AER, the alignment error rate" in text and "noun of it: how often" in text for text in legend)
     assert any("others before it, in sentences with “because”" in text for text in legend), "what (because) means"
+    assert any("how often an article looks most at its noun" in text for text in legend)
     page = show(AttentionView(cross(), roles={("cross", 0, 0): "aligns: AER 0.19"}))
     legend = " ".join(page.locator(".legend").all_inner_texts())
     assert "AER, the" in legend and "noun of it" not in legend

@@ -828,7 +828,7 @@ def test_the_slider_of_a_weight_comes_with_the_cell_that_is_kept(show, page, tra
     box = cells.bounding_box()
     cells.click(position={"x": 1.5 * box["width"] / 11, "y": 2.5 * box["height"] / 11})
     weight = float(transformer.attend(PEAR, transformer.translate(PEAR)).weights[1, 3, 2, 1])
-    assert place.inner_text() == "weight of boy for mange, also by the keys + and −" and slider.is_visible()
+    assert place.inner_text() == "weight of boy for mange (keys: + and −)" and slider.is_visible()
     assert page.get_by_label("weight as a number").input_value() == f"{weight:.2f}"
     assert cells.bounding_box() == box, "nothing moves"
     page.keyboard.press("Escape")
@@ -854,6 +854,7 @@ def test_sentence_and_maps_are_on_one_screen(show, page, transformer, width, hei
     page.get_by_role("button", name="ablate encoder 1.3").click()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     assert page.locator(".pairing > .faint").all_inner_texts() == ["source", "now", "before"]
+    expect(page.locator(".says > div").first).to_have_text("Encoder attention, layer 1, head 3 · ablated.")
     more(page)
     chips, looks = page.locator(".chips, .looks").evaluate_all(measure)
     page.get_by_label("compare heads").click()

@@ -321,7 +321,7 @@ export class WhatIf {
     const [, row, column] = pair;
     const named = ["weight of ", ...tokenAt(keys, column), " for ", ...tokenAt(queries, row)];
     const weight = this.pulledTo(pair)?.weight ?? this.weightOf(pair);
-    return this.weigh.show(weight, [...named, byFinger() ? "" : ", also by the keys + and −"]);
+    return this.weigh.show(weight, [...named, byFinger() ? "" : " (keys: + and −)"]);
   }
 }
 

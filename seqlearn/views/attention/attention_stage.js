@@ -258,8 +258,10 @@ export class Stage {
     const names = choice.names();
     const counted = lines.map((text, at) => `${names[at]}, ${text.split(";")[0]}`).join("; ");
     const heads = overlay.length ? `${overlay.length} head${overlay.length > 1 ? "s" : ""}` : title;
-    const all = lines.length > 1 ? `${counted}. A weight below ${number(threshold)} has no line.` : lines[0];
-    tell(this.said, `${map.kind} attention, ${heads}: ${all}`);
+    const one = this.readings[0].isOff ? "" : lines[0];
+    const all = lines.length > 1 ? `${counted}. A weight below ${number(threshold)} has no line.` : one;
+    const kind = map.kind[0].toUpperCase() + map.kind.slice(1);
+    tell(this.said, `${kind} attention, ${heads}. ${all}`);
   }
 
   /** Marks what is locked or pointed at, and says it. */
@@ -523,6 +525,7 @@ const ROLES = [
   ["(because)", `${NOUN_OF_IT}, in sentences with “because”`],
   ["(object)", `${NOUN_OF_IT}, in sentences with an object “it”`],
   ["noun of it", NOUN_OF_IT],
+  ["article's noun", "article's noun: how often an article looks most at its noun"],
 ];
 
 const MORE_HEADS = () =>

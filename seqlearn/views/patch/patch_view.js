@@ -230,7 +230,7 @@ class PatchStage {
    * @param {Result} result */
   drawLines({ pieces, decisions, decision, words, probs, patches }) {
     const buttons = () => [...this.lines.querySelectorAll("button")];
-    const focused = buttons().findIndex((button) => button === focusIn(this.root)); // the answer may come later
+    const focused = buttons().indexOf(/** @type {HTMLButtonElement} */ (focusIn(this.root)));
     const line = (/** @type {string} */ name, /** @type {HTMLElement} */ text, /** @type {number} */ i) => [
       make("span", { class: "whose" }, name),
       make(

@@ -31,7 +31,7 @@ export function cellArithmetic(steps, { row, column, room, lock, edited = "" }) 
   const names = {
     query: `q of ${query}`,
     key: `k of ${key}`,
-    product: "q · k",
+    product: "products",
     part: `${weightText(weight)} · v of ${key}`,
     context: `context of ${query}`,
   };
