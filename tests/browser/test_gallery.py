@@ -170,7 +170,7 @@ def test_the_words_above_a_view_show_what_they_say(page, written):
         told[text] = positions.locator(".says").inner_text() + positions.locator(".curve p").inner_text()
     assert "k ω ≈ 1.58 rad = 91°" in told["five positions"] and "k ω ≈ 1.58 rad = 91°" in told["from every i"]
     assert "0.29°" in told["a slow pair"], told
-    assert "adds cos(0°) ≈ 1. All 8 pairs together: 8." in told["distance 0"]
+    assert "adds cos(0°)\u00a0= 1. All 8 pairs together: 8." in told["distance 0"]
 
     steps = part("What does one attention compute?")
     word(steps, "the query girl")

@@ -95,7 +95,7 @@ export function build(model, root, data) {
   };
   const back = make("button", { type: "button", "aria-label": "reset: i, k and pair", onclick }, "Reset");
   const panels = make("div", { class: "panels side answers-below" }); // the clock is above: no echo covers it
-  const [pointed, said, hint] = [make("div"), make("div"), make("div")];
+  const [pointed, said, hint] = [make("div", { class: "of-cell" }), make("div", { class: "of-pair" }), make("div")];
   const play = player(model, data, said);
   layOut(root, "a table of positions", {
     controls: { settings: [...sliders.nodes, make("span", { class: "control" }, play.button, back)] },
@@ -366,7 +366,7 @@ function sumText({ table, frequencies, products, note }, { i, j, k, m }) {
   const pairs = `${count === 1 ? "The one pair" : `All ${count} pairs`}${rest}`;
   return (
     `Each pair is such a clock, and adds the cosine of the angle between its hands. Pair ${m} adds ` +
-    `cos(${degrees(angle % (2 * Math.PI))}) ≈ ${number(Math.cos(angle))}. ` +
+    `cos(${degrees(angle % (2 * Math.PI))})\u00a0${angle ? "≈" : "="} ${number(Math.cos(angle))}. ` +
     `${pairs} together: ${number(products.at(i, j))}.`
   );
 }
