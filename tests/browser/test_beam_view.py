@@ -52,6 +52,7 @@ def test_probabilities_are_multiplied(show):
     assert named == "a 0.50: kept, on the way to the best sentence"
     legend = page.locator(".legend").inner_text()
     assert "its number: the probability" in legend and "in a box: probability of the sentence so far" in legend
+    assert "((5 + length) / 6)^α" in legend
     assert "Best sentence ★: a dog <eos>, probability 0.41. Greedy" in told(page)[0]
     page.get_by_label("show probabilities").uncheck()
     assert [number(text) for text in page.locator(".edge text").all_text_contents()] == logs
@@ -339,6 +340,23 @@ def test_another_sentence_is_typed(show, rounded):
     page.set_viewport_size({"width": 320, "height": 900})
     assert page.evaluate(FITS)
     page.set_viewport_size({"width": 1300, "height": 1400})
+
+
+def test_a_word_of_the_text_leaves_no_hole_below_a_smaller_tree(show, rounded):
+    """A slider does: nothing may move below it."""
+    view = BeamView.of(rounded, BOXES, width=1).tell("See [one], [two].", {"one": {"width": 1}, "two": {"width": 2}})
+    page = show(view)
+    heights = []
+    for word, width in ((None, 4), (None, 2), ("two", 2), ("one", 1)):
+        page.evaluate("width => { document.activeElement.blur(); model.set('width', width) }", width)
+        page.wait_for_function("() => !document.querySelector('.waiting')")
+        if word:
+            page.evaluate("model.set('width', 4)")
+            page.wait_for_function("() => !document.querySelector('.waiting')")
+            page.locator(".told").get_by_role("button", name=word).click()
+            page.wait_for_function("() => !document.querySelector('.waiting')")
+        heights.append(page.locator(".tree").bounding_box()["height"])
+    assert heights[0] == heights[1] > heights[2] > heights[3]
 
 
 def test_the_text_above_says_of_which_sentence_it_speaks(show, rounded):

@@ -141,7 +141,7 @@ export function build(model, root, data) {
     explain();
   };
   const count = () => {
-    legend.replaceChildren(meaning(numbers()));
+    legend.replaceChildren(meaning(numbers(), data.alphas.length > 0));
     state.shown?.forest.write(numbers());
     grow();
   };
@@ -226,7 +226,8 @@ function planted(model, state, found, panels, { explain, at, room }) {
   };
   const lock = (/** @type {number | null} */ index) =>
     change(model, { locked: index === null ? null : pathOf(tree, index).map((i) => tree.nodes[i].token) });
-  state.rows = Math.max(state.rows, tree.rows);
+  const isGuided = focusIn(panels)?.closest(".told"); // and not a slider, below which nothing may move
+  state.rows = Math.max(isGuided ? 0 : state.rows, tree.rows);
   const grown = forest(tree, { point, lock, at }, state.rows);
   state.hovered = null;
   panels.replaceChildren(grown.node);
@@ -505,8 +506,9 @@ const thickness = (probability) => EDGE.thin + (EDGE.thick - EDGE.thin) * probab
 
 /** The legend.
  * @param {Numbers} numbers
+ * @param {boolean} hasPenalty whether the search divides by a length penalty with an α
  */
-function meaning(numbers) {
+function meaning(numbers, hasPenalty) {
   const isLog = numbers === "log-probabilities";
   const sign = (/** @type {string} */ name, /** @type {string} */ text) =>
     make("span", { class: name, "aria-hidden": "true" }, text);
@@ -525,6 +527,7 @@ function meaning(numbers) {
         "faint: a score far from the best",
     ],
     ["", `in a box: ${isLog ? "score" : "probability"} of the sentence so far`],
+    hasPenalty && ["", "score: the log-probability divided by ((5 + length) / 6)^α"],
   );
 }
 
