@@ -32,7 +32,7 @@ BEFORE = "le chat mange la pomme verte parce qu'il a faim."
 AFTER = "le chat mange la pomme verte parce qu'elle a faim."
 HEAD = ("encoder", 0, 1)  # kind, layer, head
 ADJECTIVE, PRONOUN = "verte", "il"
-WIDTH, HEIGHT = 800, 620
+WIDTH, HEIGHT = 856, 620
 SHARP = 2  # pixels of the film for each pixel of the page
 TIMES = 2  # how often the film runs; then its last frame stays
 COLOURS = 96
@@ -54,6 +54,7 @@ WRONG = [
 lesson09.check_attend(attend)""",
 ]
 LOOK = """
+.asking { flex-wrap: nowrap !important; }
 header h1 { font-size: 21px !important; padding: 14px 10px 8px !important; }
 .controls > :not(.asking):not(.head-line), .asking > :not(input, [type="submit"]), .note, .legend, .feet, .linking,
 .whatif, .panels .map, .before > .faint, .says .faint, .walk, .chip::after { display: none !important; }
