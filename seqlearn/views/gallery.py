@@ -251,7 +251,7 @@ def all_views() -> list[tuple[str, View]]:
                 "positions]: the hand of pair 1 turns by 91°, and it does so [from every i], whatever the words are. "
                 "The hand of [a slow pair] hardly moves. At [distance 0] both hands are one, in every pair: each of "
                 "the 8 pairs adds 1 to the dot product. It depends on the distance alone. The authors of the "
-                "Transformer hoped that so a head easily learns to look two words back.",
+                "Transformer hoped that this makes it easy for a head to look two words back.",
                 {
                     "five positions": {"position": 0, "offset": 5, "pair": 1},
                     "from every i": {"position": 3, "offset": 5, "pair": 1},

@@ -941,7 +941,7 @@ def test_the_plot_is_the_sum_of_all_clocks(show, size, offset, pair):
     words = page.locator(".curve p").inner_text().replace("−", "-")
     angle, added, rest, total = re.fullmatch(
         rf"Each pair is such a clock, and adds the cosine of the angle between its hands. Pair {pair} adds "
-        r"cos\((.*)°\) ≈ (.*?)\. (.*) together: (.*)\.", words
+        rf"cos\((.*)°\)\xa0{'≈' if offset else '='} (.*?)\. (.*) together: (.*)\.", words
     ).groups()  # fmt: skip
     one, two = table[6], table[6 + offset]
     here = float((one * two)[2 * pair : 2 * pair + 2].sum())

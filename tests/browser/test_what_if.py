@@ -847,19 +847,17 @@ def test_sentence_and_maps_are_on_one_screen(show, page, transformer, width, hei
     page.set_viewport_size({"width": width, "height": height})
     view = AttentionView.of(transformer, APPLE, kind="encoder", layer=1, head=3)
     show(view.tell("In this head, it looks for its noun. " * 6, {}))
-    # Measured in one call: between two, the view may draw the lines anew.
-    measure = "nodes => nodes.map(node => node.getBoundingClientRect().toJSON())"
-    ends = page.locator(".told, .rewritten, .looks, .stage .map, .overview").evaluate_all(measure)
-    assert len(ends) == 5 and all(box["bottom"] <= height for box in ends)
+    ends = [part.bounding_box() for part in page.locator(".told, .rewritten, .looks, .stage .map, .overview").all()]
+    assert len(ends) == 5 and all(box["y"] + box["height"] <= height for box in ends)
     page.get_by_role("button", name="ablate encoder 1.3").click()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     assert page.locator(".pairing > .faint").all_inner_texts() == ["source", "now", "before"]
     expect(page.locator(".says > div").first).to_have_text("Encoder attention, layer 1, head 3 · ablated.")
     more(page)
-    chips, looks = page.locator(".chips, .looks").evaluate_all(measure)
+    places = [page.locator(part).bounding_box() for part in (".looks", ".chips")]
     page.get_by_label("compare heads").click()
-    later = page.locator(".chips, .looks").evaluate_all(measure)
-    assert later[0] == chips and later[1]["x"] == looks["x"]
+    assert page.locator(".chips").bounding_box() == places[1]
+    assert page.locator(".looks").bounding_box()["x"] == places[0]["x"]
     page.set_viewport_size({"width": 1300, "height": 1400})
 
 

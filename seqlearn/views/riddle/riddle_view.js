@@ -232,7 +232,7 @@ function more(riddle, tried, isLast) {
     /** @type {HTMLElement | null} */
     const box = document.querySelector(".asking input"); // of a translator on the same page
     const lead = (/** @type {HTMLElement} */ there) =>
-      make("button", { type: "button", class: "word", onclick: () => there.focus() }, words);
+      make("button", { type: "button", class: "lead", onclick: () => there.focus() }, words);
     const own = box ? [lead(box)] : toBook("index.html#try-it", words);
     return isLast ? [" That was the last riddle. Now ", ...own, "."] : [];
   }
