@@ -497,7 +497,7 @@ function light(plane, lit, mine, target) {
     .map(({ i, j, weight }) =>
       target?.[0] === "key"
         ? draw("text", { x: 1, y: middle(plane, i) + 4 }, weightText(weight))
-        : draw("text", { x: plane.width - 1, y: middle(plane, j) + 4, "text-anchor": "end" }, weightText(weight)),
+        : draw("text", { x: plane.width + 1, y: middle(plane, j) + 4, "text-anchor": "end" }, weightText(weight)),
     );
   const lines = mine.map((line) => lineOf(plane, line, target?.[0] === "pair" && line.j === target[2]));
   lit.replaceChildren(...lines, ...numbers);
