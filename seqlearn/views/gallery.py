@@ -196,7 +196,7 @@ def all_views() -> list[tuple[str, View]]:
             "Can an average know what you ask for?\nThe prediction at a point is an average of all readings, and near "
             "readings weigh more. This is attention from 1964, without anything learned. Drag a reading. Lesson 03.",
             kernel.tell(
-                "The x one asks about is the query; each reading is a key, its x, with a value, its y. With [a narrow "
+                "Each reading has an x, its key, and a y, its value. The x one asks about is the query. With [a narrow "
                 "kernel] the curve follows the readings, and with [a wide one] it is nearly flat. [One wrong reading] "
                 "makes a deep dent in the narrow curve, and [hardly any] in the wide one.",
                 {
@@ -229,7 +229,7 @@ def all_views() -> list[tuple[str, View]]:
             "How does a network remember, without attention?\nA GRU reads word by word. Each number of its state has a "
             "gate that says how much of the old number stays. Here such a network, trained to translate, reads a "
             "sentence; one of its 128 numbers is shown. Lesson 05.",
-            GruView.of(Translator.pretrained("bahdanau", "cpu"), SENTENCE, unit=76, word=6).tell(
+            GruView.of(Translator.pretrained("bahdanau", "cpu"), SENTENCE, unit=76, word=5).tell(
                 "Up to “apple”, unit 76, one number of the state, hardly changes. At [the word “and”] its update gate "
                 "z falls to 0.03, and a new value n comes in. Then it is kept, [to the end]. What if the gate had "
                 "[stayed at 1]? [Unit 110] changes at nearly every word. Its reset gate r says how much n depends on "
@@ -251,7 +251,7 @@ def all_views() -> list[tuple[str, View]]:
                 "positions]: the hand of pair 1 turns by 91°, and it does so [from every i], whatever the words are. "
                 "The hand of [a slow pair] hardly moves. At [distance 0] both hands are one, in every pair: each of "
                 "the 8 pairs adds 1 to the dot product. It depends on the distance alone. The authors of the "
-                "Transformer hoped that this makes it easy for a head to look two words back.",
+                "Transformer hoped that such a table makes it easy for a head to look two words back.",
                 {
                     "five positions": {"position": 0, "offset": 5, "pair": 1},
                     "from every i": {"position": 3, "offset": 5, "pair": 1},
@@ -303,7 +303,8 @@ def all_views() -> list[tuple[str, View]]:
                 "so to [the end]. Greedy search is [a beam of one]: it has dropped “quelles” at once.",
                 {
                     "“quels”": boxes | {"width": 2, "step": 1, "locked": [words.index("quels")]},
-                    "A beam of two": boxes | {"width": 2, "step": 2, "locked": [words.index("quelles")]},
+                    "A beam of two": boxes
+                    | {"width": 2, "step": 2, "locked": [words.index("quelles"), words.index("grandes")]},
                     "the end": boxes | {"width": 2, "step": 5, "locked": None},
                     "a beam of one": boxes | {"width": 1, "step": 1, "locked": [words.index("quelles")]},
                 },
