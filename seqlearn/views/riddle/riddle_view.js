@@ -204,7 +204,7 @@ function why(riddle, off, lesson) {
   const found = solutionAt(riddle, off);
   if (found < 0) return [];
   const at = (/** @type {Looks} */ [key, weight]) => ["“", token(key), `” (${chance(weight)})`];
-  const number = toBook(`notebooks/${lesson}.html#ablate-a-head`, `Lesson ${Number.parseInt(lesson, 10)}`);
+  const number = toBook(`notebooks/${lesson}.html`, `Lesson ${Number.parseInt(lesson, 10)}`);
   const colours = `The colours show what is lost without each of the ${riddle.map.heads.length} heads.`;
   const end = [...number, ` shows how to read such weights. ${colours}`];
   const change = riddle.why[found];
