@@ -41,6 +41,7 @@ TESTS = {  # beside tests/FOLDER/test_NAME.py: of a module, or else of its room
     "nn/cache": ["tests/nn/test_transformer.py", "tests/nn/test_decoder_only.py"],
     "nn/masking": ["tests/nn/test_attention.py"],
     "analysis/edits": ["tests/translator/test_whatif.py", "tests/analysis/test_measures.py"],
+    "views/steps": ["tests/views/test_attention_steps.py"],
     "training/losses": ["tests/training/test_loop.py"],
 }
 NOISE = [  # changes that are not drawn: what is taken out of a line before it is compared with its mutant
@@ -107,6 +108,10 @@ def tests_of(module: Path) -> list[str]:
         return [javascript.TESTS]
     name = module.with_suffix("").relative_to("seqlearn")
     own = Path("tests", name.parent, f"test_{name.name}.py")
+    if name.parts[0] == "exercises":
+        own = Path("tests", "lessons", own.name)
+    elif name.parts[0] == "views" and len(name.parts) == 3:  # a folder for each view, and one file of tests
+        own = Path("tests", "views", f"test_{name.parts[1]}_view.py")
     more = TESTS.get(name.as_posix(), TESTS.get(name.parent.as_posix(), []))
     files = [own.as_posix()] * (ROOT / own).exists() + more
     files = files or [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / own.parent).glob("test_*.py"))]
