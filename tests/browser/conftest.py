@@ -5,6 +5,8 @@ import shutil
 from urllib.parse import urlsplit
 
 import pytest
+from browser.settling import LOCATOR, answered, on_its_page
+from playwright.sync_api import Locator
 
 ARGUMENTS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
@@ -31,22 +33,12 @@ def fast(as_a_user):
     """These tests are about pages: shapes are checked by all others, and would take a third of the time."""
 
 
-def measured_again(bounding_box):
-    """A part that a view draws anew, while it is measured, stands nowhere: it is measured again."""
-
-    def again(self, **options):
-        return next((box for _ in range(20) if (box := bounding_box(self, **options))), None)
-
-    return again
-
-
 @pytest.fixture(scope="module", autouse=True)
-def boxes():
-    """On a busy machine an answer of the model often comes between a look at a part and its measure."""
-    from playwright.sync_api import Locator
-
+def acts():
+    """A test does nothing, and reads nothing, while the model in the page computes; a busy machine changes nothing."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Locator, "bounding_box", measured_again(Locator.bounding_box))
+        for name in LOCATOR:
+            patch.setattr(Locator, name, on_its_page(getattr(Locator, name)))
         yield
 
 
@@ -62,7 +54,7 @@ def context(tmp_path_factory):
     with sync_playwright() as playwright:
         profile = tmp_path_factory.mktemp("profile")
         settings = {"executable_path": executable, "headless": True, "args": ARGUMENTS}
-        settings["viewport"] = {"width": 1300, "height": 1400}
+        settings |= {"viewport": {"width": 1300, "height": 1400}, "reduced_motion": "reduce"}
         browser = playwright.chromium.launch_persistent_context(profile, **settings)
         browser.set_default_timeout(60_000)  # for what hangs, not for slow machines
         yield browser
@@ -70,9 +62,14 @@ def context(tmp_path_factory):
 
 
 @pytest.fixture
-def page(context):
-    """An empty page, guarded."""
+def page(context, request):
+    """An empty page, guarded. In it the model answers on the page's own thread; in a worker, if a test is so marked."""
     page = context.new_page()
+    if not request.node.get_closest_marker("worker"):
+        page.add_init_script("delete window.Worker")
+    for device, names in {page.keyboard: ["press", "type"], page.mouse: ["click", "dblclick", "up", "move"]}.items():
+        for name in names:
+            setattr(device, name, answered(page, getattr(device, name)))
     wrong = []
     page.route(lambda url: not is_here(url), lambda route: (wrong.append(route.request.url), route.abort()))
     page.on("request", lambda request: is_here(request.url) or wrong.append(f"request: {request.url}"))

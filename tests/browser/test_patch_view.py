@@ -134,7 +134,7 @@ def test_each_kind_of_row_is_explained(live):
 
 def test_only_the_answer_grows_old_while_the_model_computes(live):
     """Maps and sentences are about the same question, also where its decision is written as a number."""
-    live.evaluate("() => { live.ask = () => new Promise(() => {}) }")
+    silence(live)
     body, position = cell(live, "encoder", 11, 6)
     body.click(position=position)
     live.locator(".says .former.late").wait_for()
@@ -150,7 +150,7 @@ def test_only_the_answer_grows_old_while_the_model_computes(live):
 
 def test_no_answer_is_repeated_before_it_is_there(live):
     """A mouse that leaves the map makes the view say its hint."""
-    live.evaluate("() => { live.ask = () => new Promise(() => {}) }")
+    silence(live)
     live.set_viewport_size({"width": 1300, "height": 500})
     body, position = cell(live, "encoder", 11, 6)
     body.click(position=position)

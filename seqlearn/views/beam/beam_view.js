@@ -6,6 +6,7 @@ import { pointHint, roomIn, slider, stepper, tell, token, unknownText } from "..
 import { chance, whyNot } from "../shared/changes.js";
 import { change, freeing } from "../shared/life.js";
 
+/** @import { Echo } from "../shared/echo.js" */
 /** @import { Child, Model, Traits } from "../shared/types.js" */
 
 /** @typedef {"kept" | "complete" | "beaten" | "pruned"} Fate */
@@ -89,8 +90,9 @@ const FATES = {
  * @param {BeamModel} model
  * @param {HTMLElement} root
  * @param {Data} data
+ * @param {Echo} echo
  */
-export function build(model, root, data) {
+export function build(model, root, data, echo) {
   /** @type {State} */
   const state = { shown: null, hovered: null, rows: 0 };
   const numbers = () => /** @type {Numbers} */ (model.get("probabilities") ? "probabilities" : "log-probabilities");
@@ -158,6 +160,7 @@ export function build(model, root, data) {
     asking.set(found, other);
     root.classList.toggle("other-story", other !== null);
     panels.classList.toggle("waiting", !found);
+    echo.waits = !found;
     if (found && "problem" in found) return story.say("The tree is that of the former sentence.");
     if (!found) return story.say(waitText(model.get("width"), model.get("alpha")));
     if (found !== state.shown?.found) plant(found);

@@ -28,6 +28,7 @@ import { kernel as likeness, kernelRegression } from "../shared/kernels.js";
 import { change, freeing, unpack } from "../shared/life.js";
 import { path, plane, spread } from "../shared/plot.js";
 
+/** @import { Echo } from "../shared/echo.js" */
 /** @import { HeatMap, MapOptions } from "../shared/heatmap.js" */
 /** @import { Kernel } from "../shared/kernels.js" */
 /** @import { Cell, Child, Model, Numbers, Tensor, Traits } from "../shared/types.js" */
@@ -102,8 +103,9 @@ const PATIENCE = 400; // milliseconds until a view that waits for Python says so
  * @param {KernelModel} model
  * @param {HTMLElement} root
  * @param {Data} data
+ * @param {Echo} echo
  */
-export function build(model, root, data) {
+export function build(model, root, data, echo) {
   const { queries } = data;
   const text = textsOf(data);
   const given = givenOf(data);
@@ -111,7 +113,7 @@ export function build(model, root, data) {
     change(model, { readings: given });
     screen.chart.node.focus({ preventScroll: true }); // the button is off now, and would lose the focus
   });
-  const waits = waiting(model, parts);
+  const waits = waiting(model, parts, echo);
   const settingsBefore = earlier(parts.width);
   const point = (/** @type {{ row: number } | null} */ cell) => {
     screen.hovered = cell?.row ?? null;
@@ -322,16 +324,17 @@ function earlier(slider) {
 /** A function that says, after a while, that Python has not answered yet.
  * @param {KernelModel} model
  * @param {Parts} parts
+ * @param {Echo} echo
  */
-function waiting(model, { panels, moved }) {
+function waiting(model, { panels, moved }, echo) {
   let timer = 0;
   return (/** @type {Settings} */ { readings }, /** @type {boolean} */ isGiven) => {
     const wanted = JSON.stringify([model.get("kernel"), model.get("width"), readings]);
     panels.classList.remove("waiting");
     clearTimeout(timer);
-    if (isGiven || model.get("alone")) return;
+    echo.waits = !isGiven && !model.get("alone") && JSON.stringify(model.get("answer").of ?? null) !== wanted;
+    if (!echo.waits) return;
     timer = window.setTimeout(() => {
-      if (JSON.stringify(model.get("answer").of ?? null) === wanted) return;
       panels.classList.add("waiting");
       tell(moved, "The curve and the weights are those of the former readings: Python is busy, or not running.");
     }, PATIENCE);

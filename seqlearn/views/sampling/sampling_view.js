@@ -5,6 +5,7 @@ import { change } from "../shared/life.js";
 import { pointedRow } from "../shared/rows.js";
 import { drawnBy, nextDistribution, sumOf } from "../live/sampling.js";
 
+/** @import { Echo } from "../shared/echo.js" */
 /** @import { Attributes, Child, Model, Numbers, Tensor, Traits } from "../shared/types.js" */
 /** @import { Distribution } from "../live/sampling.js" */
 
@@ -31,15 +32,16 @@ const NOTHING_CHANGED = { temperature: 1, top_k: null, top_p: null };
  * @param {SamplingModel} model
  * @param {HTMLElement} root
  * @param {Data} data
+ * @param {Echo} echo
  */
-export function build(model, root, data) {
+export function build(model, root, data, echo) {
   const { tokens, source } = data;
   const logits = data.logits.values;
   /** @type {State} */
   const state = { now: nextDistribution(logits, 1, null, null), dice: [], isTold: true };
   const before = state.now.probs;
   const table = tableOf(data, before, () => explain());
-  const sentences = writing(model, data);
+  const sentences = writing(model, data, echo);
   const draws = drawing(model, state, tokens, sentences.button, () => table.show(state));
   const knobs = knobsOf(model, tokens.length);
   const reset = resetOf(model);
@@ -278,8 +280,9 @@ function drawing(model, state, tokens, other, pile) {
 /** The button that draws sentences, and the sentences that were drawn last; empty where there is neither.
  * @param {SamplingModel} model
  * @param {Data} data
+ * @param {Echo} echo
  */
-function writing(model, { writes }) {
+function writing(model, { writes }, echo) {
   const heading = make("p", { class: "drawn-with", "aria-live": "polite" });
   const list = make("ol", { class: "sentences" });
   let isAsked = false; // by a press, which is answered where it is seen
@@ -295,6 +298,7 @@ function writing(model, { writes }) {
     const now = [model.get("seed"), ...Object.values(settingsOf(model))];
     node.hidden = !writes && !sentences.length;
     const isWaiting = writes && now[0] !== null && JSON.stringify(asked) !== JSON.stringify(now);
+    echo.waits = isWaiting;
     node.classList.toggle("waiting", isWaiting);
     tell(heading, problem || (sentences.length ? withText(asked) : ""));
     list.replaceChildren(

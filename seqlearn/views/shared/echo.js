@@ -30,7 +30,7 @@ export class Echo {
     this.seen = null; // what is visible of the root, while the echo is shown
     this.held = false; // a pointer or a key is down: what it drags is answered again and again
     this.answered = false; // meanwhile
-    this.waits = false; // a question is asked: what the view says before its answer is no answer
+    this.waits = false;
     const release = () => {
       this.held = false;
       const { place } = this;
@@ -47,6 +47,15 @@ export class Echo {
     }
     for (const name of ["keydown", "click", "change"]) root.addEventListener(name, press, { capture: true });
     for (const name of ["pointerup", "pointercancel", "keyup"]) root.addEventListener(name, release, { capture: true });
+  }
+
+  /** Whether a question is asked: what the view says before its answer is no answer, and a screen reader waits. */
+  get waits() {
+    return this.root.getAttribute("aria-busy") === "true";
+  }
+
+  set waits(isAsked) {
+    this.root.setAttribute("aria-busy", String(isAsked));
   }
 
   /** Something is pressed: the answer to an earlier press is read.

@@ -10,9 +10,10 @@ import { onTheme } from "./theme.js";
 
 /** The render function for anywidget. `build(model, root, data)` draws all of `data` below `root` and returns a
  * function for each trait that may change: { step: () => ..., locked: () => ... }. Each function is called once at
- * first, and after every change. `resized` is no trait: this function is called when `root` gets another width (a view
- * that is not yet in the page has no width), or the page another theme. echo: see echo.js. frame: what stands at the
- * top and at the end of a view in a page.
+ * first, and after every change: once, if it serves several traits that change together. `resized` is no trait: this
+ * function is called when `root` gets another width (a view that is not yet in the page has no width), or the page
+ * another theme. echo: see echo.js; while `echo.waits`, the view is `aria-busy`. frame: what stands at the top and at
+ * the end of a view in a page.
  * @template {Traits} T
  * @template D
  * @param {Build<T, D>} build
@@ -27,13 +28,13 @@ export function life(build, frame = null) {
     });
     /** @type {Reactions} */
     let react = {};
-    const changed = (/** @type {string} */ name) => () => react[name]?.();
+    const resized = () => react.resized?.();
     const echo = new Echo(root);
     const echoAnew = echoing(root, echo);
     let late = false; // new data came while a word was being typed: nobody takes the word away
     const rebuild = () => {
       late = Boolean(root.querySelector("input.chip"));
-      if (late) return;
+      if (late) return false;
       react = {};
       const focus = focusOf(root);
       root.style.minHeight = `${root.offsetHeight}px`; // so that the page does not scroll meanwhile
@@ -43,33 +44,47 @@ export function life(build, frame = null) {
         told: () => drawTold(/** @type {AnyModel} */ (model), root),
       };
       for (const name of Object.keys(react)) {
-        if (!listened.has(name)) listen(name, changed(name));
+        if (!listened.has(name)) listen(name);
       }
-      for (const reaction of Object.values(react)) reaction();
+      for (const reaction of new Set(Object.values(react))) reaction();
       if (frame) root.prepend(frame.top);
       if (frame) root.append(frame.end);
       echoAnew();
       focus();
       root.style.minHeight = "";
+      return true;
+    };
+    /** @type {Set<string>} */
+    const changed = new Set(); // traits, since the view was drawn
+    const draw = () => {
+      const names = [...changed];
+      changed.clear();
+      if (names.includes("data") && rebuild()) return;
+      for (const reaction of new Set(names.map((name) => react[name]))) reaction?.();
     };
     /** @type {Map<string, () => void>} */
     const listened = new Map();
-    const listen = (/** @type {string} */ name, /** @type {() => void} */ callback) => {
+    const listen = (/** @type {string} */ name) => {
+      const callback = () => {
+        changed.add(name);
+        drawSoon(model, draw);
+      };
       listened.set(name, callback);
       model.on(`change:${name}`, callback);
     };
     let width = 0;
     const observer = new ResizeObserver(() => {
-      if (root.clientWidth && root.clientWidth !== width) changed("resized")();
+      if (root.clientWidth && root.clientWidth !== width) resized();
       width = root.clientWidth;
     });
     root.addEventListener("typed", () => late && rebuild());
     el.append(root);
-    listen("data", rebuild);
+    listen("data");
     rebuild();
     observer.observe(root);
-    const endTheme = onTheme(changed("resized"));
+    const endTheme = onTheme(resized);
     return () => {
+      changed.clear();
       observer.disconnect();
       endTheme();
       for (const [name, callback] of listened) model.off(`change:${name}`, callback);
@@ -77,7 +92,30 @@ export function life(build, frame = null) {
   };
 }
 
-/** Change traits here and in Python.
+/** What draws the views of a model whose traits have changed.
+ * @type {WeakMap<object, Set<() => void>>} */
+const DUE = new WeakMap();
+
+/** Draws a view at the end of `change`; after what changed elsewhere, as in Python, before anything else happens.
+ * @param {object} model
+ * @param {() => void} draw
+ */
+function drawSoon(model, draw) {
+  const due = DUE.get(model) ?? new Set();
+  DUE.set(model, due.add(draw));
+  queueMicrotask(() => drawDue(model));
+}
+
+/** @param {object} model */
+function drawDue(model) {
+  const due = DUE.get(model) ?? new Set();
+  for (const draw of due) {
+    due.delete(draw);
+    draw();
+  }
+}
+
+/** Change traits here and in Python. What changes together is drawn once.
  * @template T
  * @param {Model<T>} model
  * @param {Partial<T>} values
@@ -86,6 +124,7 @@ export function change(model, values) {
   for (const name of /** @type {(string & keyof T)[]} */ (Object.keys(values))) {
     model.set(name, /** @type {T[typeof name]} */ (values[name]));
   }
+  drawDue(model);
   model.save_changes();
 }
 

@@ -188,6 +188,7 @@ export class Changes {
     const mapped = [sentence, prefix, edits];
     const isThere = map && "base" in map && sameQuestion(map.asked, mapped);
     this.board?.paint(isThere && isReady ? map : null);
+    this.board?.node.setAttribute("aria-busy", String(!isThere && isReady));
     clearTimeout(this.timer);
     if (!isThere && isReady && this.board) this.timer = setTimeout(change, REST, model, { mapped });
   }
