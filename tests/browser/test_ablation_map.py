@@ -81,7 +81,6 @@ def test_the_preview_moves_nothing(show, page, view):
     for head in (0, 3):
         page.get_by_title(f"encoder, layer 1, head {head}").hover()
         assert page.locator(".seqlearn").bounding_box()["height"] == height
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_another_sentence_gets_its_own_colours(show, view):

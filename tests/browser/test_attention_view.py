@@ -356,7 +356,6 @@ def test_a_narrow_window(show, page, tokens):
     )
     assert tops == sorted(tops) and len(set(tops)) == 3, "one below the other"
     assert page.locator(".looks").bounding_box()["width"] <= 310
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_light_and_dark(show, page):
@@ -369,7 +368,6 @@ def test_light_and_dark(show, page):
         assert contrast(page, ".looks text", "fill") >= 7
         for selector in (".looks .lit line", ".sample line"):
             assert contrast(page, selector, "stroke") >= 4.5, selector
-    page.emulate_media(color_scheme="light")
 
 
 def test_every_control_has_a_name(show):
@@ -488,7 +486,6 @@ def test_cells_of_another_width_keep_their_numbers(show, page):
         page.wait_for_timeout(50)
         count = page.locator(".stage .ink").evaluate(f"{script}.filter(part => part > 99).length")
         assert count > 100, width
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -503,7 +500,6 @@ def test_faded_numbers_stay_readable(show, page, scheme):
     assert shades[1] == (["black", "black", "black"] if scheme == "light" else ["white", "white", "white"])
     page.evaluate("model.set('locked', null)")
     assert ink.evaluate(SHADE_OF_INK, [1, 1, CELL]) == "white", "when nothing is faded"
-    page.emulate_media(color_scheme="light")
 
 
 # ---- The zoom ----
@@ -552,7 +548,6 @@ def test_all_heads_stand_above_the_fold(show, page, real):
         == "1.3 noun of it: 93\u00a0% (because)"
     )
     assert page.get_by_title("layer 0, head 2: article's noun: 97 %").count() == 1
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_in_a_narrow_frame_a_long_word_below_a_small_map_is_seen(show, page, real):
@@ -565,7 +560,6 @@ def test_in_a_narrow_frame_a_long_word_below_a_small_map_is_seen(show, page, rea
     groups = [group.bounding_box() for group in page.locator(".overview .group").all()]
     edge = next(group["x"] + group["width"] for group in groups if group["x"] <= box["x"] < group["x"] + group["width"])
     assert box["width"] < caption.evaluate(word) and box["x"] + caption.evaluate(word) <= edge
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_the_frame_of_the_chosen_small_map_is_even(show, real):
@@ -591,8 +585,6 @@ def test_in_a_book_all_heads_are_seen_in_groups_beside_each_other(show, page, re
     assert page.locator("[aria-expanded]").count() == 0, "nothing is folded"
     page.get_by_role("slider", name="causal").locator(".small").nth(5).click()
     assert state(page, "kind", "layer", "head") == ["causal", 1, 1]
-    page.set_viewport_size({"width": 1300, "height": 1400})
-    page.emulate_media(color_scheme="light")
 
 
 def test_on_a_phone_folded_groups_say_that_they_are_folded(show, page, real):
@@ -608,7 +600,6 @@ def test_on_a_phone_folded_groups_say_that_they_are_folded(show, page, real):
     assert [grid.is_visible() for grid in page.locator(".every").all()] == [False, False, True]
     show(AttentionView(cross()))
     assert page.locator("[aria-expanded]").count() == 0, "one kind is never folded"
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_pointing_at_a_small_map_previews_its_head(show, real):
@@ -653,7 +644,6 @@ def test_in_and_out_by_keys(show, page, real):
     page.keyboard.press("Enter")
     page.keyboard.press("Backspace")
     assert state(page, "zoom") == ["heads"]
-    page.emulate_media(reduced_motion="no-preference")
 
 
 def test_in_and_out_by_mouse(show, real):
@@ -816,5 +806,3 @@ def test_no_barriers_at_any_zoom(show, page, real, scheme):
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate(FIND_BARRIERS)[1] == []
             assert page.evaluate(SOON_FITS), f"{change} at {width}"
-    page.set_viewport_size({"width": 1300, "height": 1400})
-    page.emulate_media(color_scheme="light", reduced_motion="no-preference")

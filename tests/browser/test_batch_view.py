@@ -82,7 +82,6 @@ def test_bars_slide_to_their_new_rows(show, page):
     show(BatchView([4, 2, 9, 8], "random", 4))
     set_to(page, order="sorted")
     assert page.evaluate(sliding) == []
-    page.emulate_media(reduced_motion="no-preference")
 
 
 def test_the_keys_go_from_batch_to_batch(show):
@@ -190,8 +189,6 @@ def test_no_barrier_nothing_is_cut_off_and_nothing_moves(show, page, width, sche
             assert page.evaluate(places) == pytest.approx(before, abs=0.5), (order, size)
             assert page.evaluate(FITS) and page.evaluate(CUT) == []
     assert page.evaluate(FIND_BARRIERS)[1] == []
-    page.set_viewport_size({"width": 1300, "height": 1400})
-    page.emulate_media(color_scheme="light")
 
 
 def test_other_sentences_are_drawn_anew(show):

@@ -205,7 +205,6 @@ def test_the_best_sentence_stands_above_the_tree_and_moves_nothing(show, page, r
                 "it => it.scrollWidth <= it.clientWidth"
             )
     assert "Best sentence ★" in told(page)[0] and places == [places[0]] * 6
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_five_steps_with_long_numbers_fit_on_a_laptop(show, page, rounded):
@@ -217,7 +216,6 @@ def test_five_steps_with_long_numbers_fit_on_a_laptop(show, page, rounded):
     assert page.locator(".number").count() == 5 and tree.evaluate("it => it.scrollWidth <= it.clientWidth")
     styles = tree.evaluate("it => [getComputedStyle(it).overscrollBehaviorX, getComputedStyle(it).userSelect]")
     assert styles == ["contain", "none"]
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -239,7 +237,6 @@ def test_what_is_dropped_and_what_is_to_come_can_be_seen(show, page, rounded, sc
         return [Math.min(...find(".edge path, .coming", "stroke"), ...find(".node.pruned", "borderTopColor")),
             Math.min(...find(".node.pruned", "color"))] }"""
     )
-    page.emulate_media(color_scheme="light")
     assert contrasts[0] >= 3 and contrasts[1] >= 4.5
 
 
@@ -253,7 +250,6 @@ def test_the_cursor_of_the_keys_stays_in_sight(show, page, rounded):
         page.keyboard.press("PageDown")
         at, tree = page.locator(".node.at").bounding_box(), page.get_by_role("tree").bounding_box()
         assert tree["x"] <= at["x"] and at["x"] + at["width"] <= tree["x"] + tree["width"]
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_on_a_phone_each_slider_of_the_search_has_a_line(show, page, rounded):
@@ -261,7 +257,6 @@ def test_on_a_phone_each_slider_of_the_search_has_a_line(show, page, rounded):
     show(BeamView.of(rounded, BOXES, alphas=(0.0, 0.6)))
     for name in ("beam width", "length penalty α"):
         assert page.get_by_label(name).bounding_box()["width"] > 150, name
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 # ---- What is to come ------------------------------------------------------------------------------------------------
@@ -339,7 +334,6 @@ def test_another_sentence_is_typed(show, rounded):
     assert nodes(page, ".best")[0] == "quelles" and page.locator(".note.wrong").count() == 0, "known already"
     page.set_viewport_size({"width": 320, "height": 900})
     assert page.evaluate(FITS)
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_word_of_the_text_leaves_no_hole_below_a_smaller_tree(show, rounded):

@@ -205,7 +205,6 @@ def test_a_phone(book, pages, page):
 
 def test_tables_of_the_glossaries_fit(book, page):
     """On a laptop, too, where a long formula once left five letters a line for the meaning."""
-    page.set_viewport_size({"width": 1300, "height": 1400})
     for name in ("assets/glossary.html", "translations/zh/glossary.html"):
         page.goto((book / name).as_uri())
         assert page.evaluate(CUT_TABLES) == []
@@ -274,7 +273,6 @@ def test_the_front_page_translates(book, page):
     view.get_by_role("button", name="Translate").click()
     view.get_by_text("dort").first.wait_for()
     assert soon_in_sight(shown)
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_nothing_covers_a_view(book, page):

@@ -40,8 +40,7 @@ def site(tmp_path_factory):
 @pytest.fixture(params=SIZES, ids=str)
 def size(request, page):
     page.set_viewport_size({"width": request.param, "height": SIZES[request.param]})
-    yield SIZES[request.param]
-    page.set_viewport_size({"width": 1300, "height": 1400})
+    return SIZES[request.param]
 
 
 def click(control, block="center"):
@@ -136,7 +135,6 @@ def test_the_echo_says_what_has_changed_and_goes(page, site):
     assert echo.inner_text().startswith("the same words (p 0.76 → ")
     page.get_by_label("next step").evaluate("node => node.click()")
     assert echo.is_hidden(), "the next press"
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_sentence_translation_step_and_lines_come_first(page, site, size):
@@ -223,7 +221,6 @@ def test_on_a_phone_the_clock_is_seen_while_the_map_and_the_curve_are_pressed(pa
         clock, said = face.bounding_box(), echo.bounding_box()
         assert (said is None) == (part == curve)
         assert said is None or clock["y"] + clock["height"] <= said["y"], (block, share)
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_the_sentence_beside_a_drag_follows_it(page, every_view):
@@ -244,4 +241,3 @@ def test_the_sentence_beside_a_drag_follows_it(page, every_view):
     page.mouse.up()
     page.mouse.move(5, 5)
     assert echo.is_visible(), "until the next press"
-    page.set_viewport_size({"width": 1300, "height": 1400})

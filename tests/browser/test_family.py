@@ -29,14 +29,6 @@ GRIDS = "[role=application], [role=tree]"
 pytestmark = pytest.mark.parametrize("name", SAMPLES)
 
 
-@pytest.fixture(autouse=True)
-def as_it_was(page):
-    """The next test finds a large and light window."""
-    yield
-    page.emulate_media(color_scheme="light", reduced_motion="no-preference")
-    page.set_viewport_size({"width": 1300, "height": 1400})
-
-
 def use(page):
     """Go to the last step, and lock something everywhere."""
     on = page.get_by_label("next step")

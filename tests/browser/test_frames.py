@@ -72,8 +72,7 @@ def around(page, site):
         page.wait_for_function("() => told.every((heights) => heights.length)")
         return page.frames[1:]
 
-    yield open_page
-    page.set_viewport_size({"width": 1300, "height": 1400})
+    return open_page
 
 
 @pytest.mark.parametrize("width", [800, 390])
@@ -110,7 +109,6 @@ def test_a_frame_follows_the_theme_of_the_page_around_it(around, page, site):
             page.evaluate("(theme) => send({ seqlearn: { theme } })", theme)
             page.wait_for_function("(count) => told[0].length > count", arg=count)  # each message is answered
             assert frame.evaluate(SHOWN) == [*colours, "normal" if theme == "auto" else theme], (scheme, theme)
-    page.emulate_media(color_scheme="light")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

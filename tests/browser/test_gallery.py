@@ -38,7 +38,6 @@ def test_all_views_stand_on_one_page(page, written, scheme, width):
     assert found == []
     assert page.evaluate(FITS)
     assert page.evaluate(CUT) == [], "no text is cut off"
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 STOP = """() => { const view = document.activeElement.closest('.seqlearn');
@@ -63,8 +62,6 @@ def test_the_note_stays_on_the_screen_for_the_keyboard(page, written):
     assert notes.count("sticky") == 1, "of the view with the focus"
     page.emulate_media(media="print")
     assert "sticky" not in page.locator(".says").evaluate_all(f"nodes => nodes.map({where})")
-    page.emulate_media(media="screen")
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 COVERED = """word => { const part = word.closest('section'), box = one => one.getBoundingClientRect();
@@ -83,7 +80,6 @@ def test_the_note_covers_nothing_where_the_tab_key_enters(page, written):
         word.evaluate("word => word.focus({ focusVisible: true })")
         page.keyboard.press("Enter")
         assert word.evaluate(COVERED) <= 12, word.inner_text()
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_the_intro_counts_the_words(page, written):
@@ -247,8 +243,6 @@ def test_the_head_stays_large_while_its_story_is_read(page, written, width, heig
         heads.get_by_label("zoom to all heads").click()
         heads.get_by_title("layer 0, head 3").first.hover()
         assert ablated not in weigh.inner_text(), "what stands above a map is about this map"
-    page.emulate_media(reduced_motion="no-preference")
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_texts_of_a_gallery_are_texts(page, tmp_path):

@@ -38,14 +38,6 @@ def expected(shown):
     return [written(number) for number in shown.step()]
 
 
-@pytest.fixture(autouse=True)
-def as_it_was(page):
-    """The next test finds a large and light window."""
-    yield
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size({"width": 1300, "height": 1400})
-
-
 def test_every_number_is_that_of_python_and_of_torch(page):
     gru, vectors = network(hiddens=7), inputs(6)
     shown = GruView(None, gru, vectors)

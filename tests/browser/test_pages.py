@@ -246,7 +246,6 @@ def test_the_numbers_of_the_small_results_do_not_touch(show, page, width):
     assert len(drawn) > 6
     for text, wide, all_cells, at in drawn:
         assert wide <= all_cells / (2 if at == 4 else 3) - (2 if at == 3 or width == 390 else 5), text
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_mask_makes_nothing_brighter(show):
@@ -272,7 +271,6 @@ def test_cells_are_larger_where_there_is_room(show, page):
             boxes = [body.bounding_box() for body in page.locator(".map .body").all()]
             ends = [box["y"] + box["height"] for box in boxes]
             assert width < 800 or max(ends) - min(ends) < 1, "in a row"
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_number_has_its_own_name(show):
@@ -295,7 +293,6 @@ def test_a_result_keeps_its_size_from_step_to_step(show, page):
             page.evaluate(f"model.set('step', {step})")
             widths.add(result(page).bounding_box()["width"])
         assert len(widths) == 1, room
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def write_script(folder, text):
@@ -482,7 +479,6 @@ def test_no_step_moves_undo(show, page, width):
         page.evaluate("step => model.set('step', step)", step)
         seen.append((undo.bounding_box()["x"], undo.bounding_box()["y"], where.bounding_box()["y"]))
     assert len(set(seen)) == 1
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_changed_result_keeps_its_number_before(show, page):
@@ -583,7 +579,6 @@ def test_0_has_the_colour_of_the_ground_and_both_ends_differ_from_it(show, page,
         canvases = (canvas, page.locator(".bar").first, page.locator(".five canvas").last)
         drawn[theme] = [one.evaluate("canvas => canvas.toDataURL()") for one in canvases]
     assert all(light != dark for light, dark in zip(*drawn.values(), strict=True)), "all are drawn anew"
-    page.emulate_media(color_scheme="light")
 
 
 def test_one_press_of_a_word_is_one_entry_of_undo(show):
@@ -611,7 +606,6 @@ def test_no_step_of_an_attention_moves_other_parts(show, page, size, parts, most
         page.evaluate(f"model.set('step', {step})")
         tops.append([part.bounding_box()["y"] for part in page.locator(parts).all()])
     assert tops[0] and all(max(each) - min(each) <= most for each in zip(*tops, strict=True))
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_finger_drags_a_number_up_and_scrolls_elsewhere(show, page):
@@ -643,7 +637,6 @@ def test_a_finger_drags_a_number_up_and_scrolls_elsewhere(show, page):
     assert pull(page.locator(".legend").bounding_box(), 5, 5, right=0, up=100) > 50
     assert changes(page) == [["queries", 0, 1, 2]]
     finger.send("Emulation.setTouchEmulationEnabled", {"enabled": False})
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_what_takes_the_pointer_away_changes_no_number(show):
@@ -765,7 +758,6 @@ def test_light_and_dark(show, page, name):
         grounds[scheme] = luminance(page, ".seqlearn", "backgroundColor")
         assert contrast(page, ".seqlearn", "color") >= 7, "WCAG AAA"
     assert grounds["light"] > 0.8 and grounds["dark"] < 0.05
-    page.emulate_media(color_scheme="light")
 
 
 def labels(place):
@@ -822,7 +814,6 @@ def test_it_fits_where_it_can(show, page, width):
     assert (abs(ends[2] - ends[1]) < 2) == (width == 1200), "and the result, if its cells have room for numbers there"
     assert result(page).bounding_box()["width"] == 380
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_large_attention_is_drawn_at_every_step(show):
@@ -1100,7 +1091,6 @@ def test_a_finger_turns_the_hand_and_scrolls_nothing(show, page, context):
         finger.send("Input.dispatchTouchEvent", {"type": name, "touchPoints": [point]})
     finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     assert traits(page)[1] == 2 + round(1.5 / 10000 ** (-4 / 32)) and page.evaluate("scrollY") == 0
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 @pytest.mark.parametrize("width", [390, 1024, 1440])
@@ -1115,7 +1105,6 @@ def test_what_is_said_of_positions_moves_nothing(show, page, width):
     assert says.bounding_box()["height"] == height
     page.locator(".curve .plot").hover()
     assert said(page).startswith("Distance ") and says.bounding_box()["height"] == height
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 @pytest.mark.parametrize("width", [390, 1024, 1440])
@@ -1131,7 +1120,6 @@ def test_the_first_positions_have_words(show, page, width):
     assert (plot["x"] > table["x"] + table["width"]) == (width > 960), "all in one line"
     left = page.locator(".clock .name").evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().left)")
     assert min(left) >= 0
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_small_frequency_is_written_in_full(show):
@@ -1148,7 +1136,6 @@ def test_the_slider_of_the_pair_keeps_its_length(show, page, width):
     before = pair.bounding_box()
     pair.press("End")
     assert traits(page)[2] == 15 and pair.bounding_box() == before
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_the_cell_that_is_read_has_a_frame(show):
@@ -1188,7 +1175,6 @@ def test_a_tap_tells_the_number_beside_the_finger_on_a_phone(show, page):
     assert echo.inner_text().strip() == told and "Pair 3 turns by" in page.locator(".says").inner_text()
     clock = page.locator(".clock svg").bounding_box()
     assert clock["y"] + clock["height"] <= 844, "with the sliders on one screen"
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 @pytest.mark.parametrize(("position", "offset"), [(8, -8), (0, 8)])
@@ -1240,7 +1226,6 @@ def test_positions_in_a_window_that_gets_narrow(show, page, rows, size):
     assert page.evaluate("document.documentElement.scrollWidth") == 320
     beyond = page.locator(".table").evaluate("node => node.scrollWidth - node.clientWidth")
     assert beyond > 0 if size == 512 else beyond == 0, "only what has a pixel for each dimension is scrolled"
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -1250,7 +1235,6 @@ def test_the_clock_can_be_read(show, page, scheme):
     texts = [(".clock .name", "fill"), (".plot text", "fill"), (".faint", "color"), (".tag", "color")]
     for selector, name in [*texts, (".hand.i", "stroke"), (".hand.j", "stroke"), (".curve .line", "stroke")]:
         assert contrast(page, selector, name) >= 4.5, selector
-    page.emulate_media(color_scheme="light")
 
 
 @pytest.mark.parametrize("view", [steps, positions])
@@ -1454,7 +1438,6 @@ def test_fates_are_told_apart_without_colour(show, page, scheme):
     assert page.locator(".done .node.best").first.evaluate(width) > page.locator(
         ".node.kept:not(.best)"
     ).first.evaluate(width)
-    page.emulate_media(color_scheme="light")
 
 
 def test_a_long_tree_in_a_narrow_window(show, page):
@@ -1471,7 +1454,6 @@ def test_a_long_tree_in_a_narrow_window(show, page):
         page.keyboard.press("ArrowRight")
     box = page.locator(".node.at").bounding_box()
     assert box["x"] > 0 and box["x"] + box["width"] < 320
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 @pytest.mark.parametrize("share", [0.05, 0.45, 0.55, 0.95])
@@ -1577,7 +1559,6 @@ def test_the_place_in_a_tree_is_kept(show, page):
         page.set_viewport_size({"width": width, "height": 700})
         page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
         assert page.locator(".node[aria-level='20']").last.evaluate(seen), width
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_the_source_of_a_tree(show):
@@ -1665,7 +1646,6 @@ def test_a_finger_moves_a_reading_or_the_page(show, page, context):
     page.evaluate("scrollTo(0, 0)")
     swipe(*spot(page, 0), 0, 0)
     assert page.evaluate("model.get('locked')") == [0], "a tap on a reading locks the query below"
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_sentence_has_the_name_of_the_axis(show):
@@ -1717,7 +1697,6 @@ def test_the_note_says_the_reading_that_the_keys_move(show, page):
     page.locator("[role=slider][aria-valuenow='3']").wait_for()
     page.get_by_label("width").focus()
     assert at.text_content() == ""
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_what_a_moved_reading_does_to_the_prediction(show):
@@ -1828,7 +1807,6 @@ def test_map_and_words_stand_beside_and_above_the_plot_and_stay_there(show, page
         assert told.bounding_box()["y"] < before["y"]
     page.get_by_label("put the readings back").click()
     assert chart.bounding_box() == before
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_drag_selects_no_text(show, page):
@@ -1992,7 +1970,6 @@ def test_positions_play(show, page):
         assert traits(page) == [position, 2, 0]
     run(6)
     assert traits(page) == [3, 2, 0]
-    page.emulate_media(reduced_motion="no-preference")
 
 
 def test_a_moved_reading_waits_for_python(show):

@@ -115,7 +115,6 @@ def test_what_a_word_of_the_text_patches_is_told(show, page, translator):
     assert told.inner_text() == "Tap a cell of a map to see what it moves."
     cut = "nodes => nodes.map(node => node.scrollWidth > node.clientWidth)"
     assert page.locator(".twins input").evaluate_all(cut) == [False, False], "a phone shows all of both sentences"
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_each_kind_of_row_is_explained(live):
@@ -145,7 +144,6 @@ def test_only_the_answer_grows_old_while_the_model_computes(live):
     live.set_viewport_size({"width": 1300, "height": 400})
     live.evaluate("model.set('decision', 4)")
     live.locator(".panels.former.late").wait_for()
-    live.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_no_answer_is_repeated_before_it_is_there(live):
@@ -158,7 +156,6 @@ def test_no_answer_is_repeated_before_it_is_there(live):
     live.mouse.move(1, 1)
     live.evaluate("() => new Promise(done => setTimeout(() => requestAnimationFrame(() => setTimeout(done))))")
     assert live.locator(".echo").is_hidden()
-    live.set_viewport_size({"width": 1300, "height": 1400})
 
 
 POSTED = """window.posted = []; const post = Worker.prototype.postMessage
@@ -179,7 +176,6 @@ def test_the_model_reads_the_sentences_when_the_maps_come_near(show, page, trans
     page.locator(".map .body").first.scroll_into_view_if_needed()
     assert page.evaluate("posted").count("patched") == 1 and page.locator(".former").count() == 0
     assert page.evaluate("JSON.stringify(model.get('result'))") == before
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 @pytest.mark.parametrize(("width", "height"), [(1024, 640), (390, 844)])
@@ -200,7 +196,6 @@ def test_a_word_of_the_text_and_what_it_patches_are_on_one_screen(show, page, tr
     page.get_by_role("button", name="None").click()
     page.wait_for_function(ANSWERED)
     assert page.evaluate("scrollY") == 0
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_the_rows_of_heads_stand_apart(live):
@@ -341,7 +336,6 @@ def test_a_tap_is_answered_on_the_screen_of_a_phone(show, page, translator, tmp_
     assert "A with 3 vectors of B" in echo.inner_text() and "et le mange" in echo.inner_text()
     page.evaluate("scrollTo(0, 0)")
     echo.wait_for(state="hidden")
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 @pytest.mark.parametrize("width", [320, 390, 818, 1024, 1440])
@@ -354,7 +348,6 @@ def test_no_press_moves_a_map(show, page, translator, width):
     for side, row, column in (("encoder", 11, 7), ("encoder", 0, 4), ("decoder", 19, 0), ("encoder", 11, 7)):
         click(page, side, row, column)
         assert page.locator(".map .body").first.bounding_box()["y"] == before
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_page_without_a_model_only_shows(show, translator, monkeypatch):
@@ -378,7 +371,6 @@ def test_squares_have_one_size_in_both_maps(show, page, translator, width):
     sizes = [(box["width"] / columns, box["height"] / rows) for box, (columns, rows) in counts]
     assert sizes[0] == sizes[1] and min(sizes[0]) >= 24, "a mouse finds them, too"
     assert (boxes[0]["y"] == pytest.approx(boxes[1]["y"], abs=2)) == (width > 800), "beside each other"
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -394,7 +386,6 @@ def test_the_sign_of_a_patch_is_seen_on_both_grounds(show, page, translator, sch
     corner = "node => getComputedStyle(node).backgroundImage"
     frame, sign = (page.locator(name).evaluate(corner) for name in (".map .frame.strong", ".legend .framed"))
     assert frame == sign and "rgb(0, 0, 0) 6px" in frame, "which no cell has that is only pointed at"
-    page.emulate_media(color_scheme="light")
 
 
 def test_no_line_breaks_between_a_word_and_its_number(show, page, translator):
@@ -403,7 +394,6 @@ def test_no_line_breaks_between_a_word_and_its_number(show, page, translator):
     page.locator(".certainty").evaluate_all("all => all.forEach(({ style }) => (style.width = '120px'))")  # long words
     heights = page.locator(".certainty > span").evaluate_all("all => all.map(({ offsetHeight }) => offsetHeight)")
     assert len(heights) == 6 and max(heights) < 24
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -421,7 +411,6 @@ def test_a_line_tells_each_square_from_the_page(show, page, translator, scheme):
         return context.getImageData(Math.round(wide) - 1, 5, 1, 1).data[3] }"""
     assert page.locator(".moves .body canvas").first.evaluate(gap) == 0, "the line is seen between two squares"
     assert page.locator(".map .foot").all_inner_texts() == ["−1\n1"] * 2 and page.locator(".map .bar").count() == 2
-    page.emulate_media(color_scheme="light")
 
 
 @pytest.mark.parametrize("width", [320, 390, 818, 1024, 1440])
@@ -431,7 +420,6 @@ def test_every_cell_of_a_map_can_be_reached(show, page, translator, width):
     for i in range(2):
         box = page.get_by_role("application").nth(i).bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= width
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 # Of each cell of the first map: its colour, and the contrast of the ink on it (WCAG 2.2).

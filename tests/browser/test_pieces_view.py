@@ -196,8 +196,6 @@ def test_no_barrier_nothing_is_cut_off_and_the_words_stay(show, page, width, sch
         assert page.evaluate(FITS) and page.evaluate(CUT) == []
         assert page.evaluate(FIND_BARRIERS)[1] == []
         assert page.locator("[role=option]").first.bounding_box()["y"] == first
-    page.set_viewport_size({"width": 1300, "height": 1400})
-    page.emulate_media(color_scheme="light")
 
 
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (1024, 768), (1440, 900)])
@@ -225,7 +223,6 @@ def test_what_a_press_changes_is_in_sight(page, tmp_path, width, height):
         piece.hover()
         assert rows.evaluate_all(tops) == places and part.locator(".echo").is_hidden()
     assert page.evaluate("scrollY") == there > 0
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_sentence_about_a_long_word_has_only_the_first_pieces(show):
@@ -245,7 +242,6 @@ def test_the_vocabulary_stays_while_a_word_grows(show, page, width):
         page.evaluate("word => model.set('word', word)", word)
         places.add(page.locator(".known").bounding_box()["y"])
     assert len(places) == 1
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_other_words_are_drawn_anew(show):

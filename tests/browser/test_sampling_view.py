@@ -331,7 +331,6 @@ def test_no_text_is_cut_off_and_nothing_moves(show, page, width):
             page.locator(ROW).nth(row).hover()
             assert page.evaluate(places, all_parts) == still, setting
         assert page.evaluate(FITS) and page.evaluate(CUT) == []
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 # ---- Sentences that are drawn ---------------------------------------------------------------------------------------
@@ -446,7 +445,6 @@ def test_all_of_the_view_is_on_one_screen(show, page, rounded):
     page.set_viewport_size({"width": 600, "height": 900})
     assert box(".rows")["y"] - box(".left")["y"] < 60 < box(".draws")["y"] - box(".rows")["y"]
     assert box(".legend")["y"] - box(".draws button:last-child")["y"] < 120
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 @pytest.mark.parametrize(("width", "height"), [(1024, 768), (1440, 900)])
@@ -460,7 +458,6 @@ def test_long_sentences_stand_beside_the_table(show, page, width, height):
     assert page.locator(".sentences li").last.bounding_box()["height"] < 50
     assert page.locator(".sentences li").evaluate_all("all => all.map(one => one.title)") == [text] * 5
     assert page.locator(".sentences li").first.evaluate("one => getComputedStyle(one).display") == "list-item"
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_page_without_a_model_has_the_sentences_of_python(show):

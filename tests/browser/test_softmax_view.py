@@ -64,7 +64,6 @@ def test_all_ways_to_mask_are_in_sight(show, page, width, height):
     page.goto(f"{address}#{urlencode({'view': 'SoftmaxView-1', 'masking': MASKINGS[2], 'link': 1})}")
     page.reload()
     assert ways.nth(2).get_attribute("aria-checked") == "true" and page.locator(".linked").is_hidden()
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_masked_row_shows_the_score_that_counts(show):
@@ -179,7 +178,6 @@ def test_nothing_moves_when_every_word_is_unticked(show, page, width, height):
             for row in page.locator(ROW).all():
                 row.hover(position={"x": 60, "y": 3})
                 assert page.evaluate(places) == before, word
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_what_is_wrong_is_called_wrong(show):
@@ -242,4 +240,3 @@ def test_a_narrow_page_has_wide_bars(show, page):
     )
     assert track.bounding_box()["width"] > 260 and slider.bounding_box()["width"] > 120
     assert track.bounding_box()["y"] > slider.bounding_box()["y"]
-    page.set_viewport_size({"width": 1300, "height": 1400})

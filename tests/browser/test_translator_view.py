@@ -363,7 +363,6 @@ def test_a_swapped_word_that_is_unknown_can_be_typed_again(show, page, transform
     typed.press("Enter")
     in_the_page(page, APPLE.replace("apple", "pear"))
     assert typed.count() == 0 and note(page) == ""
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 @pytest.mark.parametrize(
@@ -527,7 +526,6 @@ def test_light_and_dark(live, page, transformer, scheme):
     style = "node => [getComputedStyle(node).borderStyle, getComputedStyle(node.firstChild).textDecorationStyle]"
     assert unknown.evaluate(style) == ["dashed", "dotted"] and known.evaluate(style)[0] == "solid"
     assert "never seen in training, read as <unk>" in page.locator(".legend").last.inner_text()
-    page.emulate_media(color_scheme="light")
 
 
 def test_a_narrow_window(show, page, transformer):

@@ -469,8 +469,6 @@ def test_at_every_width(live, page, width, scheme):
     passed, found = page.evaluate(FIND_BARRIERS)
     assert found == [] and passed > 15
     assert page.evaluate(FITS), "no page is scrolled sideways"
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_heads_and_weights_of_an_attention_view(show, transformer, capsys):
@@ -686,7 +684,6 @@ def test_two_readings_side_by_side(show, page, transformer):
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".reading")).to_have_count(0)
     assert_reads(page, transformer, PEAR)
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1024, "dark")])
@@ -708,8 +705,6 @@ def test_an_edit_is_compared_at_every_width(show, page, transformer, width, sche
     page.evaluate(AXE)
     assert page.evaluate(FIND_BARRIERS)[1] == []
     assert page.evaluate(FITS), "no page is scrolled sideways"
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def drag(page, line, *steps, beside=0):
@@ -858,7 +853,6 @@ def test_sentence_and_maps_are_on_one_screen(show, page, transformer, width, hei
     page.get_by_label("compare heads").click()
     assert page.locator(".chips").bounding_box() == places[1]
     assert page.locator(".looks").bounding_box()["x"] == places[0]["x"]
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_a_drag_selects_no_text(show, page, transformer):
@@ -886,7 +880,6 @@ def test_the_slider_the_cell_and_the_translation_are_on_one_screen(show, page, t
     for part in (slider, cell, shown):
         box = part.bounding_box()
         assert box["y"] >= 0 and box["y"] + box["height"] <= height
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_the_only_key_keeps_all_the_weight(show, page, transformer):
@@ -1104,7 +1097,6 @@ def test_what_is_pointed_at_is_told_above_the_maps(show, page, transformer):
     page.get_by_role("button", name="ablate encoder 0.1").click()
     expect(before).to_contain_text("the same words")
     assert heads.bounding_box()["y"] == top, "a change moves nothing"
-    page.set_viewport_size({"width": 1300, "height": 1400})
 
 
 def test_an_answer_does_not_take_the_text_box_away(live, transformer):
