@@ -23,6 +23,11 @@ def settled(page):
     page.wait_for_function(SETTLED)
 
 
+def until(page, is_true):
+    """Wait until something is true that no script in the page can see, and return whether it ever was."""
+    return any(is_true() or page.wait_for_timeout(20) for _ in range(3000))
+
+
 def silence(page):
     """From now on the model in the page answers nothing."""
     page.evaluate("() => { live.ask = () => new Promise(() => {}); window.isSilent = true }")

@@ -1,13 +1,13 @@
 """The ablation map in a browser: each switch has the colour and the words of what its head does alone."""
 
 import pytest
+from browser.settling import settled
 
 from seqlearn.translator.translator import Translator
 from seqlearn.views import TranslatorView
 from seqlearn.views.translator.ablation_map import ablation_map
 
 SENTENCE = "The old bird ate the orange because it was sweet."
-PAINTED = ".board .fall-scale"
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def ask(page, sentence):
 
 def test_each_switch_has_the_colour_of_its_fall(show, view):
     page = show(view)
-    page.locator(PAINTED).wait_for()
+    settled(page)
     right = ablation_map(view.translator, SENTENCE)
     expected = {
         f"{kind}, layer {layer}, head {head}": 100 * max(0, 1 - one["probability"] / right["base"]["probability"])
@@ -48,7 +48,7 @@ def test_each_switch_has_the_colour_of_its_fall(show, view):
 
 def test_the_whole_sentence_on_hover_and_on_focus(show, view):
     page = show(view)
-    page.locator(PAINTED).wait_for()
+    settled(page)
     other = page.get_by_title("encoder, layer 1, head 3")
     other.hover()
     preview = page.locator(".preview")
@@ -65,7 +65,7 @@ def test_the_whole_sentence_on_hover_and_on_focus(show, view):
 
 def test_the_heads_stand_in_columns(show, view):
     page = show(view)
-    page.locator(PAINTED).wait_for()
+    settled(page)
     boxes = [head.bounding_box() for head in page.locator(".board .head").all()]
     assert len({box["x"] for box in boxes}) == 4 and len({box["width"] for box in boxes}) == 1
     cut = "nodes => nodes.filter(node => node.scrollWidth > node.clientWidth).length"
@@ -76,7 +76,7 @@ def test_the_preview_moves_nothing(show, page, view):
     """Where the page is scrolled to its end, a shorter text would move the switches from under the pointer."""
     page.set_viewport_size({"width": 1300, "height": 700})
     show(view)
-    page.locator(PAINTED).wait_for()
+    settled(page)
     height = page.locator(".seqlearn").bounding_box()["height"]
     for head in (0, 3):
         page.get_by_title(f"encoder, layer 1, head {head}").hover()
@@ -85,16 +85,15 @@ def test_the_preview_moves_nothing(show, page, view):
 
 def test_another_sentence_gets_its_own_colours(show, view):
     page = show(view)
-    page.locator(PAINTED).wait_for()
+    settled(page)
     before = falls(page)
     ask(page, "The cat eats the green apple because it is hungry.")
-    page.locator(".written", has_text="chat").wait_for()
-    page.locator(PAINTED).wait_for()
+    settled(page)
     assert falls(page) != before
     page.locator(".board .head:has(.word:not(:empty))").first.hover()
     assert "elle" in page.locator(".preview strong").all_inner_texts()
     page.get_by_title("encoder, layer 0, head 1").click()
-    page.locator(PAINTED).wait_for()
+    settled(page)
     assert page.evaluate("model.get('ablations').asked[2]") == [["ablate", "encoder", 0, 1]]
     page.mouse.move(0, 0)
     page.get_by_label("sentence to translate").focus()

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from browser.settling import settled
 from browser.test_family import AXE, CUT, FIND_BARRIERS, SOON_FITS
 from hostile import HOSTILE
 
@@ -483,7 +484,7 @@ def test_cells_of_another_width_keep_their_numbers(show, page):
     script = "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data"
     for width in (1300, 900, 700, 500, 420, 380):
         page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_timeout(50)
+        settled(page)
         count = page.locator(".stage .ink").evaluate(f"{script}.filter(part => part > 99).length")
         assert count > 100, width
 
@@ -658,7 +659,7 @@ def test_in_and_out_by_mouse(show, real):
     assert state(page, "zoom", "locked") == ["cell", ["pair", 8, 5]], "the largest weight of the locked row"
     page.get_by_label("zoom to encoder 1.3").click()
     assert state(page, "zoom") == ["head"]
-    page.wait_for_timeout(400)  # until nothing moves
+    page.evaluate("Promise.all(document.getAnimations().map(one => one.finished))")
     cells(page).dblclick(position={"x": 1.5 * 36, "y": 0.5 * 36})
     assert state(page, "zoom", "locked") == ["cell", ["pair", 0, 1]]
     page.evaluate("model.set('zoom', 'heads')")

@@ -5,6 +5,7 @@ import re
 
 import pytest
 from browser.rounding import in_page
+from browser.settling import settled
 from browser.test_family import FITS
 from browser.test_pages import beams, nodes, told
 
@@ -285,7 +286,7 @@ def asked(page, **question):
     page.evaluate("values => Object.entries(values).forEach(([name, value]) => model.set(name, value))", question)
     found = """values => model.get('trees').find(one =>
         Object.entries(values).every(([name, value]) => one[name] === value))"""
-    page.wait_for_function(f"values => Boolean(({found})(values))", arg=question)
+    settled(page)
     return page.evaluate(found, question)
 
 
@@ -316,15 +317,15 @@ def test_another_sentence_is_typed(show, rounded):
     assert page.evaluate("model.get('locked')") is not None
     box.fill("The girl sleeps.")
     box.press("Enter")
-    page.wait_for_function("() => document.querySelector('.node:nth-of-type(2) .text')?.innerText === 'la'")
+    settled(page)
     assert nodes(page, ".best") == ["la", "fille", "dort", ".", "<eos>"]
     assert page.evaluate("model.get('step')") == 5, "all steps are seen again"
     assert told(page)[1].startswith("Point at a node"), "what was locked is not in this tree"
     page.get_by_label("beam width").press("ArrowRight")
-    page.wait_for_function("() => !document.querySelector('.waiting') && model.get('trees').at(-1).width === 3")
+    settled(page)
     box.fill(" ")
     page.get_by_role("button", name="Search").click()
-    page.wait_for_function("() => document.querySelector('.note.wrong')")
+    settled(page)
     note = page.locator(".note").inner_text()
     assert note == "There is nothing to translate: type a sentence. Below is the tree of the former sentence."
     assert box.get_attribute("aria-invalid") == "true" and nodes(page, ".best")[0] == "la"
@@ -343,12 +344,12 @@ def test_a_word_of_the_text_leaves_no_hole_below_a_smaller_tree(show, rounded):
     heights = []
     for word, width in ((None, 4), (None, 2), ("two", 2), ("one", 1)):
         page.evaluate("width => { document.activeElement.blur(); model.set('width', width) }", width)
-        page.wait_for_function("() => !document.querySelector('.waiting')")
+        settled(page)
         if word:
             page.evaluate("model.set('width', 4)")
-            page.wait_for_function("() => !document.querySelector('.waiting')")
+            settled(page)
             page.locator(".told").get_by_role("button", name=word).click()
-            page.wait_for_function("() => !document.querySelector('.waiting')")
+            settled(page)
         heights.append(page.locator(".tree").bounding_box()["height"])
     assert heights[0] == heights[1] > heights[2] > heights[3]
 
@@ -361,7 +362,7 @@ def test_the_text_above_says_of_which_sentence_it_speaks(show, rounded):
     assert note.inner_text() == "Type a sentence, and press Enter."
     box.fill("The girl sleeps.")
     box.press("Enter")
-    page.wait_for_function("() => !document.querySelector('.waiting')")
+    settled(page)
     assert note.inner_text() == f"The text above is about “{BOXES}”." and page.evaluate(colours) != black
     page.locator(".told .word").click()
     assert note.inner_text() == "Type a sentence, and press Enter." and page.evaluate(colours) == black
@@ -385,11 +386,11 @@ def test_unknown_words_are_named(show, rounded):
     assert note.inner_text() == "“zork” was never seen in training; it is read as <unk>."
     box.fill("The dinosaur eats the aple.")
     box.press("Enter")
-    page.wait_for_function("() => document.querySelector('.note.wrong')?.innerText.includes('dinosaur')")
+    settled(page)
     assert note.inner_text() == "“dinosaur”, “aple” were never seen in training; they are read as <unk>."
     box.fill("The girl sleeps.")
     box.press("Enter")
-    page.wait_for_function("() => !document.querySelector('.note.wrong')")
+    settled(page)
 
 
 def test_why_there_is_no_tree_yet(show, rounded):

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from browser.settling import settled, until
 from bs4 import BeautifulSoup
 
 from tools.book import build
@@ -243,12 +244,12 @@ def test_frames(book, pages, page):
 
 def soon_fits(frame):
     """Whether a frame gets the height of its view; for a while it may have another one."""
-    for _ in range(100):
+
+    def fits():
         height = frame.content_frame.locator("#view").evaluate("view => view.offsetHeight")
-        if height > 100 and abs(frame.evaluate("frame => frame.clientHeight") - height) <= 1:
-            return True
-        frame.page.wait_for_timeout(50)
-    return False
+        return height > 100 and abs(frame.evaluate("frame => frame.clientHeight") - height) <= 1
+
+    return until(frame.page, fits)
 
 
 def test_the_theme_reaches_the_frames(book, page):
@@ -279,7 +280,7 @@ def test_nothing_covers_a_view(book, page):
     """Furo shows a button over the page as soon as somebody scrolls up."""
     page.goto((book / "index.html").as_uri())
     page.evaluate("scrollTo({ top: 900, behavior: 'instant' })")
-    page.wait_for_timeout(100)
+    settled(page)
     page.mouse.wheel(0, -200)
     page.wait_for_function("document.documentElement.classList.contains('show-back-to-top')")
     assert page.get_by_text("Back to top").is_hidden()
@@ -334,12 +335,12 @@ def test_the_first_link_of_the_front_page_leads_to_all_views(book, page):
 
 def soon_in_sight(shown):
     """Whether all of it is inside the window, at last."""
-    for _ in range(100):
+
+    def is_inside():
         box = shown.bounding_box()
-        if 0 <= box["y"] <= shown.page.viewport_size["height"] - box["height"] + 1:  # a pixel of rounding
-            return True
-        shown.page.wait_for_timeout(50)
-    return False
+        return 0 <= box["y"] <= shown.page.viewport_size["height"] - box["height"] + 1  # a pixel of rounding
+
+    return until(shown.page, is_inside)
 
 
 def test_a_prediction_is_kept_and_what_was_seen_is_folded(book, page):

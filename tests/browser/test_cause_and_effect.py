@@ -4,6 +4,7 @@ import json
 import os
 
 import pytest
+from browser.settling import settled
 
 from seqlearn.translator.translator import Translator
 from seqlearn.views import TranslatorView
@@ -83,9 +84,6 @@ PRESSES = {
     "another sentence": lambda view: click(view.get_by_role("button", name="another sentence")),
     "search": search,
 }
-ANSWERED = """() => JSON.stringify(model.get('result').asked)
-    === JSON.stringify(['sentence', 'beam', 'prefix', 'edits'].map(model.get))"""
-SHOWN = """() => new Promise(go => requestAnimationFrame(() => setTimeout(go, 60)))"""  # when the observer has looked
 
 
 def on_screen(page, node, height):
@@ -104,13 +102,12 @@ def test_the_effect_is_where_the_cause_is(page, site, size, where):
         pytest.skip("with SEQLEARN_ALL=1")
     page.goto((site / f"{where}.html").as_uri())
     view = page if where == "page" else page.frames[1]
-    view.locator(".board .fall-scale").wait_for()
+    settled(view)
     for name, press in PRESSES.items():
         before = view.evaluate("JSON.stringify(model.get('result').asked)")
         press(view)
-        view.wait_for_function("before => JSON.stringify(model.get('result').asked) !== before", arg=before)
-        view.wait_for_function(ANSWERED)
-        view.evaluate(SHOWN)
+        settled(view)
+        assert view.evaluate("JSON.stringify(model.get('result').asked)") != before, name
         text = view.evaluate("model.get('result').best[0].text")
         echo = view.locator(".echo")
         here = on_screen(page, view.locator(".written"), size)
@@ -124,14 +121,15 @@ def test_the_echo_says_what_has_changed_and_goes(page, site):
     page.goto((site / "page.html").as_uri())
     echo = page.locator(".echo")
     click(page.get_by_label("1, head of encoder layer 0"))
-    echo.wait_for()
+    settled(page)
     assert echo.inner_text() == "il→elle le chat mange la pomme verte parce qu'elle a faim. (p 0.99 → 0.76)"
     board, place = (node.bounding_box() for node in (page.locator(".board"), echo))
     assert place["y"] + place["height"] <= board["y"], "it covers no other head"
     page.locator(".written").evaluate("node => node.scrollIntoView({ block: 'center' })")
-    echo.wait_for(state="hidden")
+    settled(page)
+    assert echo.is_hidden()
     click(page.get_by_label("2, head of causal layer 1"))
-    echo.wait_for()
+    settled(page)
     assert echo.inner_text().startswith("the same words (p 0.76 → ")
     page.get_by_label("next step").evaluate("node => node.click()")
     assert echo.is_hidden(), "the next press"
@@ -148,21 +146,21 @@ def test_sentence_translation_step_and_lines_come_first(page, site, size):
     assert page.get_by_role("button", name="Reset").count() == 0
     lines = page.locator(".looks").bounding_box()
     click(page.get_by_label("1, head of encoder layer 0"))
-    page.get_by_role("button", name="Undo").wait_for()
+    settled(page)
     page.evaluate("scrollTo(0, 0)")
     assert page.locator(".looks").bounding_box()["y"] == pytest.approx(lines["y"], abs=30), "nothing jumps"
 
 
 READ = "[role=application], [role=tree], [role=option]:first-child, [role=option]:last-child"
 SAYS = "root => [...root.querySelector(':scope > .says').children].map(block => block.textContent)"
-OUTSIDE = """([root, before]) => new Promise(go => requestAnimationFrame(() => setTimeout(() => {
+OUTSIDE = """([root, before]) => {
     const now = [...root.querySelector(':scope > .says').children];
     const fresh = now.filter((block, i) => block.textContent && block.textContent !== before[i]);
     const isIn = node => { const { top, bottom, left, right, width } = node.getBoundingClientRect();
         const room = 0.1 * (bottom - top) + 1;
         return width && top >= -room && bottom <= innerHeight + room && left >= -1 && right <= innerWidth + 1 };
     const echo = root.querySelector(':scope > .echo');
-    go(fresh.length ? !fresh.some(isIn) && !isIn(echo) : null) }, 60)))"""
+    return fresh.length ? !fresh.some(isIn) && !isIn(echo) : null }"""
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +194,7 @@ def test_what_is_read_in_a_view_is_answered_on_the_screen(page, every_view, size
             before, box = root.evaluate(SAYS), part.bounding_box()
             top, bottom = max(box["y"], 0), min(box["y"] + box["height"], size)
             press(box["x"] + 0.4 * min(box["width"], page.viewport_size["width"]), (top + bottom) / 2)
+            settled(page)
             outside = page.evaluate(OUTSIDE, [root.element_handle(), before])
             answered += outside is not None
             if outside:
@@ -215,8 +214,8 @@ def test_on_a_phone_the_clock_is_seen_while_the_map_and_the_curve_are_pressed(pa
         part.evaluate("(node, block) => node.scrollIntoView({ block })", block)
         box, before = part.bounding_box(), face.inner_html()
         page.mouse.click(box["x"] + 0.4 * box["width"], box["y"] + share * box["height"])
-        page.wait_for_function("([node, before]) => node.innerHTML !== before", arg=[face.element_handle(), before])
-        page.evaluate(SHOWN)
+        settled(page)
+        assert face.inner_html() != before
         assert on_screen(page, face, 844), (block, share)
         clock, said = face.bounding_box(), echo.bounding_box()
         assert (said is None) == (part == curve)
@@ -233,11 +232,11 @@ def test_the_sentence_beside_a_drag_follows_it(page, every_view):
     page.mouse.move(box["x"] + 40, box["y"] + 40)
     page.mouse.down()
     page.mouse.move(box["x"] + 40, box["y"] + 80)
-    echo.wait_for()
+    settled(page)
     first = echo.inner_text()
     page.mouse.move(box["x"] + 40, box["y"] + 160)
-    page.wait_for_function("([node, first]) => node.innerText !== first", arg=[echo.element_handle(), first])
-    assert echo.is_visible()
+    settled(page)
+    assert echo.is_visible() and echo.inner_text() != first
     page.mouse.up()
     page.mouse.move(5, 5)
     assert echo.is_visible(), "until the next press"

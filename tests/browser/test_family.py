@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from browser.settling import settled
 from hostile import BATCHES
 from views.samples import PLAIN, SAMPLES, WORDLESS
 
@@ -107,7 +108,7 @@ def test_the_space_bar_scrolls_no_row_away(show, page, name):
         row.focus()
         before = page.evaluate("scrollY")
         page.keyboard.press(" ")
-        page.wait_for_timeout(100)
+        settled(page)
         assert page.evaluate("scrollY") == before
 
 

@@ -126,7 +126,7 @@ def test_what_is_no_theme_changes_nothing(around, page, site):
     for message in (None, 3, "dark", {}, {"seqlearn": None}, {"seqlearn": {"theme": "constructor"}}, {"seqlearn": {}}):
         page.evaluate("(message) => send(message)", message)
     frame.evaluate("window.postMessage({ seqlearn: { theme: 'auto' } }, '*')")  # not from the page around
-    page.wait_for_timeout(100)
+    frame.evaluate("new Promise((go) => { onmessage = go; postMessage('the last one', '*') })")
     assert frame.evaluate(SHOWN) == [*DARK, "dark"]
 
 
@@ -148,6 +148,7 @@ def address(request, site):
         yield address
 
 
+@pytest.mark.worker
 def test_the_model_answers_from_files_and_from_a_server(page, site, address):
     (site[0] / "live.html").write_text(parent([LIVE], {}), "utf-8")
     page.goto(f"{address}/live.html")

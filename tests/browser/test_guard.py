@@ -1,6 +1,7 @@
 """The guard itself: a page that goes online, or fails, is found."""
 
 import pytest
+from browser.settling import settled, until
 from views.samples import PLAIN, SAMPLES
 
 
@@ -23,10 +24,10 @@ def test_a_page_of_ours_runs_no_other_script(page, tmp_path, added):
     page.locator(".seqlearn .says").first.wait_for()  # our own script has run
     if "form" in added:
         page.evaluate("document.querySelector('form').submit()")  # a click would wait for the page that never comes
-    page.wait_for_timeout(200)
+    assert until(page, lambda: page.wrong)
     assert page.title() != "run" and page.evaluate("document.baseURI").startswith("file:")
     assert page.url.startswith("file:")
-    assert page.wrong and all("Content Security Policy" in line for line in page.wrong), page.wrong
+    assert all("Content Security Policy" in line for line in page.wrong), page.wrong
     page.wrong.clear()
 
 
@@ -45,9 +46,6 @@ def test_a_page_of_ours_runs_no_other_script(page, tmp_path, added):
 def test_what_is_wrong_is_found(page, tmp_path, page_text, found):
     (tmp_path / "page.html").write_text(f"<meta charset='utf-8'>{page_text}", "utf-8")
     page.goto((tmp_path / "page.html").as_uri())
-    for _ in range(600 if found else 1):  # a minute at most, on a busy machine
-        page.wait_for_timeout(100)
-        if page.wrong:
-            break
-    assert any(found in line for line in page.wrong) if found else page.wrong == []
+    settled(page)
+    assert until(page, lambda: any(found in line for line in page.wrong)) if found else page.wrong == []
     page.wrong.clear()

@@ -10,6 +10,7 @@ from urllib.request import urlopen
 
 import nbformat
 import pytest
+from browser.settling import until
 from views.samples import PLAIN, SAMPLES
 
 from tools.refresh import normalise
@@ -235,14 +236,9 @@ class Notebook:
         return self.page.wait_for_function(DONE, arg=index, timeout=300_000).json_value()
 
 
-def python_knows(notebook, text, cell=3, attempts=600):
+def python_knows(notebook, text, cell=3):
     """Wait until the kernel has heard of it."""
-    for _ in range(attempts):
-        told = notebook.run(cell)[0]["text"].strip()
-        if told == text:
-            break
-        notebook.page.wait_for_timeout(100)
-    assert told == text
+    assert until(notebook.page, lambda: notebook.run(cell)[0]["text"].strip() == text)
 
 
 def attention_there_and_back(page, notebook):

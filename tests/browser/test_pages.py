@@ -11,6 +11,7 @@ import matplotlib
 import numpy as np
 import pytest
 import torch
+from browser.settling import settled
 from hostile import BATCHES, one_line
 from PIL import Image
 from views.samples import PLAIN, SAMPLES
@@ -623,7 +624,7 @@ def test_a_finger_drags_a_number_up_and_scrolls_elsewhere(show, page):
             event = {"type": "touchMove" if part else "touchStart", "touchPoints": [spot]}
             finger.send("Input.dispatchTouchEvent", event)
         finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-        page.wait_for_timeout(200)
+        settled(page)
         return page.evaluate("scrollY")
 
     slider = page.get_by_role("slider", name="Q (")
@@ -1630,7 +1631,7 @@ def test_a_finger_moves_a_reading_or_the_page(show, page, context):
             name = "touchMove" if step else "touchStart"
             device.send("Input.dispatchTouchEvent", {"type": name, "touchPoints": [point]})
         device.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-        page.wait_for_timeout(100)
+        settled(page)
 
     x, y = spot(page, 3)
     swipe(x + 18, y, 0, -60)  # with a distance of 18 pixels, which stays

@@ -3,14 +3,13 @@
 import re
 
 import pytest
+from browser.settling import settled, silence
 
 from seqlearn.translator.translator import Translator
 from seqlearn.views import PatchView
 from seqlearn.views.patch.patch_data import patched
 
 APPLE, LEMON = "The girl washes the apple and eats it.", "The girl washes the lemon and eats it."
-ANSWERED = """() => JSON.stringify(model.get('result').asked) === JSON.stringify(
-    ['sentence', 'other', 'patches', 'decision'].map(name => model.get(name)))"""
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +38,7 @@ def cell(page, side, row, column):
 def click(page, side, row, column):
     body, position = cell(page, side, row, column)
     body.click(position=position)
-    page.wait_for_function(ANSWERED)
+    settled(page)
 
 
 def test_a_click_patches_and_a_second_one_gives_it_back(live, translator):
@@ -55,7 +54,7 @@ def test_a_click_patches_and_a_second_one_gives_it_back(live, translator):
     click(live, "encoder", 11, 7)
     assert live.evaluate("() => model.get('patches')") == [["encoder 1.3", 6]]
     live.get_by_role("button", name="Remove all").click()
-    live.wait_for_function(ANSWERED)
+    settled(live)
     assert lines(live)[2] == "la fille lave la pomme et la mange." and live.locator(".map .frame.strong").count() == 0
 
 
@@ -64,13 +63,13 @@ def test_by_keys(live):
     decoder.focus()
     for key in ("End", "ArrowDown", "ArrowDown", "Enter"):
         live.keyboard.press(key)
-    live.wait_for_function(ANSWERED)
+    settled(live)
     assert live.evaluate("() => model.get('patches')") == [["decoder.blocks.1", 6]]
     assert lines(live)[2] == "la fille lave la pomme et le mange."
     assert decoder.evaluate("node => node === document.activeElement"), "the focus stays"
     live.keyboard.press("ArrowLeft")
     live.keyboard.press("Enter")
-    live.wait_for_function(ANSWERED)
+    settled(live)
     assert len(live.evaluate("() => model.get('patches')")) == 2
 
 
@@ -85,7 +84,7 @@ def test_a_cell_is_told_in_words(live):
     ).replace("(logits)", r"\(logits\)")
     assert re.fullmatch(right, said), "a head has the name that it has in an ablation map"
     body.click(position=position)
-    live.wait_for_function(ANSWERED)
+    settled(live)
     right = said.replace("”", "”, now comes from B", 1)
     assert told.inner_text() == right, "a press explains what was pressed"
     assert live.locator(".map .frame").count() == 2, "around what is patched, and what is pointed at"
@@ -104,14 +103,14 @@ def test_what_a_word_of_the_text_patches_is_told(show, page, translator):
         ("Two", "Encoder 1.3, at “eats”, now"),
     ):
         page.get_by_role("button", name=word, exact=True).click()
-        page.wait_for_function(ANSWERED)
+        settled(page)
         assert told.inner_text().startswith(start), "the last of them"
     assert re.search(r"% of the way toward “le”. The 2 vectors together give “le” 0\.\d\d\.$", told.inner_text())
     size = "node => [node.scrollHeight, parseFloat(getComputedStyle(node).minHeight)]"
     needed, room = told.evaluate(size)
     assert needed <= room + 1, "no cell moves"
     page.get_by_role("button", name="None", exact=True).click()
-    page.wait_for_function(ANSWERED)
+    settled(page)
     assert told.inner_text() == "Tap a cell of a map to see what it moves."
     cut = "nodes => nodes.map(node => node.scrollWidth > node.clientWidth)"
     assert page.locator(".twins input").evaluate_all(cut) == [False, False], "a phone shows all of both sentences"
@@ -162,6 +161,7 @@ POSTED = """window.posted = []; const post = Worker.prototype.postMessage
     Worker.prototype.postMessage = function (message) { posted.push(message.kind); post.call(this, message) }"""
 
 
+@pytest.mark.worker
 def test_the_model_reads_the_sentences_when_the_maps_come_near(show, page, translator):
     """Before the first press, which then finds their maps; nothing that is shown waits for it, or changes."""
     page.add_init_script(POSTED)
@@ -188,13 +188,13 @@ def test_a_word_of_the_text_and_what_it_patches_are_on_one_screen(show, page, tr
     row, word = page.locator(".moves .body").first, page.get_by_role("button", name="One vector")
     assert row.bounding_box()["y"] + 24 * 12 > height
     word.click()
-    page.wait_for_function(ANSWERED)
+    settled(page)
     parts = [word, page.locator(".says .patched"), *([page.locator(".map .frame.strong")] if width > 640 else [])]
     for box in (part.bounding_box() for part in parts):
         assert box["y"] >= 0 and box["y"] + box["height"] <= height
     page.evaluate("scrollTo(0, 0)")
     page.get_by_role("button", name="None").click()
-    page.wait_for_function(ANSWERED)
+    settled(page)
     assert page.evaluate("scrollY") == 0
 
 
@@ -213,7 +213,7 @@ def test_the_focus_stays_in_a_map_that_is_drawn_anew(live):
     maps.nth(0).focus()
     for key in ("ArrowDown", "ArrowRight", "ArrowRight"):
         live.keyboard.press(key)
-    live.wait_for_function(ANSWERED)
+    settled(live)
     assert maps.nth(0).evaluate("node => node === document.activeElement")
     said = live.locator(".says > div").last
     assert said.inner_text().startswith("After block 0 of the encoder, at “washes”: ")
@@ -225,7 +225,7 @@ def test_another_decision_has_other_maps(live):
     live.get_by_role("button", name="decision: pomme").focus()
     live.keyboard.press("Enter")
     assert live.evaluate("() => document.activeElement.ariaLabel") == "decision: pomme", "before the answer, too"
-    live.wait_for_function(ANSWERED)
+    settled(live)
     assert live.evaluate("() => document.activeElement.ariaLabel") == "decision: pomme", "the focus stays"
     assert live.evaluate("() => [model.get('decision'), ...model.get('result').words]") == [4, "pomme", "citron"]
     asked = live.locator(".asked").inner_text()
@@ -238,13 +238,13 @@ def test_two_other_sentences(live):
     for name, text in (("sentence A", LEMON), ("sentence B", APPLE)):
         live.get_by_label(name, exact=True).fill(text)
     live.get_by_role("button", name="Compare").click()
-    live.wait_for_function(ANSWERED)
+    settled(live)
     assert (
         lines(live)[0] == "la fille lave le citron et le mange." and live.evaluate("() => model.get('patches')") == []
     )
     live.get_by_label("sentence B", exact=True).fill("The girl sleeps.")
     live.keyboard.press("Enter")
-    live.wait_for_function(ANSWERED)
+    settled(live)
     note = live.locator(".note.wrong").inner_text()
     assert note == ("Both sentences need the same number of tokens: A has 9, and B has 4. Below is the former answer.")
     assert lines(live)[0] == "la fille lave le citron et le mange."
@@ -255,7 +255,7 @@ def test_after_a_wrong_question_the_former_answer_is_whole(live):
     assert "citron" in lines(live)[2]
     live.get_by_label("sentence B", exact=True).fill("The girl sleeps.")
     live.keyboard.press("Enter")
-    live.wait_for_function(ANSWERED)
+    settled(live)
     assert live.locator(".patched .whose").inner_text() == "A with 1 vector of B" and "citron" in lines(live)[2]
     assert live.locator(".map .frame.strong").count() == 1 and live.locator(".note.wrong").count() == 1
 
@@ -265,7 +265,7 @@ def test_the_numbers_of_a_and_b_stay_when_a_vector_is_patched(live):
     click(live, "encoder", 11, 6)
     assert live.evaluate("() => model.get('result').probs.slice(0, 2)") == before
     live.get_by_role("button", name="Remove all").click()
-    live.wait_for_function(ANSWERED)
+    settled(live)
     assert live.evaluate("() => model.get('result').probs") == [before[0], before[1], before[0]]
 
 
@@ -325,7 +325,7 @@ def test_a_tap_is_answered_on_the_screen_of_a_phone(show, page, translator, tmp_
     for row in (19, 2, 12):
         before, width = body.bounding_box(), body.bounding_box()["width"] / 7
         page.mouse.click(before["x"] + 6.5 * width, before["y"] + 24 * (row + 0.5))
-        view.wait_for_function(ANSWERED)
+        settled(view)
         echo = view.locator(".echo")
         echo.wait_for()
         box = echo.bounding_box()

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from browser.rounding import in_page
+from browser.settling import settled
 from browser.test_family import CUT, FITS
 from playwright.sync_api import Locator
 from views.test_sampling_view import LOGITS, MANY, SETTINGS, WORDS, by_definition
@@ -381,7 +382,7 @@ def test_the_model_in_the_page_draws_sentences(show, rounded, setting):
     page = show(SamplingView.of(rounded, BOXES, **settings))
     for seed in (1, 2**31 - 1):
         page.evaluate("seed => model.set('seed', seed)", seed)
-        page.wait_for_function("seed => model.get('written').asked?.[0] === seed", arg=seed)
+        settled(page)
         found = page.evaluate("model.get('written').sentences")
         expected = list(drawn_by_a_loop(rounded, BOXES, seed, *setting))
         assert [text for text, _ in found] == [text for text, _ in expected]
@@ -393,19 +394,19 @@ def test_sentences_in_the_page(show, rounded):
     page = show(SamplingView.of(rounded, BOXES, temperature=2.0))
     assert page.locator(".source").inner_text() == f"Source: {BOXES}" and page.locator(".sentences li").count() == 0
     page.get_by_role("button", name="draw five sentences").click()
-    page.wait_for_selector(".sentences li")
+    settled(page)
     texts = page.locator(".sentences bdi").all_inner_texts()
     assert len(texts) == 5 and [text for text, _ in page.evaluate("model.get('written').sentences")] == texts
     heading = page.locator(".drawn-with")
     assert heading.inner_text().startswith("Drawn with temperature 2; p: ")
     seed = page.evaluate("model.get('seed')")
     page.get_by_label("top-k", exact=True).press("Home")
-    page.wait_for_function("() => document.querySelector('.drawn-with').innerText.includes('top-k 1')")
+    settled(page)
     assert page.evaluate("model.get('seed')") == seed
     greedy = rounded.translate(BOXES)
     assert page.locator(".sentences bdi").all_inner_texts() == [greedy] * 5
     page.get_by_label("top-k", exact=True).press("End")
-    page.wait_for_function("() => !document.querySelector('.drawn-with').innerText.includes('top-k')")
+    settled(page)
     assert page.locator(".sentences bdi").all_inner_texts() == texts, "the same numbers, the same sentences"
 
 
@@ -420,15 +421,15 @@ def test_drawn_sentences_come_into_sight(show, page, rounded):
     show(SamplingView.of(rounded, BOXES, temperature=2.0))
     page.get_by_role("button", name="draw 20 tokens").click()
     page.get_by_role("button", name="draw five sentences").click()
-    page.wait_for_selector(".sentences li")
+    settled(page)
     assert inside(page.locator(".writing"), 740)
     page.set_viewport_size({"width": 818, "height": 700})
     page.get_by_role("button", name="draw five sentences").press("Enter")
-    page.wait_for_function("() => model.get('written').asked[0] === model.get('seed')")
+    settled(page)
     assert inside(page.locator(".writing"), page.locator(".says").bounding_box()["y"]), "above the note"
     page.evaluate("scrollTo(0, 0)")
     page.evaluate("model.set('top_k', 1)")
-    page.wait_for_function("() => document.querySelector('.drawn-with').innerText.includes('top-k 1')")
+    settled(page)
     assert page.evaluate("scrollY") == 0
 
 

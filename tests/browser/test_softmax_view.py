@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 import torch
+from browser.settling import settled
 
 from seqlearn.views import SoftmaxView
 from seqlearn.views.softmax.softmax_view import MASKINGS
@@ -217,7 +218,7 @@ def test_a_tap_tells(show, context):
         point = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
         device.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [point]})
         device.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-        page.wait_for_timeout(50)
+        settled(page)
 
     page.get_by_label("score of apple").focus()
     tap(".track")

@@ -7,6 +7,7 @@ import jaxtyping
 import pytest
 import torch
 from browser.rounding import in_page
+from browser.settling import settled
 from browser.test_family import AXE, FIND_BARRIERS, FITS
 from hostile import BATCHES
 from playwright.sync_api import expect
@@ -60,6 +61,7 @@ def changed(translator, prefix=(), edits=(), sentence=APPLE, beam=4):
     return what_if(translator, prefix, map(change_of, edits)).translate(sentence, beam=beam)
 
 
+@pytest.mark.worker
 def test_a_sentence_is_typed_and_translated(live, transformer):
     now(live, transformer.translate(APPLE, beam=4))
     assert live.evaluate("live.inWorker()"), "a worker translates, so that the page never waits"
@@ -479,7 +481,7 @@ def test_heads_and_weights_of_an_attention_view(show, transformer, capsys):
         """Waits for the translation under these edits, and compares every weight of the shown kind."""
         text = changed(transformer, (), edits, beam=1)
         expect(page.locator(".rewritten .present bdi")).to_have_text(text)
-        page.wait_for_timeout(0)
+        settled(page)
         expected = what_if(transformer, edits=map(change_of, edits)).attend(APPLE, text).weights
         found = page.evaluate(
             """() => { const { shape, data: { buffer, byteOffset, byteLength } } = model.get('data').maps[0].weights;
@@ -527,20 +529,14 @@ def maps_of(page, trait="data"):
 
 
 def assert_reads(page, translator, sentence, edits=(), trait="data"):
-    """Waits for the translation of this sentence, and compares every weight of every map with Python's."""
+    """Waits for the answer, and compares the translation, and every weight of every map, with Python's."""
     text = changed(translator, (), edits, sentence, beam=1)
+    settled(page)
     if trait == "data":
-        expect(page.locator(".rewritten .present bdi")).to_have_text(text)
+        assert page.locator(".rewritten .present bdi").inner_text() == text
     expected = what_if(translator, edits=map(change_of, edits))
-    for _ in range(50):  # of two questions with one translation, the first answer may be there alone
-        page.wait_for_timeout(100)
-        pairs = [
-            (weights, expected.attend(sentence, text, kind).weights) for kind, weights in maps_of(page, trait).items()
-        ]
-        if all(one.shape == other.shape and torch.allclose(one, other, atol=2e-3, rtol=1e-2) for one, other in pairs):
-            break
-    for weights, right in pairs:
-        torch.testing.assert_close(weights, right, atol=2e-3, rtol=1e-2)
+    for kind, weights in maps_of(page, trait).items():
+        torch.testing.assert_close(weights, expected.attend(sentence, text, kind).weights, atol=2e-3, rtol=1e-2)
 
 
 def test_an_answer_takes_no_word_away_that_is_being_typed(show, transformer):
