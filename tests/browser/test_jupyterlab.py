@@ -15,6 +15,8 @@ from views.samples import PLAIN, SAMPLES
 
 from tools.refresh import normalise
 
+pytestmark = pytest.mark.worker
+
 CELLS = [
     """import torch
 from seqlearn.views import AttentionSteps
