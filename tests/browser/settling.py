@@ -8,11 +8,15 @@ from contextlib import suppress
 from playwright.sync_api import Error
 
 SETTLED = """async () => {
+    const frame = () => new Promise(requestAnimationFrame);
     const isBusy = () => document.querySelector('.seqlearn[aria-busy=true], .seqlearn [aria-busy=true]') !== null;
-    if (isBusy()) return false;
-    for (const _ of "12") await new Promise(requestAnimationFrame); // what observes sizes, or what is in sight, looks
-    await new Promise((go) => setTimeout(go));
-    return !isBusy();
+    for (const end = Date.now() + 60_000; Date.now() < end; ) { // for what hangs, not for slow machines
+        if (isBusy()) { await frame(); continue; }
+        await frame(), await frame(); // what observes sizes, or what is in sight, looks
+        await new Promise((go) => setTimeout(go));
+        if (!isBusy()) return true;
+    }
+    return false;
 }"""
 WAITS = "() => Boolean(window.live && !window.isSilent && document.querySelector('.seqlearn[aria-busy=true]'))"
 LOCATOR = "click dblclick tap hover fill press press_sequentially check uncheck select_option drag_to".split()
@@ -20,7 +24,7 @@ LOCATOR = "click dblclick tap hover fill press press_sequentially check uncheck 
 
 def settled(page):
     """Wait until all questions in a page, or in a frame, are answered, and the answers are drawn and measured."""
-    page.wait_for_function(SETTLED)
+    assert page.evaluate(SETTLED), "a question of a view has no answer"
 
 
 def until(page, is_true):
