@@ -179,7 +179,7 @@ def test_a_path_that_setuptools_misreads(name, place, steps, monkeypatch, capsys
 def test_the_first_call_says_how_much_disk_it_takes():
     """The same as the README."""
     readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
-    assert f"internet, and {course.SIZE} of disk" in readme and f"on Linux with such a card {course.LARGE}" in readme
+    assert f"internet, and {course.SIZE} of disk" in readme and f"NVIDIA or AMD card {course.LARGE}" in readme
 
 
 def test_a_path_too_long_for_windows(place, steps, monkeypatch, capsys):
