@@ -321,7 +321,8 @@ def install(lock, *wanted, first=False):
 def pip_settings(python=PYTHON):
     """What a person has told pip, in its files and in variables."""
     said = subprocess.check_output([str(python), "-m", "pip", "config", "list"], encoding="utf-8", cwd=str(ROOT))
-    told = {"cert": os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")}
+    bundle = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
+    told = {"cert": bundle} if bundle else {}
     for section in ("global.", "install.", ":env:."):  # the last one counts
         for name, _, value in (line.partition("=") for line in said.splitlines() if line.startswith(section)):
             told[name[len(section) :].replace("default-", "")] = ast.literal_eval(value)
