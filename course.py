@@ -335,9 +335,9 @@ def for_uv(pip):
     settings.pop("UV_NO_INSTALLER_METADATA", None)  # `add` looks for INSTALLER
     for name, variables in TOLD.items():
         if pip.get(name) and not any(variable in os.environ for variable in variables):
-            settings[variables[0]] = (", " if name == "find-links" else " ").join(pip[name].split())
-    if pip.get("proxy"):
-        settings.update(dict.fromkeys(["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"], pip["proxy"]))
+            settings[variables[0]] = ("," if name == "find-links" else " ").join(pip[name].split())
+    for name in "HTTP_PROXY HTTPS_PROXY http_proxy https_proxy".split() if pip.get("proxy") else ():
+        settings[name] = pip["proxy"]
     if pip.get("cert"):
         settings["SSL_CERT_DIR" if os.path.isdir(pip["cert"]) else "SSL_CERT_FILE"] = pip["cert"]
     if system_certificates():

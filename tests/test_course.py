@@ -40,6 +40,7 @@ test = ["seqlearn[book,class]", "pytest; sys_platform != 'nowhere'"]
 bench = ["ctranslate2"]
 """
 Usage = namedtuple("Usage", "total used free")
+BUILD = "torch-2.13.0+cpu-py3-none-any.whl"
 SET_UP = 6  # steps: venv, uv, is it for this computer, the packages, no announcements, the list of fonts
 
 
@@ -386,59 +387,87 @@ def uv(place, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the ordinary build is for the CPU")
 @pytest.mark.parametrize(
-    ("theirs", "wheels", "takes"),
+    ("wheels", "told", "theirs", "takes"),
     [
-        ("", ["torch-2.13.0+cpu-py3-none-any.whl"], True),
-        ("", ["torch-2.12.0+cpu-py3-none-any.whl"], False),
-        ("", "", False),
-        ("", None, False),
-        ("PIP_EXTRA_INDEX_URL", ["torch-2.13.0+cpu-py3-none-any.whl"], True),
-        ("PIP_INDEX_URL", ["torch-2.13.0+cpu-py3-none-any.whl"], False),
-        ("UV_DEFAULT_INDEX", ["torch-2.13.0+cpu-py3-none-any.whl"], False),
-        ("UV_TORCH_BACKEND", ["torch-2.13.0+cpu-py3-none-any.whl"], None),
+        ([BUILD], "", [], "ours"),
+        (["torch-2.12.0+cpu-py3-none-any.whl"], "", [], "ordinary"),
+        ("", "", [], "ordinary"),
+        (None, "", [], "ordinary"),
+        ([BUILD], "PIP_EXTRA_INDEX_URL", [], "ours"),
+        ([BUILD], "PIP_EXTRA_INDEX_URL", [BUILD], "theirs"),
+        ([BUILD], "PIP_INDEX_URL", [], "ordinary"),
+        ([BUILD], "UV_DEFAULT_INDEX", [BUILD], "theirs"),
+        ([BUILD], "UV_TORCH_BACKEND", [], "chosen"),
     ],
-    ids="answers lacks refuses hangs further own own-of-uv chosen".split(),
+    ids="answers lacks refuses hangs further further-has own own-has chosen".split(),
 )
-def test_pytorch_for_the_cpu(theirs, wheels, takes, uv, serve, tmp_path, monkeypatch, capsys):
-    """Its index is asked once, and briefly; `theirs` is an index that a person has told, without this version."""
+def test_pytorch_for_the_cpu(wheels, told, theirs, takes, uv, serve, tmp_path, monkeypatch, capsys):
+    """PyTorch's index is asked once, and briefly; `theirs` is what is in an index that a person has told."""
     address, asked = serve(index(tmp_path / "cpu", *wheels) if wheels else wheels)
     monkeypatch.setattr(course, "CPU", ["--default-index", address])
-    monkeypatch.setattr(course, "PATIENCE", 3 if wheels else 1)
-    if theirs:
-        other = serve(index(tmp_path / "other", "torch-2.13.0-py3-none-any.whl"))[0]
-        monkeypatch.setenv(theirs, "cpu" if theirs == "UV_TORCH_BACKEND" else other)
+    monkeypatch.setattr(course, "PATIENCE", 4 if wheels else 1)
+    if told:
+        other = serve(index(tmp_path / "other", "torch-2.13.0-py3-none-any.whl", *theirs))[0]
+        monkeypatch.setenv(told, "cpu" if takes == "chosen" else other)
+    answers, limits = course.answers, []
+
+    def briefly(settings, *wanted, seconds=None):
+        limits.append((seconds, settings.get("UV_HTTP_TIMEOUT")))
+        return answers(settings, *wanted, seconds=seconds)
+
+    monkeypatch.setattr(course, "answers", briefly)
     found = course.pytorch(*course.for_uv(course.pip_settings()))
-    assert found == ([*course.CPU, "torch==2.13.0+cpu"] if takes else [])
-    assert ("PyTorch for the CPU cannot be reached" in capsys.readouterr().out) == (takes is False)
-    assert asked.count("/torch/") == (1 if wheels and not (theirs and not takes) else 0)
+    build = ["torch==2.13.0+cpu"]
+    assert found == {"ours": [*course.CPU, *build], "theirs": build}.get(takes, [])
+    assert ("PyTorch for the CPU cannot be reached" in capsys.readouterr().out) == (takes == "ordinary")
+    once = takes == "ours" or not told
+    assert limits.count((course.PATIENCE, str(course.PATIENCE))) == once
+    assert asked.count("/torch/") == (once and bool(wheels))
     monkeypatch.setattr(course, "has_card", lambda: True)
     assert course.pytorch([], {}) == [] and capsys.readouterr().out == ""
 
 
+def test_an_nvidia_or_amd_card_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(course.sys, "platform", "linux")
+    monkeypatch.setattr(course, "CARDS", [str(tmp_path / "kfd")])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not course.has_card()
+    (tmp_path / "kfd").touch()
+    assert course.has_card()
+    monkeypatch.setattr(course.sys, "platform", "darwin")
+    assert not course.has_card()
+
+
 @pytest.mark.slow
 def test_what_pip_was_told_uv_is_told(uv, serve, tmp_path, monkeypatch):
-    """An index behind a proxy, a second one with a newer version, and a folder: each has one of the packages."""
-    main = serve(index(tmp_path / "main", "one-1-py3-none-any.whl", "two-1-py3-none-any.whl"))[0]
-    more = serve(index(tmp_path / "more", "two-2-py3-none-any.whl"))[0]
-    folder = index(tmp_path / "folder", "three-3-py3-none-any.whl") / "three"
+    """An index behind a proxy, a second one with an older version, and folders: each has one of the packages."""
+    main = serve(index(tmp_path / "main", "one-1-py3-none-any.whl", "two-2-py3-none-any.whl"))[0]
+    more = serve(index(tmp_path / "more", "two-1-py3-none-any.whl"))[0]
+    folder = index(tmp_path / "folder", "three-3-py3-none-any.whl", "four-4-py3-none-any.whl")
     (tmp_path / "pins").write_text("three<4")
     (tmp_path / "pip.conf").write_text(
         f"[global]\nindex-url = http://packages.invalid/\nproxy = {main}\ntimeout = 7\ncert = {tmp_path / 'pins'}\n"
         f"trusted-host =\n    a.invalid\n    b.invalid\n[install]\nextra-index-url = {more}\nfind-links = elsewhere\n"
     )
-    for name, value in {"CONFIG_FILE": tmp_path / "pip.conf", "FIND_LINKS": folder, "NO_INDEX": "0"}.items():
+    told = {"CONFIG_FILE": tmp_path / "pip.conf", "FIND_LINKS": f"{folder / 'three'} {folder / 'four'}", "NO_INDEX": 0}
+    for name, value in {**told, "CONSTRAINT": tmp_path / "pins"}.items():
         monkeypatch.setenv(f"PIP_{name}", str(value))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("PIP_CONSTRAINT", str(tmp_path / "pins"))
     options, settings = course.for_uv(course.pip_settings())
     assert settings["UV_HTTP_TIMEOUT"] == "7" and settings["UV_INSECURE_HOST"] == "a.invalid b.invalid"
     assert settings.pop("SSL_CERT_FILE") == str(tmp_path / "pins")
-    assert course.answers(settings, *options, "one==1", "two==2", "three==3")
+    assert course.answers(settings, *options, "one==1", "two==2", "three==3", "four==4")
     assert not course.answers(settings, *options, "three==4") and not course.answers(settings, *options, "two==3")
+    monkeypatch.setattr(course, "for_uv", lambda pip: (options, settings))
+    with open(tmp_path / "lock", "w") as lock:
+        course.install(lock, "one")
+    (info,) = course.VENV.glob("**/one-1.dist-info")
+    assert (info / "INSTALLER").exists(), "add relies on this"
+    assert not course.CACHE.exists()
+    monkeypatch.undo()
     monkeypatch.setenv("UV_DEFAULT_INDEX", "https://mine.invalid")
-    monkeypatch.setenv("PIP_NO_INDEX", "yes")
-    options, settings = course.for_uv(course.pip_settings())
-    assert settings["UV_DEFAULT_INDEX"] == "https://mine.invalid" and options[-1] == "--no-index"
+    options, settings = course.for_uv({"index-url": "https://other.invalid", "no-index": "yes"})
+    assert settings["UV_DEFAULT_INDEX"] == "https://mine.invalid" and options == ["--no-index"]
 
 
 @pytest.mark.slow
