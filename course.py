@@ -12,12 +12,13 @@
     python3 course.py refresh 04        for authors: run lesson 04 and store its outputs
     python3 course.py mutate masking    for authors: break a module, and see which breaks no test notices
 
-The first call makes .venv from constraints.txt: it needs a network and a few minutes. Later calls need neither, but
+The first call makes .venv from constraints.txt: it needs a network and a minute or two. Later calls need neither, but
 for the first `test`, `mutate`, `book`, `handout` or `bench`, which adds the packages that only it uses.
 """
 # Only the standard library and the syntax of Python 3.8: an old Python must be able to say that it is too old.
 
 import argparse
+import ast
 import contextlib
 import errno
 import functools
@@ -27,6 +28,7 @@ import json
 import os
 import re
 import shutil
+import ssl
 import subprocess
 import sys
 import time
@@ -36,14 +38,29 @@ from pathlib import Path
 TOO_OLD: str = "This is Python 2; the course needs Python 3.11 or newer: call python3"  # shown by Python 2, which stops
 ROOT = Path(__file__).resolve().parent
 NOTEBOOKS, MINE, VENV = ROOT / "notebooks", ROOT / "my-lessons", ROOT / ".venv"
+CACHE = ROOT / ".venv.cache"  # what uv has downloaded, until the set-up is complete
 JAVASCRIPT = ROOT / "tools" / "javascript"
 WINDOWS = os.name == "nt"
 PYTHON = VENV / ("Scripts/python.exe" if WINDOWS else "bin/python")
+UV = VENV / ("Scripts/uv.exe" if WINDOWS else "bin/uv")
 OLDEST, NEWEST = (3, 11), (3, 14)  # as requires-python in pyproject.toml
-SIZE = "7 GB" if sys.platform == "linux" else "1.5 GB"  # PyTorch for Linux brings CUDA
+SIZE, LARGE = "1.5 GB", "7 GB"  # with PyTorch for the CPU; with the ordinary build for Linux, which brings CUDA
 MORE = "1 GB"  # what `test` adds
+CARDS = ["/dev/nvidiactl", "/proc/driver/nvidia", "/dev/kfd"]  # one of them is there if NVIDIA's or AMD's driver runs
+CPU, PATIENCE = ["--torch-backend", "cpu"], 5  # how uv is told to ask PyTorch's own index for its CPU build; seconds
 LONGEST = 190  # characters below .venv of its longest file: a licence inside torch
 PIP = "-m pip install --no-input --no-user --progress-bar off --disable-pip-version-check -c constraints.txt".split()
+BY_UV = "pip install --color never -c constraints.txt -b constraints.txt".split()  # -b: what builds our own package
+TOLD = {  # a setting of pip: the variable that tells uv the same, and others that a person may have set for uv instead
+    "index-url": ["UV_DEFAULT_INDEX", "UV_INDEX_URL"],
+    "extra-index-url": ["UV_INDEX", "UV_EXTRA_INDEX_URL"],
+    "find-links": ["UV_FIND_LINKS"],
+    "trusted-host": ["UV_INSECURE_HOST"],
+    "timeout": ["UV_HTTP_TIMEOUT", "UV_REQUEST_TIMEOUT"],
+    "retries": ["UV_HTTP_RETRIES"],
+    "client-cert": ["SSL_CLIENT_CERT"],
+}
+DOTS = r"\s*(?:Collecting|Resolved|Downloading|Downloaded|Building|Built|Prepared|Installed) "
 HIDE = "-m jupyter labextension disable".split()
 NEWS, GRADER = "@jupyterlab/apputils-extension:announcements", "@jupyter/nbgrader"  # the first goes online
 LAST = "import torch, matplotlib.font_manager"
@@ -69,7 +86,10 @@ NO_VENV = (
     "This Python has no venv module. On Debian and Ubuntu, run `sudo apt install python3-venv`; "
     "on other systems, install Python again." + AGAIN
 )
-FULL = f"The disk is full: the course needs about {SIZE}, and up to {MORE} more for its tests. Free some space." + AGAIN
+FULL = (
+    f"The disk is full: the course needs about {SIZE}, or {LARGE} on Linux with a graphics card, "
+    f"and up to {MORE} more for its tests. Free some space." + AGAIN
+)
 ODD = (
     "The path of this folder has the character {0!r}, which the installer of Python packages cannot take: {1}. "
     "Give the folder another name, or move the course." + AGAIN
@@ -94,14 +114,19 @@ NOT_HERE = (
     "With --here, this Python needs the packages of the course, but it says: {}. "
     'Run `"{}" -m pip install -e "{}"` first, or leave out --here.'
 )
-REASONS = {  # what pip or the system writes: the sentence for it; the first that is found counts
-    r"No space left on device|not enough space on the disk|Errno 28\b|WinError 112\b": FULL,
+NO_UV = "\nThe installer uv is not available for this computer: pip installs the packages, which takes a few minutes"
+ORDINARY = f"\nPyTorch for the CPU cannot be reached: its ordinary build is installed, with {LARGE} of disk in all"
+REASONS = {  # what pip, uv or the system writes: the sentence for it; the first that is found counts
+    r"No space left on device|not enough space on the disk|Errno 28\b|(?:WinError|os error) 112\b": FULL,
     r"ensurepip is not available|No module named '?(?:ensurepip|venv|pip)\b": NO_VENV,
     r"NewConnectionError|NameResolution|timed? ?out|ProxyError|ConnectionReset|Max retries|SSLError": NO_NET,
+    r"error sending request|body error|connection reset": NO_NET,  # uv
     r"npm (?:error|ERR!) code (?:ENOTFOUND|EAI_AGAIN|ECONN\w+)": NO_NET,
     r"No matching distribution found for (\S+)": NO_BUILD,
-    r"WinError 206\b|File name too long": LONG,
-    r"Permission denied|Access is denied|Read-only file system|WinError (?:5|32)\b": NO_WRITE,
+    r"(\S+) (?:has no wheels|was not found in the)": NO_BUILD,  # uv
+    r"there is no version of (\S+)": NO_BUILD,
+    r"(?:WinError|os error) 206\b|File name too long": LONG,
+    r"Permission denied|Access is denied|Read-only file system|(?:WinError|os error) (?:5|32)\b": NO_WRITE,
 }
 
 
@@ -110,7 +135,7 @@ class Stop(Exception):
 
 
 def reason(text):
-    """The sentence that explains what pip or the system wrote, or None if there is none."""
+    """The sentence that explains what pip, uv or the system wrote, or None if there is none."""
     for pattern, sentence in REASONS.items():
         match = re.search(pattern, text, re.IGNORECASE)
         if match:
@@ -231,12 +256,13 @@ def make(lock):
     """Make a new .venv with what a learner uses: the package and what it requires."""
     if VENV.is_symlink() or (VENV.exists() and not is_ours()):
         raise Stop(NOT_OURS.format(VENV))
-    with told(f"Setting up {VENV}: once, a few minutes and {SIZE} of disk"):
+    with told(f"Setting up {VENV}: once, a minute or two and {LARGE if has_card() else SIZE} of disk"):
         if VENV.exists():
             remove()
         VENV.mkdir()
         step(lock, getattr(sys, "_base_executable", sys.executable), "-m", "venv", VENV)
-        step(lock, PYTHON, *PIP, "-e", ".")
+        begin(lock)
+        install(lock, "-e", ".", first=True)
         step(lock, PYTHON, *HIDE, NEWS)
         step(lock, PYTHON, "-c", LAST)
         stamp().write_text(pins(), "utf-8")  # last
@@ -252,17 +278,120 @@ def add(lock, extra):
     names = [extra, *(contained[1].split(",") if contained else [])]
     with told(f"Adding packages to {VENV}: once, a minute and up to {MORE} of disk"):
         for half in {*VENV.glob("lib/python*/site-packages/*.dist-info"), *VENV.glob("Lib/site-packages/*.dist-info")}:
-            if not (half / "RECORD").exists():  # pip writes it last: an interrupt left this package incomplete
+            # pip writes RECORD last, and uv INSTALLER: without both, an interrupt left this package incomplete
+            if not all((half / name).exists() for name in ("RECORD", "INSTALLER")):
                 shutil.rmtree(half)
-        step(
-            lock, PYTHON, *PIP, *(need for name in names for need in optional[name] if not need.startswith("seqlearn["))
-        )
+        install(lock, *(need for name in names for need in optional[name] if not need.startswith("seqlearn[")))
         if "class" in names:
             step(lock, PYTHON, *HIDE, GRADER)  # its menus are for teachers
         if "test" in names and (JAVASCRIPT / "install.py").exists():
             step(lock, PYTHON, JAVASCRIPT / "install.py")
         for name in names:
             stamp(name).write_text(pins(name), "utf-8")  # last
+
+
+def begin(lock):
+    """Put uv into .venv, and write down there who installs its packages: uv, or pip where there is no uv.
+
+    Neither continues what the other has begun.
+    """
+    installer = "uv"
+    try:
+        step(lock, PYTHON, *PIP, "--only-binary=:all:", "uv")
+        step(lock, UV, "--version")
+    except (Stop, OSError) as error:  # OSError: the system cannot run this uv
+        if any(sentence in str(error) for sentence in (NO_NET, FULL, NO_WRITE)):
+            raise
+        installer = "pip"
+        print(NO_UV, end=" ", flush=True)
+    (VENV / "installer").write_text(installer, "utf-8")
+
+
+def install(lock, *wanted, first=False):
+    """Install packages into .venv with the installer that began it; with `first`, uv chooses the build of PyTorch."""
+    if (VENV / "installer").read_text("utf-8") == "pip":
+        return step(lock, PYTHON, *PIP, *wanted)
+    options, settings = for_uv(pip_settings())
+    if first:
+        options += pytorch(options, settings)
+    step(lock, UV, *BY_UV, "--python", PYTHON, *options, *wanted, env=settings)
+    shutil.rmtree(CACHE, ignore_errors=True)
+
+
+def pip_settings(python=PYTHON):
+    """What a person has told pip, in its files and in variables."""
+    said = subprocess.check_output([str(python), "-m", "pip", "config", "list"], encoding="utf-8", cwd=str(ROOT))
+    bundle = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE")
+    told = {"cert": bundle} if bundle else {}
+    for section in ("global.", "install.", ":env:."):  # the last one counts
+        for name, _, value in (line.partition("=") for line in said.splitlines() if line.startswith(section)):
+            told[name[len(section) :].replace("default-", "")] = ast.literal_eval(value)
+    return told
+
+
+def for_uv(pip):
+    """The options and the variables that tell uv what a person has told pip. What was told to uv itself stays."""
+    settings = dict(os.environ, UV_NO_WRAP="1")
+    settings.pop("UV_NO_INSTALLER_METADATA", None)  # `add` looks for INSTALLER
+    for name, variables in TOLD.items():
+        if pip.get(name) and not any(variable in os.environ for variable in variables):
+            settings[variables[0]] = ("," if name == "find-links" else " ").join(pip[name].split())
+    for name in "HTTP_PROXY HTTPS_PROXY http_proxy https_proxy".split() if pip.get("proxy") else ():
+        settings[name] = pip["proxy"]
+    if pip.get("cert"):
+        settings["SSL_CERT_DIR" if os.path.isdir(pip["cert"]) else "SSL_CERT_FILE"] = pip["cert"]
+    if system_certificates():
+        settings.setdefault("UV_SYSTEM_CERTS", "1")  # as pip
+    if settings.get("UV_INDEX") != os.environ.get("UV_INDEX"):
+        settings.setdefault("UV_INDEX_STRATEGY", "unsafe-best-match")  # pip takes the best version of all indexes
+    if not {"UV_CACHE_DIR", "UV_NO_CACHE"} & set(os.environ):  # beside .venv: a home may be full, or on another disk
+        settings.update(UV_CACHE_DIR=str(CACHE), UV_LINK_MODE="hardlink")
+    files = f"{pip.get('constraint') or ''} {os.environ.get('UV_CONSTRAINT', '')}".split()
+    options = [word for file in files for word in ("-c", file)]
+    return options + ["--no-index"] * (str(pip.get("no-index")).lower() in ("1", "true", "yes", "on")), settings
+
+
+def system_certificates():
+    """Whether the system has certificates; without any, uv cannot start with them, and takes its own."""
+    paths = ssl.get_default_verify_paths()
+    return sys.platform != "linux" or paths.cafile or (paths.capath and os.listdir(paths.capath))
+
+
+def has_card():
+    """Whether this is Linux with an NVIDIA or AMD card whose driver runs: WSL has only the program of NVIDIA."""
+    return sys.platform == "linux" and (any(map(os.path.exists, CARDS)) or bool(shutil.which("nvidia-smi")))
+
+
+def pytorch(options, settings):
+    """The options with which uv takes PyTorch for the CPU: on Linux without a card, if an index has the pinned version.
+
+    Who has told pip or uv an index of their own, or to use none, wants all packages from there, and may have no other
+    network: then PyTorch's own index is not asked. (UV_TORCH_BACKEND=cpu asks it nevertheless.)
+    """
+    if sys.platform != "linux" or has_card() or "UV_TORCH_BACKEND" in os.environ:
+        return []
+    pin = re.search(r"^torch==\S+", (ROOT / "constraints.txt").read_text("utf-8"), re.MULTILINE)
+    build = f"{pin[0] if pin else 'torch'}+cpu"
+    own = "--no-index" in options or any(settings.get(name) for name in TOLD["index-url"])
+    more = any(settings.get(name) for name in [*TOLD["extra-index-url"], *TOLD["find-links"]])
+    if (own or more) and answers(settings, *options, build):
+        return [build]
+    once = dict(settings, UV_HTTP_TIMEOUT=str(PATIENCE), UV_HTTP_RETRIES="0")
+    if not own and answers(once, *options, *CPU, build, seconds=PATIENCE):
+        return [*CPU, build]
+    print(ORDINARY, end=" ", flush=True)
+    return []
+
+
+def answers(settings, *wanted, seconds=None):
+    """Whether uv finds what is wanted, within so many seconds; nothing is installed."""
+    command = list(map(str, [UV, *BY_UV, "--python", PYTHON, "--dry-run", "--no-deps", *wanted]))
+    with open(VENV / "install.log", "a", encoding="utf-8") as log:
+        options = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, "cwd": str(ROOT), "env": settings}
+        try:
+            return subprocess.call(command, timeout=seconds, **options) == 0
+        except subprocess.TimeoutExpired:
+            return False
 
 
 @contextlib.contextmanager
@@ -274,10 +403,10 @@ def told(what):
     print(f" {time.monotonic() - start:.0f} s", flush=True)
 
 
-def step(lock, *command):
+def step(lock, *command, env=None):
     """Run one step of the set-up, its output in .venv/install.log. It shares the lock: pip may outlive course.py."""
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "cwd": str(ROOT)}
-    options.update(encoding="utf-8", errors="replace", pass_fds=() if WINDOWS else [lock.fileno()])
+    options.update(env=env, encoding="utf-8", errors="replace", pass_fds=() if WINDOWS else [lock.fileno()])
     said = []
     with open(VENV / "install.log", "a", encoding="utf-8") as log:
         with subprocess.Popen(list(map(str, command)), **options) as process:
@@ -285,7 +414,7 @@ def step(lock, *command):
                 for line in process.stdout or ():
                     said.append(line)
                     log.write(line)
-                    print("." if line.startswith("Collecting") else "", end="", flush=True)
+                    print("." if re.match(DOTS, line) else "", end="", flush=True)
                 process.wait()
             finally:
                 process.kill()

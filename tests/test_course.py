@@ -1,8 +1,10 @@
 """course.py: its sentences, its repairs, and what it does with a learner's work; nothing here installs a package."""
 
 import ast
+import contextlib
 import errno
 import hashlib
+import http.server
 import json
 import os
 import re
@@ -10,7 +12,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import venv
+import zipfile
 from collections import namedtuple
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -34,6 +40,8 @@ test = ["seqlearn[book,class]", "pytest; sys_platform != 'nowhere'"]
 bench = ["ctranslate2"]
 """
 Usage = namedtuple("Usage", "total used free")
+BUILD = "torch-2.13.0+cpu-py3-none-any.whl"
+SET_UP = 6  # steps: venv, uv, is it for this computer, the packages, no announcements, the list of fonts
 
 
 def lesson(text: str, run: bool = False) -> str:
@@ -63,7 +71,8 @@ def place(tmp_path, monkeypatch):
     (root / "constraints.txt").write_text("torch==2.13.0\n")
     for name, path in {"ROOT": "", "NOTEBOOKS": "notebooks", "MINE": "my-lessons", "VENV": ".venv"}.items():
         monkeypatch.setattr(course, name, root / path)
-    monkeypatch.setattr(course, "PYTHON", root / ".venv" / "bin" / "python")
+    for name, path in {"PYTHON": ".venv/bin/python", "UV": ".venv/bin/uv", "CACHE": ".venv.cache"}.items():
+        monkeypatch.setattr(course, name, root / path)
     monkeypatch.setattr(course, "JAVASCRIPT", root / "tools" / "javascript")
     return root
 
@@ -73,13 +82,15 @@ def steps(place, monkeypatch):
     """The steps of a set-up, recorded instead of run; the first one makes what `python -m venv` would."""
     taken = []
 
-    def step(lock, *command):
+    def step(lock, *command, env=None):
         taken.append(" ".join(map(str, command)))
         course.PYTHON.parent.mkdir(exist_ok=True)
         course.PYTHON.touch()
         (course.VENV / "install.log").touch()
 
     monkeypatch.setattr(course, "step", step)
+    monkeypatch.setattr(course, "pip_settings", dict)
+    monkeypatch.setattr(course, "pytorch", lambda options, settings: ["torch+cpu"])
     return taken
 
 
@@ -166,10 +177,10 @@ def test_a_path_that_setuptools_misreads(name, place, steps, monkeypatch, capsys
             course.check_room()
 
 
-def test_the_first_call_says_how_much_disk_it_takes(monkeypatch):
+def test_the_first_call_says_how_much_disk_it_takes():
     """The same as the README."""
-    on = "on Linux " if sys.platform == "linux" else "internet, and "
-    assert f"{on}{course.SIZE}" in " ".join((ROOT / "README.md").read_text("utf-8").split())
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    assert f"internet, and {course.SIZE} of disk" in readme and f"NVIDIA or AMD card {course.LARGE}" in readme
 
 
 def test_a_path_too_long_for_windows(place, steps, monkeypatch, capsys):
@@ -222,9 +233,13 @@ def test_a_folder_that_cannot_be_written(place, monkeypatch, capsys):
         ("[WinError 5] Access is denied: 'torch_cpu.dll'", "Close every JupyterLab"),
         ("[Errno 30] Read-only file system: '.venv.lock'", "cannot be written"),
         ("Successfully installed torch-2.13.0", None),
+        ("failed to write to file `c/pandas/a.so`: No space left on device (os error 28)", "disk is full"),
+        ("failed to create directory `c`: Read-only file system (os error 30)", "cannot be written"),
+        ("failed to open file `torch_cpu.dll`: Zugriff verweigert (os error 5)", "Close every JupyterLab"),
+        ("cause: invalid peer certificate: UnknownIssuer\ncause: error sending request for url", "network cannot"),
     ],
 )
-def test_what_pip_says_in_one_sentence(text, word):
+def test_what_pip_and_uv_say_in_one_sentence(text, word):
     found = course.reason(text)
     assert found is None if word is None else word in found
 
@@ -246,33 +261,232 @@ def test_no_network_for_real(place, monkeypatch, capsys):
 
 
 def test_set_up_once_and_again_only_for_new_pins(steps, started):
-    assert course.main(["lab"]) == 0 and len(steps) == 4 and steps[1].endswith("-c constraints.txt -e .")
-    assert steps[2].endswith("disable @jupyterlab/apputils-extension:announcements"), "it would go online"
-    assert course.main(["lab"]) == 0 and len(steps) == 4
+    assert course.main(["lab"]) == 0 and len(steps) == SET_UP
+    assert "pip install" in steps[1] and steps[1].endswith("uv") and steps[2].endswith("uv --version")
+    assert steps[3].endswith("torch+cpu -e .") and f"{course.UV} pip install" in steps[3]
+    assert steps[4].endswith("disable @jupyterlab/apputils-extension:announcements"), "it would go online"
+    assert course.main(["lab"]) == 0 and len(steps) == SET_UP
     (course.ROOT / "constraints.txt").write_text("torch==2.14.0\n")
-    assert course.main(["lab"]) == 0 and len(steps) == 8
+    assert course.main(["lab"]) == 0 and len(steps) == 2 * SET_UP
     (course.ROOT / "pyproject.toml").write_text(f"{PROJECT}[tool.ruff]\nline-length = 99\n")
-    assert course.main(["lab"]) == 0 and len(steps) == 8, "how we lint does not change what is installed"
+    assert course.main(["lab"]) == 0 and len(steps) == 2 * SET_UP, "how we lint does not change what is installed"
     (course.ROOT / "pyproject.toml").write_text('[project]\nname = "seqlearn"\ndependencies = ["torch"]\n')
-    assert course.main(["lab"]) == 0 and len(steps) == 12
+    assert course.main(["lab"]) == 0 and len(steps) == 3 * SET_UP
     course.PYTHON.unlink()  # the Python that it was made from was removed
-    assert course.main(["lab"]) == 0 and len(steps) == 16
+    assert course.main(["lab"]) == 0 and len(steps) == 4 * SET_UP
 
 
 @pytest.mark.parametrize("command", ["test", "mutate"])
 def test_what_a_learner_does_not_use_is_added_when_it_is_used(command, steps, started, capsys):
-    assert course.main(["lab"]) == 0 == course.main(["refresh", "4"]) and len(steps) == 4
+    assert course.main(["lab"]) == 0 == course.main(["refresh", "4"]) and len(steps) == SET_UP
     assert course.main([command]) == 0 == course.main([command]) and "Adding packages" in capsys.readouterr().out
-    assert steps[4].endswith("-c constraints.txt pytest; sys_platform != 'nowhere' sphinx nbgrader>=0.9")
-    assert steps[5].endswith("labextension disable @jupyter/nbgrader") and len(steps) == 6
+    added = steps[SET_UP:]
+    assert added[0].endswith("bin/python pytest; sys_platform != 'nowhere' sphinx nbgrader>=0.9")
+    assert added[1].endswith("labextension disable @jupyter/nbgrader") and len(added) == 2
     for contained in ("book", "handout", "lab", "test", "mutate"):
-        assert course.main([contained]) == 0 and len(steps) == 6, contained
-    assert course.main(["bench"]) == 0 and len(steps) == 7 and steps[6].endswith("-c constraints.txt ctranslate2")
+        assert course.main([contained]) == 0 and len(steps) == SET_UP + 2, contained
+    assert course.main(["bench"]) == 0 and steps[SET_UP + 2 :][0].endswith("python ctranslate2")
 
 
 def test_a_fresh_clone_can_begin_with_any_command(steps, started):
-    assert course.main(["book"]) == 0 and len(steps) == 5 and steps[4].endswith("constraints.txt sphinx")
-    assert course.main(["handout", "x"]) == 0 and len(steps) == 7 and course.GRADER in steps[6]
+    assert course.main(["book"]) == 0 and len(steps) == SET_UP + 1 and steps[-1].endswith("python sphinx")
+    assert course.main(["handout", "x"]) == 0 and len(steps) == SET_UP + 3 and course.GRADER in steps[-1]
+
+
+@pytest.mark.parametrize(
+    ("fails", "why"),
+    [
+        ("uv", course.Stop(course.NO_BUILD.format("uv==0.13.9"))),
+        ("--version", OSError(errno.ENOEXEC, "Exec format error")),
+        ("uv", course.Stop(course.NO_NET)),
+    ],
+)
+def test_pip_installs_where_there_is_no_uv_and_neither_continues_what_the_other_began(
+    fails, why, steps, started, monkeypatch, capsys
+):
+    step = course.step
+
+    def failing(lock, *command, env=None):
+        step(lock, *command)
+        if command[-1] == fails:
+            raise why
+
+    with monkeypatch.context() as context:
+        context.setattr(course, "step", failing)
+        if course.NO_NET in str(why):
+            assert course.main(["lab"]) == 1 and steps[-1].endswith("uv") and not started
+            return
+        assert course.main(["lab"]) == 0 and "uv is not available for this computer" in capsys.readouterr().out
+    assert steps[-3].endswith("-m pip install " + " ".join(course.PIP[3:]) + " -e .")
+    assert course.main(["test"]) == 0 and "-m pip install" in steps[-2], "although uv could be had now"
+    course.stamp().unlink()
+    assert course.main(["test"]) == 0 and f"{course.UV} pip install" in steps[-2]
+
+
+def index(path: Path, *names: str) -> Path:
+    """An index, as a folder that a server of files can show, with tiny packages: torch-2.13.0-py3-none-any.whl."""
+    for name in names:
+        package, version = name.split("-")[:2]
+        (path / package).mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(path / package / name, "w") as wheel:
+            info = f"{package}-{version}.dist-info"
+            wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+            wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            wheel.writestr(f"{info}/RECORD", "")
+    path.mkdir(exist_ok=True)
+    return path
+
+
+@pytest.fixture
+def serve():
+    """Show a folder at an address of this machine, and write down what is asked; None hangs, "" refuses."""
+    with contextlib.ExitStack() as stack:
+
+        def start(folder: Path | str | None) -> tuple[str, list[str]]:
+            asked: list[str] = []
+
+            class Files(http.server.SimpleHTTPRequestHandler):
+                def translate_path(self, path):  # as a proxy it is given whole addresses
+                    return super().translate_path(path.removeprefix("http://packages.invalid"))
+
+                def log_message(self, format, *arguments):
+                    asked.append(self.path)
+
+            server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=str(folder)))
+            stack.callback(server.server_close)
+            address = f"http://127.0.0.1:{server.server_port}/"
+            if folder:
+                threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+                stack.callback(server.shutdown)
+            elif folder == "":
+                server.server_close()
+            return address, asked
+
+        yield start
+
+
+@pytest.fixture
+def uv(place, monkeypatch):
+    """The real uv in an empty environment, and the real pip, told nothing but what the test tells them."""
+    program = Path(sys.executable).with_name("uv.exe" if os.name == "nt" else "uv")
+    if not program.exists():
+        pytest.skip("uv comes with the .venv of course.py's making")
+    for name in [name for name in os.environ if name.startswith(("PIP_", "UV_")) or name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    for name, value in {"PIP_CONFIG_FILE": os.devnull, "UV_NO_CONFIG": "1", "UV_HTTP_RETRIES": "0"}.items():
+        monkeypatch.setenv(name, value)
+    venv.create(course.VENV)
+    (course.VENV / "installer").write_text("uv")
+    python = course.VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    told = course.pip_settings
+    monkeypatch.setattr(course, "pip_settings", lambda: told(sys.executable))
+    for name, value in {"UV": program, "PYTHON": python, "has_card": lambda: False}.items():
+        monkeypatch.setattr(course, name, value)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the ordinary build is for the CPU")
+@pytest.mark.parametrize(
+    ("wheels", "told", "theirs", "takes"),
+    [
+        ([BUILD], "", [], "ours"),
+        (["torch-2.12.0+cpu-py3-none-any.whl"], "", [], "ordinary"),
+        ("", "", [], "ordinary"),
+        (None, "", [], "ordinary"),
+        ([BUILD], "PIP_EXTRA_INDEX_URL", [], "ours"),
+        ([BUILD], "PIP_EXTRA_INDEX_URL", [BUILD], "theirs"),
+        ([BUILD], "PIP_INDEX_URL", [], "ordinary"),
+        ([BUILD], "UV_DEFAULT_INDEX", [BUILD], "theirs"),
+        ([BUILD], "UV_TORCH_BACKEND", [], "chosen"),
+    ],
+    ids="answers lacks refuses hangs further further-has own own-has chosen".split(),
+)
+def test_pytorch_for_the_cpu(wheels, told, theirs, takes, uv, serve, tmp_path, monkeypatch, capsys):
+    """PyTorch's index is asked once, and briefly; `theirs` is what is in an index that a person has told."""
+    address, asked = serve(index(tmp_path / "cpu", *wheels) if wheels else wheels)
+    monkeypatch.setattr(course, "CPU", ["--default-index", address])
+    monkeypatch.setattr(course, "PATIENCE", 4 if wheels else 1)
+    if told:
+        other = serve(index(tmp_path / "other", "torch-2.13.0-py3-none-any.whl", *theirs))[0]
+        monkeypatch.setenv(told, "cpu" if takes == "chosen" else other)
+    answers, limits = course.answers, []
+
+    def briefly(settings, *wanted, seconds=None):
+        limits.append((seconds, settings.get("UV_HTTP_TIMEOUT")))
+        return answers(settings, *wanted, seconds=seconds)
+
+    monkeypatch.setattr(course, "answers", briefly)
+    found = course.pytorch(*course.for_uv(course.pip_settings()))
+    build = ["torch==2.13.0+cpu"]
+    assert found == {"ours": [*course.CPU, *build], "theirs": build}.get(takes, [])
+    assert ("PyTorch for the CPU cannot be reached" in capsys.readouterr().out) == (takes == "ordinary")
+    once = takes == "ours" or not told
+    assert limits.count((course.PATIENCE, str(course.PATIENCE))) == once
+    assert asked.count("/torch/") == (once and bool(wheels))
+    monkeypatch.setattr(course, "has_card", lambda: True)
+    assert course.pytorch([], {}) == [] and capsys.readouterr().out == ""
+
+
+def test_an_nvidia_or_amd_card_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(course.sys, "platform", "linux")
+    monkeypatch.setattr(course, "CARDS", [str(tmp_path / "kfd")])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not course.has_card()
+    (tmp_path / "kfd").touch()
+    assert course.has_card()
+    monkeypatch.setattr(course.sys, "platform", "darwin")
+    assert not course.has_card()
+
+
+@pytest.mark.slow
+def test_what_pip_was_told_uv_is_told(uv, serve, tmp_path, monkeypatch):
+    """An index behind a proxy, a second one with an older version, and folders: each has one of the packages."""
+    main = serve(index(tmp_path / "main", "one-1-py3-none-any.whl", "two-2-py3-none-any.whl"))[0]
+    more = serve(index(tmp_path / "more", "two-1-py3-none-any.whl"))[0]
+    folder = index(tmp_path / "folder", "three-3-py3-none-any.whl", "four-4-py3-none-any.whl")
+    (tmp_path / "pins").write_text("three<4")
+    (tmp_path / "pip.conf").write_text(
+        f"[global]\nindex-url = http://packages.invalid/\nproxy = {main}\ntimeout = 7\ncert = {tmp_path / 'pins'}\n"
+        f"trusted-host =\n    a.invalid\n    b.invalid\n[install]\nextra-index-url = {more}\nfind-links = elsewhere\n"
+    )
+    told = {"CONFIG_FILE": tmp_path / "pip.conf", "FIND_LINKS": f"{folder / 'three'} {folder / 'four'}", "NO_INDEX": 0}
+    for name, value in {**told, "CONSTRAINT": tmp_path / "pins"}.items():
+        monkeypatch.setenv(f"PIP_{name}", str(value))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    options, settings = course.for_uv(course.pip_settings())
+    assert settings["UV_HTTP_TIMEOUT"] == "7" and settings["UV_INSECURE_HOST"] == "a.invalid b.invalid"
+    assert settings.pop("SSL_CERT_FILE") == str(tmp_path / "pins")
+    assert course.answers(settings, *options, "one==1", "two==2", "three==3", "four==4")
+    assert not course.answers(settings, *options, "three==4") and not course.answers(settings, *options, "two==3")
+    monkeypatch.setattr(course, "for_uv", lambda pip: (options, settings))
+    with open(tmp_path / "lock", "w") as lock:
+        course.install(lock, "one")
+    (info,) = course.VENV.glob("**/one-1.dist-info")
+    assert (info / "INSTALLER").exists(), "add relies on this"
+    assert not course.CACHE.exists()
+    monkeypatch.undo()
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "https://mine.invalid")
+    options, settings = course.for_uv({"index-url": "https://other.invalid", "no-index": "yes"})
+    assert settings["UV_DEFAULT_INDEX"] == "https://mine.invalid" and options == ["--no-index"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("wheels", "word"),
+    [
+        (["torch-2.13.0-cp27-none-win32.whl"], "The package torch==2.13.0 is not available for this computer"),
+        (["torch-2.12.0-py3-none-any.whl"], "The package torch==2.13.0 is not available for this computer"),
+        (["numpy-2.12.0-py3-none-any.whl"], "The package torch is not available for this computer"),
+        ("", "The network cannot be reached"),
+        (None, "The network cannot be reached"),
+    ],
+    ids="other-computers other-versions nothing refuses hangs".split(),
+)
+def test_what_uv_really_says_in_one_sentence(wheels, word, uv, serve, tmp_path, monkeypatch):
+    monkeypatch.setenv("UV_DEFAULT_INDEX", serve(index(tmp_path / "index", *wheels) if wheels else wheels)[0])
+    monkeypatch.setenv("UV_HTTP_TIMEOUT", "1")
+    with open(tmp_path / "lock", "w") as lock, pytest.raises(course.Stop, match=re.escape(word)):
+        course.install(lock, "torch", first=True)
 
 
 def test_the_tools_for_javascript_come_with_the_tests(steps, started):
@@ -287,18 +501,19 @@ def test_the_tools_for_javascript_come_with_the_tests(steps, started):
     assert course.main(["test"]) == 0 and len(steps) == taken + 3 and steps[-1].endswith("install.py")
 
 
-@pytest.mark.parametrize("at", [4, 5])
+@pytest.mark.parametrize("at", [6, 7])
 def test_an_extra_that_was_interrupted_costs_the_lessons_nothing_and_is_repaired(at, steps, started, monkeypatch):
-    """What pip left half installed, without its list of files, is installed again."""
+    """What pip or uv left half installed, without the file that it writes last, is installed again."""
     assert course.main(["lab"]) == 0
     site = course.VENV / "lib" / "python3.11" / "site-packages"
-    for name, names in {"half-1.0.dist-info": ["METADATA"], "whole-1.0.dist-info": ["METADATA", "RECORD"]}.items():
+    for name, names in {"pip": ["INSTALLER"], "uv": ["RECORD"], "whole": ["INSTALLER", "RECORD"]}.items():
+        name = f"{name}-1.0.dist-info"
         (site / name).mkdir(parents=True)
         for each in names:
             (site / name / each).touch()
     step = course.step
 
-    def interrupted(lock, *command):
+    def interrupted(lock, *command, env=None):
         step(lock, *command)
         if len(steps) == at + 1:
             raise KeyboardInterrupt
@@ -311,14 +526,14 @@ def test_an_extra_that_was_interrupted_costs_the_lessons_nothing_and_is_repaired
     assert [path.name for path in site.iterdir()] == ["whole-1.0.dist-info"]
 
 
-@pytest.mark.parametrize("at", [0, 1, 2, 3])
+@pytest.mark.parametrize("at", range(SET_UP))
 def test_an_interrupt_is_said_and_repaired(at, steps, started, monkeypatch, capsys):
     step = course.step
     course.VENV.mkdir()
     (course.VENV / "install.log").touch()
     (course.VENV / "stamp").write_text("other pins")
 
-    def interrupted(lock, *command):
+    def interrupted(lock, *command, env=None):
         step(lock, *command)
         (course.VENV / "half.py").touch()
         if len(steps) == at + 1:
@@ -389,7 +604,7 @@ def test_a_second_call_waits_for_the_first(end, steps, started, monkeypatch, cap
 
         monkeypatch.setattr(course.time, "sleep", sleep)
         assert course.main(["lab"]) == 0
-    assert len(waited) >= 2 and set(waited) == {0} and len(steps) == 4
+    assert len(waited) >= 2 and set(waited) == {0} and len(steps) == SET_UP
     assert capsys.readouterr().out.count("Waiting for another course.py") == 1
 
 
