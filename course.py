@@ -5,11 +5,13 @@
     python3 course.py lab --reset 04    start lesson 04 again; your copy is kept under another name
     python3 course.py lab --language zh the lessons in Chinese, in my-lessons-zh/; some are still in English
     python3 course.py test --quick      run the quick tests, in a few minutes: no lessons, no browser
-    python3 course.py test              run every test and every lesson
+    python3 course.py test              run every test and every lesson; later, long lessons only after a change
+    python3 course.py test --all        run every test and every lesson, whatever was run before
     python3 course.py book              write the course as a web site, site/: no Python, no network needed to read it
     python3 course.py handout DIR       for teachers: lessons without solutions, in the folder DIR
     python3 course.py bench             measure this machine: our code beside other libraries
     python3 course.py refresh 04        for authors: run lesson 04 and store its outputs
+    python3 course.py test --hunt 20    for authors: which tests in a browser fail once in 20 runs, beside a load?
     python3 course.py mutate masking    for authors: break a module, and see which breaks no test notices
 
 The first call makes .venv from constraints.txt: it needs a network and a minute or two. Later calls need neither, but

@@ -9,14 +9,17 @@ import pytest
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbCell, IPyNbFile
 
+from tests.lessons import inputs, remembered
 from tests.lessons.judge import Claims, claims_of, compared
 from tools import figures
 
-start = IPyNbFile.setup
+start, stop = IPyNbFile.setup, IPyNbFile.teardown
 run, compare = IPyNbCell.runtest, IPyNbCell.compare_outputs
 receive = IPyNbFile.get_kernel_message
 own = tempfile.TemporaryDirectory(prefix="ipython-", ignore_cleanup_errors=True)  # goes when Python ends
+READ = Path(own.name, "read.jsonl")  # what the lesson reads
 figures.install(Path(own.name))
+inputs.install(Path(own.name), remembered.ROOT, READ)
 WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
 THREADS = str(max(1, (os.cpu_count() or 1) // WORKERS))  # each kernel has its share of the cores
 
@@ -33,8 +36,15 @@ def start_on_cpu(file):
     settings = {"SEQLEARN_DEVICE": "cpu", "CUDA_VISIBLE_DEVICES": "", "TQDM_DISABLE": "1", "IPYTHONDIR": own.name}
     if WORKERS > 1:
         settings["OMP_NUM_THREADS"] = THREADS
+    file.remembered = remembered.Run(file, READ)
     with mock.patch.dict(os.environ, settings):
         start(file)
+
+
+def stop_and_remember(file):
+    """Stop the kernel; a long lesson in which all went well need not run again before something changes."""
+    stop(file)
+    file.remembered.end()
 
 
 def get_kernel_message(file, timeout=None, stream="iopub"):
@@ -61,6 +71,7 @@ def runtest(cell):
         reply = kernel.kc.execute_interactive(f"assert ({sentence})", silent=True, store_history=False, timeout=60)
         if reply["content"]["status"] != "ok":
             cell.raise_cell_error(f"the tests claim of it: {sentence}")
+    cell.parent.remembered.cell_is_equal(cell)
 
 
 def execute_cell_input(kernel, source, allow_stdin=None):
@@ -68,7 +79,7 @@ def execute_cell_input(kernel, source, allow_stdin=None):
     return kernel.kc.execute(source, store_history=True, allow_stdin=allow_stdin, stop_on_error=False)
 
 
-IPyNbFile.setup = start_on_cpu
+IPyNbFile.setup, IPyNbFile.teardown = start_on_cpu, stop_and_remember
 IPyNbFile.get_kernel_message = get_kernel_message
 RunningKernel.execute_cell_input = execute_cell_input
 IPyNbCell.compare_outputs = compare_outputs

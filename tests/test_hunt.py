@@ -1,0 +1,81 @@
+"""`hunt.py`: what it takes, what it finds, and its load."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SMALL = """
+import time
+from pathlib import Path
+from unittest.mock import MagicMock
+import pytest
+
+TRIED, PRESSES = [], {"x": lambda page: page.press("x")}
+
+@pytest.fixture
+def page():
+    return MagicMock()
+
+@pytest.fixture
+def opened(page):
+    page.keyboard.type("x")
+
+def opens(page):
+    page.click("x")
+
+@pytest.mark.parametrize("other", ["a-b", "c"])
+def test_fails_the_second_time(page, other):
+    opens(page)
+    TRIED.append(other)
+    assert TRIED.count("a-b") != 2 or other == "c", "too early"
+
+def test_by_a_constant(page):
+    PRESSES["x"](page)
+
+def test_by_a_fixture(opened):
+    pass
+
+def test_looks_alone(page):
+    assert False
+
+if Path("sleeps").exists():
+    def test_sleeps(page):
+        settled(time.sleep(60))
+
+def settled(_):
+    pass
+"""
+
+
+@pytest.fixture
+def hunt(tmp_path):
+    """The command of a hunt in a folder with a few tests."""
+    (tmp_path / "browser").mkdir()
+    (tmp_path / "browser/test_small.py").write_text(SMALL)
+    (tmp_path / "test_elsewhere.py").write_text(SMALL)
+    return [sys.executable, "-m", "pytest", "-p", "tests.hunt", "-p", "no:cacheprovider", "--load=2", "--hunt", "3"]
+
+
+def options(tmp_path):
+    return {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}}
+
+
+def test_a_test_that_fails_once_is_listed_and_one_that_never_acts_is_not_taken(hunt, tmp_path):
+    for workers in ([], ["-p", "xdist.plugin", "-n", "1"]):
+        said = subprocess.run([*hunt, *workers], capture_output=True, text=True, **options(tmp_path)).stdout
+        assert "1 of 3: browser/test_small.py::test_fails_the_second_time[a-b]: AssertionError: too early" in said
+        assert "4 tests x 3: 1 failed at least once" in said and "1 failed, 11 passed" in said
+
+
+def test_the_load_ends_with_the_run_that_is_killed(hunt, tmp_path):
+    (tmp_path / "sleeps").touch()
+    with subprocess.Popen([*hunt, "-s"], stdout=subprocess.PIPE, text=True, **options(tmp_path)) as run:
+        assert any("test_small" in line for line in iter(run.stdout.readline, ""))
+        load = psutil.Process(run.pid).children()
+        run.kill()
+    assert len(load) == 2 and not psutil.wait_procs(load, timeout=60)[1]
