@@ -233,18 +233,18 @@ def test_nan_ends_a_run_and_is_said(without):
 
 
 @pytest.mark.slow
-def test_the_first_updates_of_a_stored_run_are_found_again(without):
+def test_the_first_updates_of_a_stored_run_are_found_again(without, parts):
     stored = json.loads((STORED / "no-causal-mask-0.json").read_text("utf-8"))
-    split, losses = builtin().split(), []
+    losses = []
 
     def write(logged):
         losses.append(logged.loss)
         if len(losses) == without.FIRST:
             raise KeyboardInterrupt  # which ends training
 
-    without.train(without.untrained("no causal mask", split, 0), split, 0, Log(1, write))
+    without.train(without.untrained("no causal mask", parts, 0), parts, 0, Log(1, write))
     assert losses == pytest.approx(stored["first losses"], abs=2e-3)
-    assert set(without.EXAMPLES) <= {pair.source for pair in split.test}
+    assert set(without.EXAMPLES) <= {pair.source for pair in parts.test}
 
 
 @pytest.mark.parametrize("path", sorted(STORED.glob("*.json")), ids=lambda path: path.stem)

@@ -3,7 +3,6 @@
 import json
 import re
 
-import jaxtyping
 import pytest
 import torch
 from browser.rounding import in_page
@@ -14,7 +13,6 @@ from playwright.sync_api import expect
 
 from seqlearn.analysis.measures import mean_over_heads
 from seqlearn.analysis.metrics import alignment_error_rate, argmax_links
-from seqlearn.data.corpus import builtin
 from seqlearn.translator.translator import Translator
 from seqlearn.translator.whatif import Ablate, change_of, what_if
 from seqlearn.views import AttentionView, TranslatorView, View
@@ -232,20 +230,13 @@ def test_the_program_says_the_same(live, transformer, capsys, prefix, edits):
     assert capsys.readouterr().out.strip() == changed(transformer, prefix, edits)
 
 
-@pytest.fixture
-def corpus(monkeypatch):
-    """The valid part of the built-in corpus; types are not checked, because that takes a minute in the grammar."""
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-    return builtin().split().valid
-
-
-def test_true_links_and_their_scores(show, transformer, corpus):
+def test_true_links_and_their_scores(show, transformer, parts):
     view = TranslatorView(transformer, APPLE, beam=4)
     view.links = True
     live, tokenize = show(view), transformer.target.tokenizer.tokenize
     pair = next(
         pair
-        for pair in corpus
+        for pair in parts.valid
         if pair.antecedents and tokenize(transformer.translate(pair.source, beam=4)) == tokenize(pair.target)
     )
     expect(live.locator(".says")).to_contain_text("known for some sentences of the built-in corpus only")

@@ -11,7 +11,6 @@ import torch
 from answers import said_by
 from seqlearn.analysis.edits import ablate, in_heads, uniform
 from seqlearn.analysis.measures import choice_accuracy, hit_rate, rollout
-from seqlearn.data import corpus
 from seqlearn.data.batches import pad
 from seqlearn.data.grammar import noun_phrases, write_pairs
 from seqlearn.data.grammar.lexicon import NAMES, NOUNS
@@ -349,11 +348,6 @@ LAYERS["cross"] = "decoder.blocks.{}.cross_attention"
 @pytest.fixture(scope="module")
 def translator():
     return Translator.pretrained("transformer", "cpu")
-
-
-@pytest.fixture(scope="module")
-def parts():
-    return corpus.builtin().split()
 
 
 def with_pronoun(translator, pairs, construction):
