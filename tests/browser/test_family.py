@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from browser.settling import settled
-from hostile import HOSTILE
+from hostile import DOZEN
 from views.samples import PLAIN, SAMPLES, WORDLESS
 
 from seqlearn.views.shared.arguments import as_text
@@ -185,12 +185,12 @@ def elements(page):
 
 
 def test_any_text_is_only_a_text(show, page, name):
-    plain = elements(show(SAMPLES[name]([f"t{number}" for number in range(len(HOSTILE))])))
+    plain = elements(show(SAMPLES[name]([f"t{number}" for number in range(len(DOZEN))])))
     torch.manual_seed(0)  # the same random numbers
-    show(SAMPLES[name](HOSTILE))
+    show(SAMPLES[name](DOZEN))
     assert elements(page) == plain, "no text becomes an element"
     found = texts(page)
-    for token in map(as_text, HOSTILE):
+    for token in map(as_text, DOZEN):
         assert name in WORDLESS or any(token in text for text in found), token
     use(page)
     assert elements(page)["SCRIPT"] == 2 and not set(elements(page)) & {"IMG", "B", "I", "IFRAME"}
