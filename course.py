@@ -575,7 +575,7 @@ def pytest(options, extra):
     if not one:
         arguments += ["-n", workers(), *DISTRIBUTION]
     if options.quick:
-        arguments += ["-m", "not slow"]
+        arguments += ["-m", "not slow", "--ignore=notebooks", "--ignore=tests/browser"]  # slow as a whole
     if options.second_cpu:
         arguments += lessons()
     return arguments + extra
@@ -616,8 +616,10 @@ def carry_out(arguments):
         return run(python, *SCRIPTS[options.command], *["--quick"] * options.quick, *spoken, *extra)
     if options.command == "refresh":
         return run(python, "-m", "tools.refresh", *lessons(*extra))
-    second_cpu = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
-    return run(python, *pytest(options, extra), **(second_cpu if options.second_cpu else {}))
+    settings = {"PYTHONDONTWRITEBYTECODE": ""}  # what is compiled once spares each process 25 seconds
+    if options.second_cpu:
+        settings |= {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
+    return run(python, *pytest(options, extra), **settings)
 
 
 def main(arguments):

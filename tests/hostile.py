@@ -12,7 +12,12 @@ HOSTILE = [
     "👍🏽", "Z̸̢̛a̴l̵g̶o̷", "e\u0301", "\u0301", "猫が好き",
     "नमस्ते", "ไทย", "ÅÉÎ", "İ", "ß", "ﬁ", "\U000e0041", "\U0010ffff", "half \ud83d of a letter", "\udc08\ud83d",
 ]  # fmt: skip
-BATCHES = [HOSTILE[start : start + 12] for start in range(0, len(HOSTILE), 12)]  # in a view, every label of 12 has room
+KEYS = ["constructor", "__proto__", "", "null"]  # which break what looks them up
+OTHERS = [token for token in HOSTILE if token not in KEYS]
+DOZEN = [
+    *KEYS,
+    *(" ".join(OTHERS[start::8]) for start in range(8)),
+]  # all; every label of 12 has room
 
 
 def one_line(token):

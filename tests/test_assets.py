@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import safetensors
 
-from seqlearn.data.corpus import builtin
 from seqlearn.translator.translator import Translator
 
 pytestmark = pytest.mark.slow
@@ -21,15 +20,11 @@ def test_there_is_a_model():
 
 
 @pytest.mark.parametrize("name", OF_GRAMMAR)
-def test_its_scores_are_those_on_held_out_pairs(name, monkeypatch):
-    import jaxtyping
-
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # checking each call of the grammar takes minutes
+def test_its_scores_are_those_on_held_out_pairs(name, parts, as_a_user):
     stored = json.loads((PRETRAINED / name / "scores.json").read_text(encoding="utf-8"))
     translator = Translator.pretrained(name, "cpu")
-    test = builtin().split().test
-    scores = translator.evaluate(test, batch_size=256)
-    assert scores.pairs == stored["pairs"] == len(test)
+    scores = translator.evaluate(parts.test, batch_size=256)
+    assert scores.pairs == stored["pairs"] == len(parts.test)
     assert scores.bleu.score == pytest.approx(stored["bleu"], abs=0.3) and scores.bleu.score > 90
     assert scores.aer == pytest.approx(stored["aer"], abs=0.003) and scores.aer < 0.18
     assert scores.chrf.score == pytest.approx(stored["chrf"], abs=0.3)

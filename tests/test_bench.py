@@ -58,15 +58,6 @@ def test_less_is_better_for_times_and_more_for_speeds(table):
         table.Row.beside("k", "w", "ms", [2.0, 2.0], "peer", [3.0], "e")
 
 
-def test_a_table_without_peers_has_no_empty_columns(table):
-    text = table.markdown([table.Row.alone("k", "a page", "ms", [7.04], "a file")], keys=False)
-    assert [line.split("|")[1:-1] for line in text.splitlines()] == [
-        [" what   ", " ours    ", " how it was measured "],
-        [" ------ ", " ------- ", " ------------------- "],
-        [" a page ", " 7.04 ms ", " a file              "],
-    ]
-
-
 @pytest.mark.parametrize(
     ("x", "digits", "text"),
     [
@@ -119,12 +110,6 @@ def test_what_is_missing_is_named_and_a_part_that_fails_is_in_the_table(bench, t
     assert "\n## On a GPU\n" not in written and "\n## The views under the mouse\n" in written
 
 
-def test_a_part_that_cannot_be_imported_fails_alone(bench, monkeypatch):
-    monkeypatch.setitem(bench.PARTS, "views", bench.PARTS["views"]._replace(module="no_such_benchmark"))
-    found = bench.measure("views", bench.rows_of("views", True))
-    assert found.rows[0].sentence == "ModuleNotFoundError: No module named 'no_such_benchmark'"
-
-
 def interrupted(*_):
     raise KeyboardInterrupt
     yield
@@ -163,13 +148,6 @@ def test_a_wrong_option_gets_a_sentence_before_any_work(bench, parts, capsys, ar
     assert bench.main(arguments) == 2
     err = capsys.readouterr().err
     assert err.startswith(said) and err.count("\n") == 1
-
-
-@pytest.mark.parametrize(("load", "busy"), [(0.2, False), (3.0, True)])
-def test_a_busy_machine_is_told_to_the_reader(bench, parts, monkeypatch, load, busy):
-    monkeypatch.setattr(bench.os, "getloadavg", lambda: (load, 0, 0), raising=False)
-    monkeypatch.setattr(bench.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
-    assert ("Made on a busy machine" in bench.page({}, bench.machine())) == busy
 
 
 KNOWN = "| 2.1<!-- a-b --> (2.0 to 2.2) |\n| 98.9<!-- c --> BLEU |\n"

@@ -76,18 +76,6 @@ def test_every_part_of_the_gpu_benchmark_runs(device):
 
 
 @pytest.mark.slow
-def test_the_gpu_rows_of_the_table(import_benchmark):
-    """Tiny ones, on the CPU: only a machine with a GPU has the real ones."""
-    gpu = import_benchmark("gpu")
-    rows = list(gpu.rows(True, torch.device("cpu"), gpu.QUICK))
-    trained = [
-        f"gpu-training-tiny-{precision}-{peer}" for precision in ("tf32", "bf16") for peer in ("d2l", "torch-nn")
-    ]
-    searched = ["gpu-greedy-batch-2-transformers", "gpu-greedy-batch-2-d2l", "gpu-beam-2-batch-2-transformers"]
-    assert [row.key for row in rows] == trained + searched
-
-
-@pytest.mark.slow
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_a_machine_without_a_gpu_is_told_so_in_a_sentence():
     done = gpu()

@@ -17,14 +17,9 @@ def circuits(import_benchmark, as_a_user):
     return import_benchmark("circuits")
 
 
-@pytest.fixture(scope="module")
-def split():
-    return builtin().split()
-
-
-def test_the_stored_model_is_measured_again(circuits, split):
+def test_the_stored_model_is_measured_again(circuits, parts):
     stored = json.loads((STORED / "seed-0.json").read_text("utf-8"))
-    found = circuits.measure(Translator.pretrained("transformer", "cpu"), split)
+    found = circuits.measure(Translator.pretrained("transformer", "cpu"), parts)
     assert (found["finder"], found["enough"], found["pairs"]) == ("encoder 1.3", stored["enough"], 192)
     for name in ("right", "right without the finder", "right with the first heads kept"):
         assert found[name] == pytest.approx(stored[name], abs=0.01), name
@@ -34,15 +29,15 @@ def test_the_stored_model_is_measured_again(circuits, split):
         assert found["stream"][place] == pytest.approx(row, abs=0.005), place
 
 
-def test_minimal_pairs_differ_in_a_noun_and_are_new(circuits, split):
-    pairs, known = circuits.minimal_pairs(split), {pair.source for pair in split.train}
+def test_minimal_pairs_differ_in_a_noun_and_are_new(circuits, parts):
+    pairs, known = circuits.minimal_pairs(parts), {pair.source for pair in parts.train}
     assert len(pairs) == len(set(pairs)) == 192 and all((two, one) in pairs for one, two in pairs)
     for (one, _), (two, _) in pairs:
         assert [a != b for a, b in zip(one.split(), two.split(), strict=True)] == [i == 4 for i in range(8)]
         assert not known & {one, two}
 
 
-def test_a_short_run_is_stored_once(circuits, split, tmp_path, monkeypatch, capsys):
+def test_a_short_run_is_stored_once(circuits, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(circuits, "FOLDER", tmp_path)
     monkeypatch.setitem(circuits.RECIPES, "transformer", circuits.RECIPES["transformer"] | {"epochs": 1})
     monkeypatch.setattr(circuits.corpus, "builtin", lambda: builtin(900))

@@ -855,12 +855,13 @@ def test_what_each_command_runs(place, started, monkeypatch):
     assert course.main(["test", "-x", "-k", "heads", "--", "--lf", "tests/nn"]) == 0
     command, settings = started.pop()
     assert "-n" not in command, "-x: stop at the first failure, in one process"
-    assert command[1:4] == ["-m", "pytest", "--nbval"] and "--nbval-current-env" in command and settings == {}
+    assert command[1:4] == ["-m", "pytest", "--nbval"] and "--nbval-current-env" in command
+    assert settings == (written := {"PYTHONDONTWRITEBYTECODE": ""})
     assert command[-5:] == ["-x", "-k", "heads", "--lf", "tests/nn"]
     assert course.main(["test", "--second-cpu"]) == 0
     command, settings = started.pop()
     assert [Path(name).name for name in command[-2:]] == ["00-start-here.ipynb", "04-scores.ipynb"]
-    assert settings == {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
+    assert settings == written | {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
     assert course.main(["refresh", "4"]) == 0
     assert started.pop()[0][1:] == ["-m", "tools.refresh", str(place / "notebooks" / "04-scores.ipynb")]
 
@@ -941,8 +942,11 @@ def test_a_program_of_its_own_has_its_own_help(word, place, started, monkeypatch
 
 def test_quick_leaves_out_what_is_slow(place, started, monkeypatch, capsys):
     monkeypatch.setattr(course, "is_whole", lambda extra=None: True)
-    assert " -m not slow tests/nn" in " ".join(pytest_command(started, "--quick", "tests/nn"))
-    assert "not slow" not in pytest_command(started)
+    command = pytest_command(started, "--quick", "tests/nn")
+    slow = {name.removeprefix("--ignore=") for name in command if name.startswith("--ignore=")}
+    assert " -m not slow " in " ".join(command) and command[-1] == "tests/nn"
+    assert slow == {"notebooks", "tests/browser"} and all((ROOT / name).is_dir() for name in slow)
+    assert not {"not slow", "--ignore=notebooks"} & set(pytest_command(started))
     with pytest.raises(SystemExit):
         course.main(["test", "--quick", "--second-cpu"])
     assert "not allowed with" in capsys.readouterr().err

@@ -94,21 +94,6 @@ def test_a_survivor_is_told_with_its_line(course):
     assert before == {path: path.read_bytes() for path in before}
 
 
-@pytest.mark.slow
-def test_a_sample_is_drawn_and_one_mutant_can_be_run_again(course):
-    drawn = [call(course, "tiny.py", "--sample", "2", "--seed", seed).stdout for seed in "11"]
-    assert "2 drawn" in drawn[0] and drawn[0].rpartition(",")[0] == drawn[1].rpartition(",")[0]
-    again = call(course, "tiny", "--only", "x_unseen__mutmut_1")
-    assert "survived: " in again.stdout and ": 1 drawn, 0 caught" in again.stdout
-
-
-@pytest.mark.slow
-def test_tests_that_fail_without_a_mutant_are_told(course):
-    (course / "tests" / "test_tiny.py").write_text("def test(): assert False", encoding="utf-8")
-    told = call(course, "tiny")
-    assert told.returncode == 2 and "the tests must pass without a mutant" in told.stderr
-
-
 def test_every_mutant_has_its_line_and_no_noise_is_drawn(course):
     with mutate.copy_for(Path("seqlearn/tiny.py")):
         mutants = mutate.mutants_of(Path("seqlearn/tiny.py"))
@@ -193,11 +178,3 @@ def test_a_module_is_named_by_the_end_of_its_path(course):
     (course / "tests" / "part").mkdir()
     (course / "tests" / "part" / "test_all.py").touch()
     assert mutate.tests_of(Path("seqlearn/part/untested.py")) == ["tests/part/test_all.py"]
-
-
-def test_a_room_comes_before_a_module_of_its_name(course):
-    for name in ("part/part.py", "other/part.py"):
-        (course / "seqlearn" / name).parent.mkdir(exist_ok=True)
-        (course / "seqlearn" / name).touch()
-    assert mutate.modules("part") == [Path("seqlearn/part/part.py"), Path("seqlearn/part/untested.py")]
-    assert mutate.modules("part.py") == [Path("seqlearn/other/part.py"), Path("seqlearn/part/part.py")]

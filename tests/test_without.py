@@ -87,19 +87,6 @@ def test_without_residual_connections_a_block_whose_sublayers_give_zero_gives_ze
         assert torch.equal(y, x if passes else torch.zeros_like(x)) and before.abs().max() > 0.1
 
 
-def test_without_residual_connections_the_sublayers_are_those_of_the_paper(both):
-    model, x, memory = both("no residual connections")[1], torch.randn(2, 4, 32), torch.randn(2, 6, 32)
-    for block in model.encoder.blocks:
-        y = block.norm1(x)
-        y = block.norm2(block.self_attention(y, y, y, torch.tensor([4, 3])))
-        assert equal(block(x, torch.tensor([4, 3])), block.ffn(y))
-    for block in model.decoder.blocks:
-        y = block.norm1(x)
-        y = block.norm2(block.self_attention(y, y, y, causal=True))
-        y = block.ffn(block.norm3(block.cross_attention(y, memory, memory, torch.tensor([6, 3]))))
-        assert equal(block(x, block.cross_attention.project(memory, memory), torch.tensor([6, 3]))[0], y)
-
-
 def test_without_layer_norm_nothing_brings_vectors_to_one_size(both):
     whole, bare = both("no layer norm")
     assert sum(isinstance(part, nn.LayerNorm) for part in whole.modules()) == 12
@@ -224,27 +211,19 @@ def test_a_short_run_is_stored_once(without, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_nan_ends_a_run_and_is_said(without):
-    split = builtin(300).split()
-    translator = without.untrained("whole", split, 0)
-    nn.init.constant_(translator.model.decoder.dense.bias, torch.nan)
-    history, stopped = without.train(translator, split, 0)
-    assert not history.epochs and stopped.startswith("the training loss of epoch 1 is nan")
-
-
 @pytest.mark.slow
-def test_the_first_updates_of_a_stored_run_are_found_again(without):
+def test_the_first_updates_of_a_stored_run_are_found_again(without, parts):
     stored = json.loads((STORED / "no-causal-mask-0.json").read_text("utf-8"))
-    split, losses = builtin().split(), []
+    losses = []
 
     def write(logged):
         losses.append(logged.loss)
         if len(losses) == without.FIRST:
             raise KeyboardInterrupt  # which ends training
 
-    without.train(without.untrained("no causal mask", split, 0), split, 0, Log(1, write))
+    without.train(without.untrained("no causal mask", parts, 0), parts, 0, Log(1, write))
     assert losses == pytest.approx(stored["first losses"], abs=2e-3)
-    assert set(without.EXAMPLES) <= {pair.source for pair in split.test}
+    assert set(without.EXAMPLES) <= {pair.source for pair in parts.test}
 
 
 @pytest.mark.parametrize("path", sorted(STORED.glob("*.json")), ids=lambda path: path.stem)

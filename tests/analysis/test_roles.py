@@ -9,7 +9,6 @@ import torch
 
 from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.analysis.roles import head_roles, pronoun_question, read_roles, role_rows, role_shares, write_roles
-from seqlearn.data.corpus import builtin
 from seqlearn.data.pairs import Antecedent, Pair
 from seqlearn.translator.translator import Translator
 
@@ -123,15 +122,10 @@ def test_files(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def measured():
+def measured(parts):
     """The shares of the Transformer's heads on the valid part."""
-    import jaxtyping
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # checking each call of the grammar takes minutes
-        translator, pairs = Translator.pretrained("transformer", "cpu"), builtin().split().valid
-        maps = {kind: translator.attend_all(pairs, kind) for kind in KINDS}
-        return role_shares(maps, pairs)
+    translator = Translator.pretrained("transformer", "cpu")
+    return role_shares({kind: translator.attend_all(parts.valid, kind) for kind in KINDS}, parts.valid)
 
 
 @pytest.mark.slow

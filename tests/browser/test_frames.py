@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 from browser.serving import served
-from hostile import BATCHES
+from hostile import DOZEN
 from views.samples import PLAIN, SAMPLES
 
 from seqlearn.translator.translator import Translator
@@ -190,13 +190,12 @@ def test_a_patch_without_a_model_is_told(page, site, tmp_path):
     page.wrong.clear()
 
 
-@pytest.mark.parametrize("batch", BATCHES, ids=lambda batch: repr(batch[0])[:20])
-def test_hostile_tokens_are_only_texts(around, page, site, batch):
+def test_hostile_tokens_are_only_texts(around, page, site):
     names = []
     for name, sample in SAMPLES.items():
         torch.manual_seed(0)
         names.append(f"hostile-{name}.html")
-        (site[0] / names[-1]).write_text(document(sample(batch).record()), "utf-8")
+        (site[0] / names[-1]).write_text(document(sample(DOZEN).record()), "utf-8")
     for frame in around(names):
         tags = set(frame.evaluate("[...document.querySelectorAll('*')].map((node) => node.tagName)"))
         assert "MAIN" in tags and not tags & {"IMG", "B", "I", "IFRAME"} and frame.locator("script").count() == 2

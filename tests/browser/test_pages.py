@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from browser.settling import settled
-from hostile import BATCHES, one_line
+from hostile import DOZEN, one_line
 from PIL import Image
 from views.samples import PLAIN, SAMPLES
 
@@ -767,15 +767,14 @@ def labels(place):
 
 
 def test_any_token_is_text(show):
-    for batch in BATCHES:
-        tokens = [as_text(token) for token in batch]
-        page = show(SAMPLES["AttentionSteps"](batch))
-        rows = page.locator(".map").last.locator(".rows")
-        assert labels(rows.locator(".label")) == [[one_line(token), token] for token in tokens]
-        assert rows.bounding_box()["width"] < 130, "long ones are cut"
-        result(page).focus()
-        result(page).press("ArrowUp")
-        assert page.locator(".says .token").first.text_content() == tokens[0]
+    tokens = [as_text(token) for token in DOZEN]
+    page = show(SAMPLES["AttentionSteps"](DOZEN))
+    rows = page.locator(".map").last.locator(".rows")
+    assert labels(rows.locator(".label")) == [[one_line(token), token] for token in tokens]
+    assert rows.bounding_box()["width"] < 130, "long ones are cut"
+    result(page).focus()
+    result(page).press("ArrowUp")
+    assert page.locator(".says .token").first.text_content() == tokens[0]
 
 
 def pixel(page, index, x, y):
@@ -1409,17 +1408,16 @@ def test_a_ready_tree_has_no_search(show):
 
 
 def test_any_token_of_a_tree_is_text(show):
-    for batch in BATCHES:
-        tokens = [as_text(token) for token in batch]
-        page = show(SAMPLES["BeamView"](batch))
-        assert [title for _, title in labels(page.locator(".node"))[1:]] == tokens
-        assert page.locator(".node .text").all_text_contents()[1:] == [one_line(token) for token in tokens]
-        named = page.locator(".node").evaluate_all("nodes => nodes.map(node => node.ariaLabel)")[1:]
-        assert all(name.startswith(one_line(token)) for name, token in zip(named, tokens, strict=True))
-        page.locator(".node").nth(1).hover()
-        assert page.locator(".says > div").last.locator(".token").first.text_content() == tokens[0]
-        beyond = page.locator(".node").evaluate_all("nodes => nodes.map(node => node.scrollWidth - node.clientWidth)")
-        assert set(beyond) == {0}, "long tokens are cut"
+    tokens = [as_text(token) for token in DOZEN]
+    page = show(SAMPLES["BeamView"](DOZEN))
+    assert [title for _, title in labels(page.locator(".node"))[1:]] == tokens
+    assert page.locator(".node .text").all_text_contents()[1:] == [one_line(token) for token in tokens]
+    named = page.locator(".node").evaluate_all("nodes => nodes.map(node => node.ariaLabel)")[1:]
+    assert all(name.startswith(one_line(token)) for name, token in zip(named, tokens, strict=True))
+    page.locator(".node").nth(1).hover()
+    assert page.locator(".says > div").last.locator(".token").first.text_content() == tokens[0]
+    beyond = page.locator(".node").evaluate_all("nodes => nodes.map(node => node.scrollWidth - node.clientWidth)")
+    assert set(beyond) == {0}, "long tokens are cut"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -1963,7 +1961,9 @@ def test_positions_play(show, page):
     run(1)
     assert traits(page) == [1, 2, 0]
     page.emulate_media(reduced_motion="reduce")
-    expect(button).to_have_attribute("aria-label", "next position")  # nothing moves by itself where that was asked for
+    expect(button).to_have_attribute(
+        "aria-label", "i + 1: next position"
+    )  # nothing moves by itself where that was asked for
     run(6)
     assert traits(page) == [1, 2, 0]
     for position in (2, 3):

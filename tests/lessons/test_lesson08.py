@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from answers import said_by
+from answers import all_right, judged
 from seqlearn.exercises import checking, lesson08
 from seqlearn.nn.positions import NoPositions, PositionalEncoding, RotaryPositions, rotation, sinusoids
 from seqlearn.views import PositionView
@@ -19,8 +19,9 @@ LESSON = ROOT / "notebooks" / "08-positional-encoding.ipynb"
 STORED = sorted((ROOT / "assets" / "experiments" / "positions").glob("*.json"))
 
 
-@pytest.mark.parametrize(
-    ("answer", "diagnosis"),
+test_wrong_readings_of_the_clock = judged(
+    lesson08.check_full_turn,
+    "8.1",
     [
         (6, "6 is too slow as a pair (it makes 0.18 turns). Or did you give a dimension?"),
         (7, "7 is too slow as a pair (it makes 0.10 turns). Or did you give a dimension?"),
@@ -41,14 +42,9 @@ STORED = sorted((ROOT / "assets" / "experiments" / "positions").glob("*.json"))
         (True, "of type bool"),
     ],
 )
-def test_wrong_readings_of_the_clock(answer, diagnosis, capsys):
-    said = said_by(lesson08.check_full_turn, answer, capsys)
-    assert said.startswith("Exercise 8.1: not yet.") and diagnosis.lower() in said.lower()
 
 
-@pytest.mark.parametrize("answer", [3, 3.0, np.int64(3), torch.tensor(3.0)])
-def test_right_readings_of_the_clock(answer, capsys):
-    assert said_by(lesson08.check_full_turn, answer, capsys) == "Exercise 8.1: right!\n"
+test_right_readings_of_the_clock = all_right(lesson08.check_full_turn, "8.1", [3, 3.0, np.int64(3), torch.tensor(3.0)])
 
 
 def test_the_view_of_the_lesson_shows_what_the_check_asks():
@@ -152,16 +148,10 @@ WRONG_TABLES = [
 ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_TABLES)
-def test_wrong_tables(answer, diagnosis, capsys):
-    said = said_by(lesson08.check_table, answer, capsys)
-    assert said.startswith("Exercise 8.2: not yet.") and diagnosis.lower() in said.lower()
+test_wrong_tables = pytest.mark.slow(judged(lesson08.check_table, "8.2", WRONG_TABLES))
 
 
-@pytest.mark.parametrize("answer", [table, sinusoids, lambda n, d: table(n, d).float()])
-def test_right_tables(answer, capsys):
-    assert said_by(lesson08.check_table, answer, capsys) == "Exercise 8.2: right!\n"
+test_right_tables = all_right(lesson08.check_table, "8.2", [table, sinusoids, lambda n, d: table(n, d).float()])
 
 
 def with_last(column):
@@ -223,15 +213,10 @@ WRONG_ANY_TABLES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_ANY_TABLES)
-def test_wrong_tables_of_any_size(answer, diagnosis, capsys):
-    said = said_by(lesson08.check_any_table, answer, capsys)
-    assert said.startswith("Exercise 8.4: not yet.") and diagnosis.lower() in said.lower()
+test_wrong_tables_of_any_size = judged(lesson08.check_any_table, "8.4", WRONG_ANY_TABLES)
 
 
-@pytest.mark.parametrize("answer", [table, sinusoids])
-def test_right_tables_of_any_size(answer, capsys):
-    assert said_by(lesson08.check_any_table, answer, capsys) == "Exercise 8.4: right!\n"
+test_right_tables_of_any_size = all_right(lesson08.check_any_table, "8.4", [table, sinusoids])
 
 
 def turn(k, j, size, *, factor=2, sign=-1, rows=lambda c, s: [[c, s], [-s, c]], angle=lambda a: a):
@@ -272,15 +257,14 @@ WRONG_TURNS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_TURNS)
-def test_wrong_turns(answer, diagnosis, capsys):
-    said = said_by(lesson08.check_pair_rotation, answer, capsys)
-    assert said.startswith("Exercise 8.3: not yet.") and diagnosis.lower() in said.lower()
+test_wrong_turns = judged(lesson08.check_pair_rotation, "8.3", WRONG_TURNS)
 
 
-@pytest.mark.parametrize("answer", [turn, lambda k, j, size: rotation(k, size)[2 * j : 2 * j + 2, 2 * j : 2 * j + 2]])
-def test_right_turns(answer, capsys):
-    assert said_by(lesson08.check_pair_rotation, answer, capsys) == "Exercise 8.3: right!\n"
+test_right_turns = all_right(
+    lesson08.check_pair_rotation,
+    "8.3",
+    [turn, lambda k, j, size: rotation(k, size)[2 * j : 2 * j + 2, 2 * j : 2 * j + 2]],
+)
 
 
 def rows_turned(x, *, start=0, factor=2, sign=-1, base=10000.0, angle=None, turn=None, pairs=None, order=None):
@@ -365,10 +349,7 @@ WRONG_ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_ROWS)
-def test_wrong_rotary_rows(answer, diagnosis, capsys):
-    said = said_by(lesson08.check_turn_all, answer, capsys)
-    assert said.startswith("Exercise 8.5: not yet.") and diagnosis.lower() in said.lower()
+test_wrong_rotary_rows = judged(lesson08.check_turn_all, "8.5", WRONG_ROWS)
 
 
 def by_complex_numbers(x):
@@ -388,19 +369,12 @@ def by_loops(x):
     return answer
 
 
-@pytest.mark.parametrize("answer", [rows_turned, by_complex_numbers, by_loops])
-def test_right_rotary_rows(answer, capsys):
-    assert said_by(lesson08.check_turn_all, answer, capsys) == "Exercise 8.5: right!\n"
+test_right_rotary_rows = all_right(lesson08.check_turn_all, "8.5", [rows_turned, by_complex_numbers, by_loops])
 
 
 def test_the_rows_of_the_exercise_are_those_of_the_package():
     x = torch.randn(9, 8)
     torch.testing.assert_close(torch.tensor(lesson08._turned(x.tolist())), by_the_package(x), atol=1e-5, rtol=0)
-
-
-@pytest.mark.parametrize("name", ["table", "pair_rotation", "any_table", "turn_all"])
-def test_a_stub_is_not_tried_yet(name, capsys):
-    assert said_by(getattr(lesson08, f"check_{name}"), lambda *args: None, capsys).endswith("not tried yet.\n")
 
 
 def test_after_three_wrong_turns_the_proof_is_named(capsys):

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from answers import said_by
+from answers import all_right, judged, said_by
 from seqlearn import Translator, pad
 from seqlearn.exercises import checking, lesson09, own_transformer
 from seqlearn.nn.transformer import SIZES, TransformerConfig, TransformerEncoderBlock
@@ -131,10 +131,7 @@ def names_of(cases):
     return [told[:40] for _, told in cases]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_ATTENTIONS, ids=names_of(WRONG_ATTENTIONS))
-def test_wrong_attentions(answer, diagnosis, capsys):
-    said = said_by(lesson09.check_attend, answer, capsys)
-    assert said.startswith("Exercise 9.1: not yet.") and diagnosis.lower() in said.lower()
+test_wrong_attentions = judged(lesson09.check_attend, "9.1", WRONG_ATTENTIONS)
 
 
 def head_by_head(*args):
@@ -175,19 +172,15 @@ def word_by_word(q, k, v, mask, heads):
     return answer
 
 
-@pytest.mark.parametrize(
-    "answer",
+test_right_attentions = all_right(
+    lesson09.check_attend,
+    "9.1",
     [own_transformer.attend, head_by_head, with_einsum, fused, with_added_infinity, by_powers, word_by_word],
 )
-def test_right_attentions(answer, capsys):
-    assert said_by(lesson09.check_attend, answer, capsys) == "Exercise 9.1: right!\n"
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), lesson09.WRONG_ENCODERS, ids=names_of(lesson09.WRONG_ENCODERS))
-def test_wrong_encoder_blocks(answer, diagnosis, capsys):
-    """Each by its own diagnosis, and so no two of the wrong blocks are the same."""
-    said = said_by(lesson09.check_encoder_block, answer, capsys)
-    assert said.startswith("Exercise 9.2: not yet.") and diagnosis[1:] in said
+# Each by its own diagnosis, and so no two of the wrong blocks are the same.
+test_wrong_encoder_blocks = judged(lesson09.check_encoder_block, "9.2", lesson09.WRONG_ENCODERS)
 
 
 def norm_after(block, x, mask):
@@ -272,9 +265,9 @@ def as_a_list(block, x, mask):
     return torch.stack(stream).sum(0)
 
 
-@pytest.mark.parametrize("answer", [own_transformer.encoder_block, in_two_steps, in_one_line, as_a_list])
-def test_right_encoder_blocks(answer, capsys):
-    assert said_by(lesson09.check_encoder_block, answer, capsys) == "Exercise 9.2: right!\n"
+test_right_encoder_blocks = all_right(
+    lesson09.check_encoder_block, "9.2", [own_transformer.encoder_block, in_two_steps, in_one_line, as_a_list]
+)
 
 
 def test_the_packages_encoder_block_is_right(capsys):
@@ -291,10 +284,7 @@ def test_the_packages_encoder_block_is_right(capsys):
     assert said_by(lesson09.check_encoder_block, answer, capsys) == "Exercise 9.2: right!\n"
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), lesson09.WRONG_DECODERS, ids=names_of(lesson09.WRONG_DECODERS))
-def test_wrong_decoder_blocks(answer, diagnosis, capsys):
-    said = said_by(lesson09.check_decoder_block, answer, capsys)
-    assert said.startswith("Exercise 9.3: not yet.") and diagnosis[1:] in said
+test_wrong_decoder_blocks = judged(lesson09.check_decoder_block, "9.3", lesson09.WRONG_DECODERS)
 
 
 def causal(steps):
@@ -326,8 +316,9 @@ def decoding(
     return decoder_block
 
 
-@pytest.mark.parametrize(
-    ("answer", "diagnosis"),
+test_other_wrong_decoder_blocks = judged(
+    lesson09.check_decoder_block,
+    "9.3",
     [
         (decoding(keys=lambda x, memory: F.layer_norm(memory, (6,)) * 0.8 + 0.6), "the memory is normed again"),
         (decoding(norm="ln1"), "you used ln1 for the cross-attention, too"),
@@ -357,9 +348,6 @@ def decoding(
         (lambda b, x, m, real: b.cross(x), "your code stopped with TypeError"),
     ],
 )
-def test_other_wrong_decoder_blocks(answer, diagnosis, capsys):
-    said = said_by(lesson09.check_decoder_block, answer, capsys)
-    assert said.startswith("Exercise 9.3: not yet.") and diagnosis.lower() in said.lower()
 
 
 def mask_by_comparison(n):
@@ -375,8 +363,9 @@ def mask_entry_by_entry(n):
     return torch.tensor([[key <= query for key in range(n)] for query in range(n)])
 
 
-@pytest.mark.parametrize(
-    "answer",
+test_right_decoder_blocks = all_right(
+    lesson09.check_decoder_block,
+    "9.3",
     [
         own_transformer.decoder_block,
         decoding(mask_by_comparison),
@@ -385,8 +374,6 @@ def mask_entry_by_entry(n):
         decoding(lambda n: torch.ones(n, n).tril() > 0),
     ],
 )
-def test_right_decoder_blocks(answer, capsys):
-    assert said_by(lesson09.check_decoder_block, answer, capsys) == "Exercise 9.3: right!\n"
 
 
 def losing(read=slice(None, -1), find=slice(1, None), reduce=None, **options):
@@ -459,10 +446,7 @@ WRONG_LOSSES = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_LOSSES, ids=names_of(WRONG_LOSSES))
-def test_wrong_losses(answer, diagnosis, capsys):
-    said = said_by(lesson09.check_shifted_loss, answer, capsys)
-    assert said.startswith("Exercise 9.4: not yet.") and diagnosis.lower() in said.lower()
+test_wrong_losses = judged(lesson09.check_shifted_loss, "9.4", WRONG_LOSSES)
 
 
 def with_a_mask(model, source, target, pad):
@@ -505,9 +489,7 @@ RIGHT_LOSSES = [
 ]
 
 
-@pytest.mark.parametrize("answer", RIGHT_LOSSES)
-def test_right_losses(answer, capsys):
-    assert said_by(lesson09.check_shifted_loss, answer, capsys) == "Exercise 9.4: right!\n"
+test_right_losses = all_right(lesson09.check_shifted_loss, "9.4", RIGHT_LOSSES)
 
 
 def over_everything(of):
@@ -585,10 +567,7 @@ WRONG_SEARCHES = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_SEARCHES, ids=names_of(WRONG_SEARCHES))
-def test_wrong_searches(answer, diagnosis, capsys):
-    said = said_by(lesson09.check_greedy, answer, capsys)
-    assert said.startswith("Exercise 9.5: not yet.") and diagnosis.lower() in said.lower()
+test_wrong_searches = judged(lesson09.check_greedy, "9.5", WRONG_SEARCHES)
 
 
 def test_after_three_tries_a_section_above_the_exercise_is_named(capsys):
@@ -646,11 +625,11 @@ def in_a_table(model, source, bos, eos, longest):
     return written[: written.index(eos)] if eos in written else written
 
 
-@pytest.mark.parametrize(
-    "answer", [own_transformer.greedy, writing(start=1), with_cat, with_a_for_loop, by_recursion, in_a_table]
+test_right_searches = all_right(
+    lesson09.check_greedy,
+    "9.5",
+    [own_transformer.greedy, writing(start=1), with_cat, with_a_for_loop, by_recursion, in_a_table],
 )
-def test_right_searches(answer, capsys):
-    assert said_by(lesson09.check_greedy, answer, capsys) == "Exercise 9.5: right!\n"
 
 
 # ---- whose functions the model takes ----
@@ -815,16 +794,15 @@ def test_wrong_counts(answer, diagnosis, capsys):
     assert said.startswith("Exercise 9.6: not yet.") and diagnosis in said.lower()
 
 
-@pytest.mark.parametrize(
-    "answer",
+test_right_counts = all_right(
+    lesson09.check_block_parameters,
+    "9.6",
     [
         lambda d, f: float(4 * d**2 + d * f + f * d + f + d + 2 * (d + d)),
         lambda d, f: np.int64(right_count(d, f)),
         lambda d, f: sum(weight.numel() for weight in TransformerEncoderBlock(TransformerConfig(d, f, 1)).parameters()),
     ],
 )
-def test_right_counts(answer, capsys):
-    assert said_by(lesson09.check_block_parameters, answer, capsys) == "Exercise 9.6: right!\n"
 
 
 @pytest.mark.parametrize("size", SIZES)

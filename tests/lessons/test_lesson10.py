@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch import nn
 
-from answers import said_by
+from answers import all_right, judged, said_by
 from seqlearn import beam_search, exhaustive_search
 from seqlearn.exercises import checking, lesson10
 
@@ -207,9 +207,7 @@ RIGHT_BEAMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("answer", RIGHT_BEAMS, ids=range(len(RIGHT_BEAMS)))
-def test_right_beams(answer, capsys):
-    assert said_by(lesson10.check_beam, answer, capsys) == "Exercise 10.1: right!\n"
+test_right_beams = all_right(lesson10.check_beam, "10.1", RIGHT_BEAMS, ids=range(len(RIGHT_BEAMS)))
 
 
 class Toy(nn.Module):
@@ -404,10 +402,7 @@ WRONG_STEPS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_STEPS)
-def test_wrong_beam_steps(answer, diagnosis, capsys):
-    said = said_by(lesson10.check_beam_step, answer, capsys)
-    assert said.startswith("Exercise 10.2: not yet.") and diagnosis.lower() in said.lower()
+test_wrong_beam_steps = judged(lesson10.check_beam_step, "10.2", WRONG_STEPS)
 
 
 def looped(totals, log_probs, finished, eos, width):
@@ -426,11 +421,11 @@ def huge_instead_of_infinity(totals, log_probs, finished, eos, width):
     return found, torch.div(indices, sums.shape[1], rounding_mode="floor"), indices.remainder(sums.shape[1])
 
 
-@pytest.mark.parametrize(
-    "answer", [step, looped, huge_instead_of_infinity, lambda *args: [part.numpy() for part in step(*args)]]
+test_right_beam_steps = all_right(
+    lesson10.check_beam_step,
+    "10.2",
+    [step, looped, huge_instead_of_infinity, lambda *args: [part.numpy() for part in step(*args)]],
 )
-def test_right_beam_steps(answer, capsys):
-    assert said_by(lesson10.check_beam_step, answer, capsys) == "Exercise 10.2: right!\n"
 
 
 def score(log_probs, lengths, alpha, *, stop=0, count=0, wide=(False, False), penalty=None):
@@ -513,10 +508,7 @@ WRONG_SCORES = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_SCORES)
-def test_wrong_scores(answer, diagnosis, capsys):
-    said = said_by(lesson10.check_scores, answer, capsys)
-    assert said.startswith("Exercise 10.3: not yet.") and diagnosis.lower() in said.lower()
+test_wrong_scores = judged(lesson10.check_scores, "10.3", WRONG_SCORES)
 
 
 def by_rows(log_probs, lengths, alpha):
@@ -524,17 +516,16 @@ def by_rows(log_probs, lengths, alpha):
     return torch.stack([row[:length].sum() / ((5 + length) / 6) ** alpha for row, length in pairs])
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [score, by_rows, lambda *args: by_rows(*args).tolist(), lambda *args: list(score(*args)),
-     lambda *args: score(*args).numpy()],
-)  # fmt: skip
-def test_right_scores(answer, capsys):
-    assert said_by(lesson10.check_scores, answer, capsys) == "Exercise 10.3: right!\n"
+RIGHT_SCORES = [
+    score, by_rows, lambda *args: by_rows(*args).tolist(), lambda *args: list(score(*args)),
+    lambda *args: score(*args).numpy(),
+]  # fmt: skip
+test_right_scores = all_right(lesson10.check_scores, "10.3", RIGHT_SCORES)
 
 
-@pytest.mark.parametrize(
-    ("answer", "diagnosis"),
+test_wrong_readings_of_the_tree = judged(
+    lesson10.check_misled,
+    "10.4",
     [
         ((2, -2.24), "still on the blue path"),
         ((4, -2.24), "has left the best sentence already"),
@@ -562,18 +553,16 @@ def test_right_scores(answer, capsys):
         (3, "two numbers in brackets"),
     ],
 )
-def test_wrong_readings_of_the_tree(answer, diagnosis, capsys):
-    said = said_by(lesson10.check_misled, answer, capsys)
-    assert said.startswith("Exercise 10.4: not yet.") and diagnosis.lower() in said.lower()
 
 
-@pytest.mark.parametrize("answer", [(3, -2.24), [3.0, -2.244], (torch.tensor(3), np.float32(-2.24))])
-def test_right_readings_of_the_tree(answer, capsys):
-    assert said_by(lesson10.check_misled, answer, capsys) == "Exercise 10.4: right!\n"
+test_right_readings_of_the_tree = all_right(
+    lesson10.check_misled, "10.4", [(3, -2.24), [3.0, -2.244], (torch.tensor(3), np.float32(-2.24))]
+)
 
 
-@pytest.mark.parametrize(
-    ("answer", "diagnosis"),
+test_wrong_traps = judged(
+    lesson10.check_trap,
+    "10.5",
     [
         (("north", "le chat"), 'in "north" greedy search finds "le chat", and there is no better'),
         (("west", "un chien"), 'in "west" greedy search finds'),
@@ -588,16 +577,13 @@ def test_right_readings_of_the_tree(answer, capsys):
         (("south", ["le", "chien", "dort"]), "has the probability 0.050"),
     ],
 )
-def test_wrong_traps(answer, diagnosis, capsys):
-    said = said_by(lesson10.check_trap, answer, capsys)
-    assert said.startswith("Exercise 10.5: not yet.") and diagnosis.lower() in said.lower()
 
 
-@pytest.mark.parametrize(
-    "answer", [("south", "un chien dort"), ["South", "<bos> Un chien dort. <eos>"], ("south", ("un", "chien", "dort"))]
+test_right_traps = all_right(
+    lesson10.check_trap,
+    "10.5",
+    [("south", "un chien dort"), ["South", "<bos> Un chien dort. <eos>"], ("south", ("un", "chien", "dort"))],
 )
-def test_right_traps(answer, capsys):
-    assert said_by(lesson10.check_trap, answer, capsys) == "Exercise 10.5: right!\n"
 
 
 def test_exactly_one_table_misleads_greedy_search():
@@ -651,8 +637,3 @@ def test_the_section_is_named_after_three_tries(check, section, capsys):
     for _ in range(checking.TRIES_BEFORE_HINT):
         getattr(lesson10, f"check_{check}")(lambda *args: "nonsense")
     assert f'"{section}"' in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", ["beam_step", "scores"])
-def test_a_stub_is_not_tried_yet(name, capsys):
-    assert said_by(getattr(lesson10, f"check_{name}"), lambda *args: None, capsys).endswith("not tried yet.\n")

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from answers import said_by
+from answers import all_right, judged
 from seqlearn.analysis.edits import ablate, in_heads, uniform
 from seqlearn.analysis.measures import choice_accuracy, hit_rate, rollout
-from seqlearn.data import corpus
 from seqlearn.data.batches import pad
 from seqlearn.data.grammar import noun_phrases, write_pairs
 from seqlearn.data.grammar.lexicon import NAMES, NOUNS
@@ -76,15 +75,12 @@ WRONG_SCORES = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_SCORES)
-def test_wrong_scores(answer, diagnosis, capsys):
-    said = said_by(lesson11.check_head_scores, answer, capsys)
-    assert said.startswith("Exercise 11.1: not yet.") and diagnosis.lower() in said.lower()
+test_wrong_scores = judged(lesson11.check_head_scores, "11.1", WRONG_SCORES)
 
 
-@pytest.mark.parametrize("answer", [right_scores, by_rule(lambda row, columns: int(row.argmax()) in columns)])
-def test_right_scores(answer, capsys):
-    assert said_by(lesson11.check_head_scores, answer, capsys) == "Exercise 11.1: right!\n"
+test_right_scores = all_right(
+    lesson11.check_head_scores, "11.1", [right_scores, by_rule(lambda row, columns: int(row.argmax()) in columns)]
+)
 
 
 # ---- 11.2 ----
@@ -157,10 +153,7 @@ WRONG_ROLLOUTS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_ROLLOUTS)
-def test_wrong_rollouts(answer, diagnosis, capsys):
-    said = said_by(lesson11.check_rollout, answer, capsys)
-    assert said.startswith("Exercise 11.2: not yet.") and diagnosis.lower() in said.lower()
+test_wrong_rollouts = judged(lesson11.check_rollout, "11.2", WRONG_ROLLOUTS)
 
 
 def by_the_package(weights):
@@ -179,9 +172,7 @@ def in_double(weights):
     return right_rollout(weights.double())
 
 
-@pytest.mark.parametrize("answer", [right_rollout, by_the_package, plain, in_double])
-def test_right_rollouts(answer, capsys):
-    assert said_by(lesson11.check_rollout, answer, capsys) == "Exercise 11.2: right!\n"
+test_right_rollouts = all_right(lesson11.check_rollout, "11.2", [right_rollout, by_the_package, plain, in_double])
 
 
 # ---- 11.3 ----
@@ -267,10 +258,7 @@ WRONG_EDITS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), WRONG_EDITS)
-def test_wrong_edits(answer, diagnosis, capsys):
-    said = said_by(lesson11.check_look_at_last, answer, capsys)
-    assert said.startswith("Exercise 11.3: not yet.") and diagnosis.lower() in said.lower()
+test_wrong_edits = judged(lesson11.check_look_at_last, "11.3", WRONG_EDITS)
 
 
 def with_a_loop(head, weights, may):
@@ -283,9 +271,7 @@ def with_a_loop(head, weights, may):
     return edited
 
 
-@pytest.mark.parametrize("answer", [right_edit, with_a_loop])
-def test_right_edits(answer, capsys):
-    assert said_by(lesson11.check_look_at_last, answer, capsys) == "Exercise 11.3: right!\n"
+test_right_edits = all_right(lesson11.check_look_at_last, "11.3", [right_edit, with_a_loop])
 
 
 # ---- 11.4 ----
@@ -349,11 +335,6 @@ LAYERS["cross"] = "decoder.blocks.{}.cross_attention"
 @pytest.fixture(scope="module")
 def translator():
     return Translator.pretrained("transformer", "cpu")
-
-
-@pytest.fixture(scope="module")
-def parts():
-    return corpus.builtin().split()
 
 
 def with_pronoun(translator, pairs, construction):

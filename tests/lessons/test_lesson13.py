@@ -4,21 +4,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from answers import said_by
+from answers import judged
 from seqlearn.exercises import lesson13
 from seqlearn.nn.attention import MultiHeadAttention
 from seqlearn.nn.decoder_only import DecoderOnlyConfig, RMSNorm, decoder_only
 from seqlearn.search.sampling import next_distribution
-
-
-def judged(check, exercise, answer, diagnosis, capsys):
-    """What a check says of an answer: "right!", or the diagnosis."""
-    said = said_by(check, answer, capsys)
-    if diagnosis == "right!":
-        assert said == f"Exercise {exercise}: right!\n"
-    else:
-        assert said.startswith(f"Exercise {exercise}: not yet.") and diagnosis.lower() in said.lower(), said
-
 
 # ---- 13.1 ----
 
@@ -69,9 +59,7 @@ MASKS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), MASKS)
-def test_prefix_masks(answer, diagnosis, capsys):
-    judged(lesson13.check_prefix_mask, "13.1", answer, diagnosis, capsys)
+test_prefix_masks = judged(lesson13.check_prefix_mask, "13.1", MASKS)
 
 
 # ---- 13.2 ----
@@ -134,9 +122,7 @@ LOSSES = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), LOSSES)
-def test_target_losses(answer, diagnosis, capsys):
-    judged(lesson13.check_target_loss, "13.2", answer, diagnosis, capsys)
+test_target_losses = judged(lesson13.check_target_loss, "13.2", LOSSES)
 
 
 # ---- 13.3 ----
@@ -167,9 +153,7 @@ TEMPERATURES = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), TEMPERATURES)
-def test_temperatures(answer, diagnosis, capsys):
-    judged(lesson13.check_temperature, "13.3", answer, diagnosis, capsys)
+test_temperatures = judged(lesson13.check_temperature, "13.3", TEMPERATURES)
 
 
 # ---- 13.4 ----
@@ -232,9 +216,7 @@ TOPS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), TOPS)
-def test_top_p_filters(answer, diagnosis, capsys):
-    judged(lesson13.check_top_p, "13.4", answer, diagnosis, capsys)
+test_top_p_filters = judged(lesson13.check_top_p, "13.4", TOPS)
 
 
 # ---- 13.5 ----
@@ -283,9 +265,7 @@ NORMS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), NORMS)
-def test_rms_norms(answer, diagnosis, capsys):
-    judged(lesson13.check_rms_norm, "13.5", answer, diagnosis, capsys)
+test_rms_norms = judged(lesson13.check_rms_norm, "13.5", NORMS)
 
 
 # ---- 13.6 ----

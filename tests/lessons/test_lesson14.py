@@ -1,20 +1,9 @@
 """The checks of lesson 14: right answers of several kinds, and typical wrong ones, each with its own diagnosis."""
 
-import pytest
 import torch
 
-from answers import said_by
+from answers import judged
 from seqlearn.exercises import lesson14
-
-
-def judged(check, exercise, answer, diagnosis, capsys):
-    """What a check says of an answer: "right!", or the diagnosis."""
-    said = said_by(check, answer, capsys)
-    if diagnosis == "right!":
-        assert said == f"Exercise {exercise}: right!\n"
-    else:
-        assert said.startswith(f"Exercise {exercise}: not yet.") and diagnosis.lower() in said.lower(), said
-
 
 # ---- 14.1 ----
 
@@ -68,9 +57,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), ROWS)
-def test_patch_rows(answer, diagnosis, capsys):
-    judged(lesson14.check_patch_rows, "14.1", answer, diagnosis, capsys)
+test_patch_rows = judged(lesson14.check_patch_rows, "14.1", ROWS)
 
 
 # ---- 14.2 ----
@@ -106,9 +93,7 @@ MOVED = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), MOVED)
-def test_moved(answer, diagnosis, capsys):
-    judged(lesson14.check_moved, "14.2", answer, diagnosis, capsys)
+test_moved = judged(lesson14.check_moved, "14.2", MOVED)
 
 
 # ---- 14.3 ----
@@ -153,9 +138,7 @@ EXPERIMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), EXPERIMENTS)
-def test_carriers(answer, diagnosis, capsys):
-    judged(lesson14.check_carriers, "14.3", answer, diagnosis, capsys)
+test_carriers = judged(lesson14.check_carriers, "14.3", EXPERIMENTS)
 
 
 def test_every_decoy_is_caught_by_one_point_of_the_experiment():

@@ -5,22 +5,11 @@ import random
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
-from answers import said_by
+from answers import judged
 from seqlearn import Translator, tatoeba_test
 from seqlearn.exercises import lesson15
 
 ROOT = Path(__file__).parents[2]
-
-
-def judged(check, exercise, answer, diagnosis, capsys):
-    """What a check says of an answer: "right!", or the diagnosis."""
-    said = said_by(check, answer, capsys)
-    if diagnosis == "right!":
-        assert said == f"Exercise {exercise}: right!\n"
-    else:
-        assert said.startswith(f"Exercise {exercise}: not yet.") and diagnosis.lower() in said.lower(), said
 
 
 # ---- 15.1 ----
@@ -76,9 +65,7 @@ SPLITS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), SPLITS)
-def test_split(answer, diagnosis, capsys):
-    judged(lesson15.check_split, "15.1", answer, diagnosis, capsys)
+test_split = judged(lesson15.check_split, "15.1", SPLITS)
 
 
 # ---- 15.2 ----
@@ -127,9 +114,7 @@ PRECISIONS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), PRECISIONS)
-def test_precision(answer, diagnosis, capsys):
-    judged(lesson15.check_precision, "15.2", answer, diagnosis, capsys)
+test_precision = judged(lesson15.check_precision, "15.2", PRECISIONS)
 
 
 # ---- 15.3 ----
@@ -159,9 +144,7 @@ TYPOS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), TYPOS)
-def test_typos(answer, diagnosis, capsys):
-    judged(lesson15.check_typos, "15.3", answer, diagnosis, capsys)
+test_typos = judged(lesson15.check_typos, "15.3", TYPOS)
 
 
 # ---- 15.4 ----
@@ -178,9 +161,7 @@ LABELS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "diagnosis"), LABELS)
-def test_labels(answer, diagnosis, capsys):
-    judged(lesson15.check_labels, "15.4", answer, diagnosis, capsys)
+test_labels = judged(lesson15.check_labels, "15.4", LABELS)
 
 
 def test_the_differences_have_reasons():

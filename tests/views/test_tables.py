@@ -90,13 +90,12 @@ def test_texts_of_a_model_are_seen_and_not_compared():
         text_table([("a cat",)], ["source", "translation"])
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_any_text_is_shown_as_it_was_typed(text):
-    table = measured({text: 1.0}, title=text)
+def test_any_text_is_shown_as_it_was_typed():
+    table = measured(dict.fromkeys(HOSTILE, 1.0), title=" ".join(HOSTILE))
     cells = Cells(table.to_html())
     assert cells.tags <= {"table", "caption", "b", "thead", "tbody", "tr", "th", "td"}
-    assert text.strip() == "" or cells.rows[2][0] == text
-    for each in (table, text_table([[text]], [text])):
+    assert [row[0] for row in cells.rows[2:] if row[0].strip()] == [text for text in HOSTILE if text.strip()]
+    for each in (table, text_table([HOSTILE], HOSTILE)):
         assert sharp_png(each.figure())[0].startswith(b"\x89PNG")
 
 

@@ -6,7 +6,6 @@ import math
 import re
 import threading
 
-import jaxtyping
 import matplotlib
 import pytest
 import torch
@@ -14,7 +13,6 @@ import traitlets
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from seqlearn.data.corpus import builtin
 from seqlearn.data.text import Language, Vocab
 from seqlearn.nn.recording import record_attention
 from seqlearn.translator.translator import Translator
@@ -409,9 +407,8 @@ def test_what_if(transformer):
     assert view.result == plain
 
 
-def test_true_links(transformer, monkeypatch):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # checking each call of the grammar takes a minute
-    pair = next(pair for pair in builtin().split().valid if pair.antecedents)
+def test_true_links(transformer, parts):
+    pair = next(pair for pair in parts.valid if pair.antecedents)
     view = TranslatorView(transformer, pair.source)
     assert "gold" not in view.result, "nobody asked"
     view.links = True
@@ -424,8 +421,7 @@ def test_true_links(transformer, monkeypatch):
     assert gold_of(untrained("bahdanau", **SMALL), pair.source) is None, "it has learned something else"
 
 
-def test_the_stored_links_of_the_examples(transformer, monkeypatch):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+def test_the_stored_links_of_the_examples(transformer):
     stored, everything = golds(transformer, everything=False), golds(transformer, everything=True)
     sources = [" ".join(transformer.source.tokenizer.tokenize(sentence)) for sentence in EXAMPLES]
     assert list(stored) == [source for source in everything if source in sources] and len(stored) == len(EXAMPLES) - 1
@@ -455,10 +451,9 @@ def test_what_is_known_of_the_translator(transformer):
     assert list(view.data["layers"]) == ["cross", "encoder", "causal"] and view.data["beams"] == [1, 2, 4, 8]
 
 
-def test_how_often_a_doubt_is_false(transformer, monkeypatch):
+def test_how_often_a_doubt_is_false(transformer, parts, as_a_user):
     """Of the test part of the built-in corpus, as translator_data.py says."""
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-    pairs, tokenize = builtin().split().test, transformer.target.tokenizer.tokenize
+    pairs, tokenize = parts.test, transformer.target.tokenizer.tokenize
     found = [best[0] for best in transformer.search([pair.source for pair in pairs], 64)]
     right = [
         tokenize(transformer.target.decode(one.tokens)) == tokenize(pair.target)

@@ -246,7 +246,7 @@ function player(model, data, said) {
     return next < last;
   };
   const name = () => {
-    const waiting = still.matches ? ["next position", "i + 1 ▶"] : ["play: move i", "▶ Play"];
+    const waiting = still.matches ? ["i + 1: next position", "i + 1 ▶"] : ["play: move i", "▶ Play"];
     const [label, text] = timer ? ["stop", "■ Stop"] : waiting;
     button.setAttribute("aria-label", label);
     button.textContent = text;

@@ -9,10 +9,8 @@ import hashlib
 import random
 import re
 from collections import Counter, defaultdict
-from contextlib import contextmanager
 from itertools import pairwise
 
-import jaxtyping
 import pytest
 
 from seqlearn.data.grammar import phrases, write_pairs, writer
@@ -78,18 +76,9 @@ def features(noun: str) -> set[tuple[str, bool]]:
     return {(GENDER[noun], plural) for plural in ((False, True) if noun in BOTH else (noun in PLURAL,))}
 
 
-@contextmanager
-def unchecked():
-    """Without the checks of types, which make writing ten times slower; smaller tests keep them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-        yield
-
-
 @pytest.fixture(scope="module")
 def corpus():
-    with unchecked():
-        return write_pairs(30_000)
+    return write_pairs(30_000)
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +89,7 @@ def tokens(corpus):
 
 @pytest.fixture(scope="module")
 def vague():
-    with unchecked():
-        return write_pairs(12_000, seed=1, ambiguous=True)
+    return write_pairs(12_000, seed=1, ambiguous=True)
 
 
 def bigrams(tokens):
@@ -707,10 +695,9 @@ def test_sources_and_pairs_are_distinct(corpus, vague):
 @pytest.mark.slow
 def test_one_source_has_one_target():
     dice, known = random.Random(11).random, {}
-    with unchecked():
-        for _ in range(40_000):
-            pair = writer.write_pair(Draft(dice))
-            assert known.setdefault(pair.source, pair) == pair
+    for _ in range(40_000):
+        pair = writer.write_pair(Draft(dice))
+        assert known.setdefault(pair.source, pair) == pair
     assert len(known) < 39_500  # many were met twice
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from seqlearn.data import corpus
 from seqlearn.data.grammar import noun_phrases
 from seqlearn.data.text import WordTokenizer
 
@@ -28,10 +27,10 @@ def test_only_languages_of_the_corpus_have_noun_phrases():
 
 
 @pytest.mark.slow
-def test_the_rule_finds_every_noun_and_article_that_the_grammar_noted():
+def test_the_rule_finds_every_noun_and_article_that_the_grammar_noted(parts):
     """The grammar builds its sentences with concepts; the rule sees words alone."""
     facts = 0
-    for pair in corpus.builtin().split().train[:8000]:
+    for pair in parts.train[:8000]:
         source, target = WORDS["en"].tokenize(pair.source), WORDS["fr"].tokenize(pair.target)
         english, french = noun_phrases(source), noun_phrases(target, "fr")
         assert len(english) == len(french), pair
