@@ -1,23 +1,20 @@
-// For test_live_model.py: what a page is asked about the modules of the model.
+// For test_live_model.py: what Node.js is asked about the modules of the model.
 
 import { average, beamSearch, gnmt, noPenalty, stay } from "../../seqlearn/views/live/decoding.js";
 import { linear } from "../../seqlearn/views/live/linear.js";
 import { BPETokenizer, normalize, WordTokenizer } from "../../seqlearn/views/live/text.js";
 import { halves, nextTokens, Translator } from "../../seqlearn/views/live/translator.js";
 
-/** The answer to a question of Python as JSON, with lists for typed arrays. */
-export const answer = (name, given) =>
-  JSON.stringify(TESTS[name](given), (_, part) =>
-    ArrayBuffer.isView(part) ? Array.from(part, (one) => (Number.isFinite(one) ? one : String(one))) : part,
-  );
+/** @type {Translator} */
+let translator;
 
-const model = () => window.translator.model;
+const model = () => translator.model;
 const started = (source) => model().decoder.initState(model().encoder.forward(source));
 
 /** The part of the model with the name that it has in Python. */
 const partOf = (path) => path.split(".").reduce((owner, name) => owner[name], model());
 
-const TESTS = {
+export const TESTS = {
   text: (lists) =>
     lists.map(([language, texts]) => {
       const tokenizer = new WordTokenizer(language);
@@ -35,7 +32,7 @@ const TESTS = {
   },
   join: (lists) => lists.map(([language, tokens]) => new WordTokenizer(language).detokenize(tokens)),
   halves: (text) => halves(text),
-  load: (data) => void (window.translator = new Translator(data)),
+  load: (data) => void (translator = new Translator(data)),
   modules: (calls) =>
     calls.map(([path, kind, x, rows]) => {
       const [part, given] = [partOf(path), Float32Array.from(x)];
@@ -56,20 +53,20 @@ const TESTS = {
     return steps.map(([rows, tokens]) => model().decoder.forward(tokens, (state = state.select(rows))));
   },
   next: (calls) =>
-    calls.map(([logits, written]) => nextTokens(window.translator.target.vocab, Float32Array.from(logits), written)),
+    calls.map(([logits, written]) => nextTokens(translator.target.vocab, Float32Array.from(logits), written)),
   stay: (calls) =>
     calls.map((parents) => stay(parents.map((parent, place) => ({ parent, place }))).map(({ place }) => place)),
   spoil: () => void (model().decoder.dense.weight[50] = NaN),
-  ask: ([kind, question]) => window.translator[kind](question),
-  asks: (questions) => questions.map(([kind, question]) => window.translator[kind](question)),
+  ask: ([kind, question]) => translator[kind](question),
+  asks: (questions) => questions.map(([kind, question]) => translator[kind](question)),
   searches: ({ sentences, beam }) =>
     sentences.map((sentence) => {
-      const read = window.translator.source.tokenizer.tokenize(sentence);
-      return window.translator.search(window.translator.start(read), read.length + 1, beam, []);
+      const read = translator.source.tokenizer.tokenize(sentence);
+      return translator.search(translator.start(read), read.length + 1, beam, []);
     }),
   penalised: ({ sentences, penalty, options }) =>
     sentences.map((sentence) => {
-      const source = window.translator.source.encode(sentence);
+      const source = translator.source.encode(sentence);
       const lengthPenalty = { none: noPenalty, average, gnmt: gnmt(1.5) }[penalty];
       return beamSearch(model().decoder, started(source), source.length, { ...options, lengthPenalty });
     }),
