@@ -1,40 +1,28 @@
-"""A link keeps what a view shows, for another person; and whatever else stands in an address is harmless."""
+"""A link keeps what a view shows, for another person. What may stand in it is tested in tests/javascript/."""
 
 import functools
 import io
 import json
 import os
-import random
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode
 
 import numpy as np
 import pytest
 import torch
-import traitlets
 from browser.serving import served
 from PIL import Image
 from playwright.sync_api import expect
-from views.samples import PLAIN, SAMPLES
+from views.samples import SAMPLES
 
 from seqlearn.translator.translator import Translator
 from seqlearn.views import SoftmaxView, TranslatorView
 from seqlearn.views.gallery import SENTENCE, all_views, gallery
-from seqlearn.views.shared.bundle import bundle
-from seqlearn.views.shared.view import VIEWS, View
-from seqlearn.views.stored import classes, document, shared_files
+from seqlearn.views.stored import document, shared_files
 
 BOOK = Path(__file__).parents[2] / "tools" / "book" / "static" / "book.js"
-EVERY = bool(os.environ.get("SEQLEARN_ALL"))  # else half of the views, and fewer damaged addresses
+EVERY = bool(os.environ.get("SEQLEARN_ALL"))  # else some of the views
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(1)</script>"
-NO_STATE = {  # answers, and what a view asks for by itself
-    "AttentionView": {"result", "steps", "other"},
-    "BeamView": {"trees"},
-    "KernelView": {"answer"},
-    "PatchView": {"result"},
-    "SamplingView": {"written"},
-    "TranslatorView": {"result", "mapped", "ablations"},
-}
 
 
 def keys(part, grid, *pressed):
@@ -129,7 +117,7 @@ def link_of(part):
     return part.page.evaluate("location.href")
 
 
-@pytest.mark.parametrize("name", SAMPLES if EVERY else list(SAMPLES)[::2])
+@pytest.mark.parametrize("name", SAMPLES if EVERY else ["AttentionSteps", "GruView", "TranslatorView"])
 def test_a_link_shows_the_same_to_another_person(page, second, written, name):
     page.goto(written.as_uri())
     part = part_of(page, name)
@@ -172,171 +160,13 @@ def test_only_the_view_that_is_named_changes(page, written):
     assert parts.all_inner_texts() == before
 
 
-# ---- An address is data ---------------------------------------------------------------------------------------------
-
-GOOD = [
-    "view=RiddleView-1&riddle=1&tried=%5B%22encoder%200%201%22%5D&link=1",
-    "view=TranslatorView-1&sentence=The+cat+sleeps.&beam=2&prefix=%5B%22le%22%5D&step=1&link=1",
-    'view=TranslatorView-1&sentence=The+cat+sleeps.&edits=[["ablate","encoder",0,1],["weight","cross",0,0,0,1,0.5]]'
-    '&locked=["pair",1,2]&link=1',
-    "view=PiecesView-1&joins=3&word=seat&link=1",
-    "view=BatchView-1&order=sorted&batch_size=16&link=1",
-    "view=SoftmaxView-1&scores=[1,2,3,-1.5]&mask=[true,true,false,false]&link=1",
-    "view=KernelView-1&kernel=boxcar&width=0.5&locked=[3]&link=1",
-    "view=AttentionSteps-1&step=4&locked=[1,1]&link=1",
-    "view=GruView-1&unit=3&word=2&z=0.5&r=1&link=1",
-    "view=PositionView-1&position=10&offset=-7&pair=4&link=1",
-    "view=AttentionView-1&sentence=The+cat+sleeps.&kind=cross&layer=1&head=2&show=layer&threshold=0.3&zoom=head&link=1",
-    'view=AttentionView-1&edits=[["ablate","encoder",1,3]]&overlay=[[0,1],[1,2]]&locked=["query",3]&link=1',
-    'view=PatchView-1&patches=[["encoder 1.3",8]]&link=1',
-    "view=BeamView-1&width=1&alpha=0.6&step=2&locked=[17,4]&probabilities=true&link=1",
-    "view=SamplingView-1&temperature=3.1&top_k=7&top_p=0.8&link=1",
-]
-VALUES = [
-    "", "null", "true", "-1", "1e999", "-1e308", "9007199254740993", "0.1", "NaN", "[]", "{}", "[[[[[[[[[]]]]]]]]]",
-    '{"__proto__":{"polluted":1}}', '["__proto__"]', '[["ablate","__proto__",0,0]]', '"constructor"', "toString",
-    HOSTILE, "javascript:alert(1)", '["pair",999,999]', '["query",-1]', "[1e9,1e9]", "[null]", '["encoder 9 9"]',
-    '[["weight","encoder",0,0,500,500,2]]', '[["weight","cross",99,0,0,0,0.5]]', '[["encoder 1.3",100000]]', "a" * 600,
-    "%00%01%ff", "\u202e\ud7ff\u2028", "[" * 3000, "0" * 3000, '{"length":3,"0":1}', "(a+)+$", "../../etc/passwd",
-]  # fmt: skip
-
-
-def damaged(dice):
-    """An address that nobody's page has made."""
-    good = dice.choice(GOOD)
-    names = [pair.partition("=")[0] for pair in good.split("&")]
-    kind = dice.randrange(7)
-    if kind == 0:
-        return good[: dice.randrange(len(good))]
-    if kind == 1:  # bytes
-        letters = list(good)
-        for _ in range(dice.randint(1, 8)):
-            letters[dice.randrange(len(letters))] = chr(dice.choice([dice.randrange(32, 127), dice.randrange(0x800)]))
-        return "".join(letters)
-    if kind == 2:  # several values at once
-        wrong = {name: dice.choice(VALUES) for name in names[1:-1] if dice.random() < 0.7}
-        return urlencode({"view": names and good[5 : good.index("&")], **wrong, "link": 1})
-    if kind == 3:  # traits that are none, or that no address has
-        strangers = ("__proto__", "constructor", "data", "result", "told", "toString")
-        more = {name: dice.choice(VALUES) for name in strangers}
-        return good.replace("&link", f"&{urlencode(more)}&link")
-    if kind == 4:
-        return good.replace("link=1", f"link={dice.choice([0, 2, '1.0', 'x', '__proto__', 10**30])}")
-    if kind == 5:
-        view = dice.choice(["__proto__", "constructor", HOSTILE, "BeamView-99", "", "toString", "javascript:alert(1)"])
-        return good.replace(good[: good.index("&")], urlencode({"view": view}))
-    name = dice.choice(names[1:-1])  # one value, and the others as they were
-    return "&".join(
-        urlencode({name: dice.choice(VALUES)}) if pair.startswith(f"{name}=") else pair for pair in good.split("&")
-    )
-
-
 OPEN = """async (link) => {
   const before = location.hash;
   location.hash = link;
   if (location.hash !== before) await new Promise((next) => addEventListener("hashchange", next, { once: true }));
   await new Promise((next) => setTimeout(next, 5));
 }"""
-PRESS = """async (at) => {
-  const view = document.querySelectorAll(".seqlearn")[at];
-  const [text, before] = [view.innerText, view.innerHTML];
-  const slider = view.querySelector(".controls input[type=range]");
-  if (slider) {
-    slider.value = slider.value === slider.max ? slider.min : slider.max;
-    slider.dispatchEvent(new Event("input"));
-  } else view.querySelector(".head[aria-pressed=false], .decision[aria-pressed=false], "
-    + "[aria-label$=' step'][aria-disabled=false], .panels input").click();
-  for (let tries = 0; tries < 2000 && view.innerHTML === before; tries += 1)
-    await new Promise((next) => setTimeout(next, 5)); // a busy machine draws late
-  return [text.length, view.innerHTML !== before];
-}"""
-ANSWERED = {"TranslatorView", "AttentionView", "PatchView", "BeamView"}  # what they say depends on the question before
 TAGS = "[...new Set([...document.querySelectorAll('*')].map((node) => node.tagName))].sort().join()"
-
-
-def test_damaged_addresses_do_no_harm(page, written):
-    """After each of them the view has its text and changes at a press; in the end all show what they first showed."""
-    page.goto(written.as_uri())
-    part_of(page, "TranslatorView").locator(".fall-scale").wait_for()
-    quiet = [name for name in headings() if name not in ANSWERED]
-    before = [part_of(page, name).locator(".seqlearn").inner_text() for name in quiet]
-    tags = page.evaluate(TAGS)
-    dice = random.Random(0)
-    opened = refused = 0
-    for _ in range(500 if EVERY else 40):
-        link = damaged(dice)
-        page.evaluate(OPEN, link)
-        at = next((i for i, name in enumerate(headings()) if f"view={name}-1" in link), 0)
-        is_refused = page.locator(".linked").nth(at).is_visible()
-        opened, refused = opened + (not is_refused), refused + is_refused
-        assert page.evaluate(PRESS, at) == [pytest.approx(2000, abs=1990), True], link
-        assert not set(page.evaluate(TAGS).split(",")) - set(tags.split(",")) - {"DEL", "S"}, link
-        assert page.wrong == [], link
-    assert page.evaluate("({}).polluted") is None
-    assert opened > 3 and refused > 20
-    for name in headings():
-        page.evaluate(OPEN, f"view={name}-1&link=1")
-    page.mouse.move(0, 0)
-    assert [part_of(page, name).locator(".seqlearn").inner_text() for name in quiet] == before
-
-
-# ---- Every trait is checked -----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def states(page):
-    """The traits of each view that a link may hold, as `link_states.js` names them."""
-    page.goto("about:blank")
-    script = bundle('import { STATES } from "./shared/link_states.js";\nwindow.states = STATES;\n', VIEWS)
-    page.add_script_tag(content=f"{{{script}}}")
-    listed = "Object.fromEntries(Object.entries(states).map(([view, { checks }]) => [view, Object.keys(checks)]))"
-    return page.evaluate(listed)
-
-
-def own(kind):
-    """The traits of a view that are not those of all views."""
-    return set(kind.class_trait_names(sync=True)) - set(View.class_trait_names(sync=True))
-
-
-def test_each_trait_is_kept_or_is_an_answer(states):
-    """A new trait is a state that a link keeps (`STATES` in link_states.js), or stands in `NO_STATE` here."""
-    assert set(states) == set(classes())
-    for name, kind in classes().items():
-        assert set(states[name]) == own(kind) - NO_STATE.get(name, set()), name
-
-
-TRIED = [
-    None, True, False, -1, 0, 1, 2, 3, 4, 5, 7, 12, 40, 999, 0.0, 0.1, 0.35, 0.5, 1.5, -2.5, 1e6, -1e300, "", "head",
-    "layer", "rollout", "cell", "encoder", "cross", "gaussian", "boxcar", "random", "sorted", "key", HOSTILE, [], [0],
-    [1], [-1], [99], [0, 0], [1, 2], [5, 99], [0, 0, 0], ["query", 0], ["query", 2], ["query", 99], ["key", 1],
-    ["key", 40], ["pair", 1, 1], ["pair", 99, 0], ["pair", 0], ["Query", 0], [None], [[0, 0]], [[0, 0], [0, 1]],
-    [[0, 0], [0, 0]], [[9, 9]], [["ablate", "encoder", 0, 0]], ["encoder 0 0"], ["encoder 0.0"], [True], {},
-    {"length": 0}, [[[]]],
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-def test_what_a_link_may_set_python_may_set(show, page, name):
-    """For each trait of a view, values of all kinds: what the page takes, the class in Python takes as well."""
-    view = SAMPLES[name](PLAIN)
-    show(view)
-    texts = {trait for trait, kind in view.traits(sync=True).items() if isinstance(kind, traitlets.Unicode)}
-    traits = own(type(view)) - NO_STATE.get(name, set())
-    taken = 0
-    for trait in sorted(traits):
-        first = page.evaluate("(trait) => model.get(trait)", trait)
-        turned = [[*first[1:], first[0]], first[:-1], [*first, first[0]]] if isinstance(first, list) and first else []
-        for value in [*TRIED, *turned]:
-            written = value if trait in texts and isinstance(value, str) else json.dumps(value)
-            before = page.evaluate("(trait) => model.get(trait)", trait)
-            page.evaluate(OPEN, urlencode({"view": f"{name}-1", trait: written, "link": 1}))
-            now = page.evaluate("(trait) => model.get(trait)", trait)
-            if page.locator(".linked").is_visible():
-                assert now == before, (trait, value)
-            elif now not in (first, before):
-                setattr(view, trait, now)  # or raises
-                taken += 1
-    assert taken or name in ("TranslatorView", "PatchView"), "in these, nobody answers without a model"
 
 
 # ---- Texts, versions, copying ---------------------------------------------------------------------------------------
@@ -370,15 +200,8 @@ def test_a_link_that_cannot_be_opened_says_why(translator_page):
     page = translator_page
     before = page.locator(".written").inner_text()
     for state, why in [
-        ({"link": 2}, "This link is from another version of the page, so the page opens as it is."),
-        ({"link": ""}, "This link is damaged, so the page opens as it is."),
         ({"beam": 3}, "This link is damaged, so the page opens as it is."),
         ({"prefix": json.dumps(["le"] * 5000)}, "This link is too long, so the page opens as it is."),
-        (
-            {"sentence": "the " * 200},
-            "The sentence in this link has 800 characters, and 500 is the most, so the page opens as it is.",
-        ),
-        ({"view": "BeamView-1"}, "This link is damaged, so the page opens as it is."),
     ]:
         expect(opened(page, **state)).to_have_text(why)
         assert page.locator(".written").inner_text() == before

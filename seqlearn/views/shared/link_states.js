@@ -228,7 +228,11 @@ export const STATES = {
   },
   PositionView: {
     checks: {
-      position: (get) => whole(get("data").start, get("data").start + shapeOf(get("data").table)[0] - 1),
+      position: (get) => {
+        const { start, table } = get("data");
+        const [offset, end] = [get("offset"), start + shapeOf(table)[0] - 1];
+        return whole(Math.max(start, start - offset), Math.min(end, end - offset)); // position + offset is there, too
+      },
       offset: (get) => {
         const i = get("position") - get("data").start;
         return whole(-i, shapeOf(get("data").table)[0] - 1 - i);
