@@ -1,18 +1,14 @@
 """GruView in a browser: what JavaScript computes and draws is what Python computes, whatever gates are chosen."""
 
 import pytest
-import torch
 from browser.test_family import CUT, FITS
 from views.test_gru_view import SENTENCE, WORDS, inputs, network
 
 from seqlearn.translator.translator import Translator
 from seqlearn.views import GruView
-from seqlearn.views.shared.bundle import bundle
 from seqlearn.views.shared.packing import unpack
-from seqlearn.views.shared.view import VIEWS
 
 WORD = "[role=option]"
-STEP = 'import { gruStep } from "./gru/gru_view.js";\nreturn gruStep;'
 TRAITS = "['unit', 'word', 'z', 'r'].map((name) => model.get(name))"
 
 
@@ -36,24 +32,6 @@ def below_bars(part):
 
 def expected(shown):
     return [written(number) for number in shown.step()]
-
-
-def test_every_number_is_that_of_python_and_of_torch(page):
-    gru, vectors = network(hiddens=7), inputs(6)
-    shown = GruView(None, gru, vectors)
-    data = {name: unpack(shown.data[name]) for name in shown.data if name != "tokens"}
-    cells = [
-        {"before": float(data["states"][i, j]), "z": float(data["updates"][i, j]), "r": float(data["resets"][i, j]),
-         "fromWord": float(data["from_word"][i, j]), "fromState": float(data["from_state"][i, j])}
-        for i in range(6) for j in range(7)
-    ]  # fmt: skip
-    run = "([code, cells]) => { const step = new Function(code)(); return cells.map((cell) => step(cell).after) }"
-    found = torch.tensor(page.evaluate(run, [bundle(STEP, VIEWS), cells])).view(6, 7)
-    with torch.no_grad():
-        torch.testing.assert_close(found, gru(vectors[None])[0][0], atol=1e-6, rtol=0)
-    for shown.word in range(6):
-        for shown.unit in range(7):
-            assert shown.step().state == pytest.approx(float(found[shown.word, shown.unit]), abs=1e-6)
 
 
 def test_what_is_drawn_is_what_python_computed(show):

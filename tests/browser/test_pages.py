@@ -16,7 +16,6 @@ from hostile import DOZEN, one_line
 from PIL import Image
 from views.samples import PLAIN, SAMPLES
 
-from seqlearn.nn.kernels import KERNELS, KernelRegression
 from seqlearn.nn.positions import sinusoids
 from seqlearn.search.hypotheses import Hypothesis, Node, Tree
 from seqlearn.views import AttentionSteps, BeamView, KernelView, PositionView
@@ -331,44 +330,6 @@ def test_the_steps_can_be_drawn_in_another_view(show, tmp_path):
         "product of cat and chat (kept: Escape or a click frees it)",
         "0.5·2 + (−1)·0 = 1",
     ]
-
-
-NUMBERS_INSIDE = """import { changed } from "SHARED/../steps/steps_numbers.js";
-
-export function build(model, root, data) {
-  const { matrices } = changed(data, model.get("changes"));
-  window.answers = Object.entries(matrices).map(([name, { numbers }]) => [name, [...numbers.values].map(String)]);
-  return {};
-}"""
-
-
-@pytest.mark.parametrize("scale", [None, 3.0])
-def test_changed_numbers_of_a_page_are_those_of_pytorch(show, tmp_path, scale):
-    write_script(tmp_path, NUMBERS_INSIDE)
-
-    class Numbers(AttentionSteps, folder=tmp_path):
-        pass
-
-    torch.manual_seed(0)
-    queries, keys, values = torch.randn(4, 3), torch.randn(5, 3), 3 * torch.randn(5, 2)
-    mask = torch.rand(4, 5) < 0.7
-    mask[2] = False
-    view = Numbers(queries, keys, values, mask, scale=scale)
-    view.changes = [["queries", 1, 2, 9], ["keys", 0, 4, -1.5], ["values", 3, 1, 0.1], ["queries", 1, 2, -2.3]]
-    answers = {name: list(map(float, numbers)) for name, numbers in show(view).evaluate("answers")}
-    queries, keys, values = queries.double(), keys.double(), values.double()
-    queries[1, 2], keys[4, 0], values[3, 1] = -2.3, -1.5, 0.1
-    scores = queries @ keys.T
-    scaled = scores * (scale or 3**-0.5)
-    masked = scaled.where(mask, -math.inf)
-    weights = masked.softmax(-1).nan_to_num()
-    right = {"queries": queries, "keys": keys.T, "values": values, "scores": scores, "scaled": scaled, "mask": mask}
-    right |= {"masked": masked, "weights": weights, "context": weights @ values}
-    assert set(answers) == set(right)
-    for name, numbers in right.items():
-        found = torch.tensor(answers[name]).double().view(numbers.shape)
-        torch.testing.assert_close(found, numbers.double(), atol=1e-6, rtol=1e-6)
-        torch.testing.assert_close(view.tensor(name).double(), numbers.double(), atol=1e-5, rtol=1e-5)
 
 
 def dragged(page, name, row, column, right=0, up=0):
@@ -1845,38 +1806,6 @@ def test_every_reading_can_be_seen(show):
     page.evaluate("model.set('width', 0.1); model.set('locked', [0])")
     radii = [float(dot.get_attribute("r")) for dot in page.locator(".regression .datum").all()]
     assert radii[0] == 10.5 and min(radii) >= 3, "also where its weight is 0"
-
-
-KERNELS_INSIDE = """import { kernelRegression } from "SHARED/kernels.js";
-
-export function build(model, root, { cases, queries, readings }) {
-  window.answers = cases.map(([name, width]) => kernelRegression(name, width, queries, readings));
-  return {};
-}"""
-
-
-def test_the_kernels_of_a_page_are_those_of_the_package(show, tmp_path):
-    write_script(tmp_path, KERNELS_INSIDE)
-
-    class Numbers(View, folder=tmp_path):
-        def summary(self):
-            return "kernels"
-
-    torch.manual_seed(0)
-    keys, values = torch.rand(30).double().sort()[0] * 9, torch.randn(30).double()
-    queries = torch.cat([torch.linspace(-1, 10, 40), torch.tensor([300.0])]).double()
-    cases = [(name, width) for name in KERNELS for width in (0.05, 0.7, 20.0)]
-    readings = torch.stack([keys, values], -1).tolist()
-    page = show(Numbers(data={"cases": cases, "queries": queries.tolist(), "readings": readings}))
-    answers = page.evaluate(
-        "answers.map(({ weights, predictions }) => [weights, predictions.map(x => isNaN(x) ? 0 : x)])"
-    )
-    for (name, width), (weights, predictions) in zip(cases, answers, strict=True):
-        model = KernelRegression(name, width).double()
-        torch.testing.assert_close(torch.tensor(weights).double(), model.weights(queries, keys), atol=1e-6, rtol=1e-5)
-        torch.testing.assert_close(
-            torch.tensor(predictions).double(), model(queries, keys, values), atol=1e-6, rtol=1e-5
-        )
 
 
 def test_the_kernel_is_drawn_around_a_query(show):

@@ -2,32 +2,18 @@
 
 import pytest
 from browser.test_family import CUT, FITS
-from hostile import HOSTILE
-from views.test_pieces_view import MERGES, SEVEN, view
+from views.test_pieces_view import SEVEN, view
 from views.test_view import ELEMENTS
 
 from seqlearn.views import PiecesView
 from seqlearn.views.gallery import gallery
-from seqlearn.views.shared.arguments import as_text
-from seqlearn.views.shared.bundle import bundle
-from seqlearn.views.shared.view import VIEWS
 
-AFTER = 'import { after } from "./pieces/pieces_view.js";\nreturn after;'
-CUT_BY_BROWSER = "([code, words, merges]) => words.map((word) => new Function(code)()(word, merges))"
 ROWS = "rows => rows.map(row => [...row.querySelectorAll('bdi')].map(box => box.textContent))"
 TYPED = ".yours bdi"
 
 
 def cut_in(page):
     return page.locator(".words [role=option]").evaluate_all(ROWS)
-
-
-def test_the_pieces_are_those_of_python(page):
-    words = [*map(as_text, HOSTILE), *SEVEN, "eaeae", "inging"]
-    merges = [*MERGES, ("e", "i"), ("<", "s"), ("a", "a"), ("ing", "ing"), ("x", "x"), ("xx", "xx")]
-    shown = PiecesView(words, merges, joins=len(merges))
-    found = page.evaluate(CUT_BY_BROWSER, [bundle(AFTER, VIEWS), words, merges])
-    assert found == [shown.pieces(word) for word in words]
 
 
 @pytest.mark.parametrize("joins", [0, 1, 4, 9, 10])

@@ -365,21 +365,6 @@ def test_a_swapped_word_that_is_unknown_can_be_typed_again(show, page, transform
     assert typed.count() == 0 and note(page) == ""
 
 
-@pytest.mark.parametrize(
-    ("sentence", "offer"),
-    [
-        ("The girl eats the fish.", None),  # "find" is nearer than any noun
-        ("The girl will fint it.", "find"),
-        ("The girl eats the red pead.", "pear"),  # and not "read"
-        ("The girl eats the ret apple.", "red"),
-    ],
-)
-def test_a_word_for_an_unknown_one_is_no_verb_after_an_article(show, transformer, sentence, offer):
-    page = show(TranslatorView(transformer, sentence))
-    offers = page.locator(".note .try").all_text_contents()
-    assert offers[-1:] == ([offer] if offer else []), note(page)
-
-
 def test_keys_change_the_weight_of_a_cell_that_is_kept(show, page, transformer):
     """The cell stays, also where the translation becomes another one from its step on."""
     show(TranslatorView(transformer, APPLE, locked=["pair", 0, 1]))

@@ -192,44 +192,6 @@ def test_a_word_is_swapped(live, transformer):
     assert get(live, "edits") == [["ablate", "cross", 1, 2]], "a new sentence is a new beginning, and the head is off"
 
 
-@pytest.mark.parametrize(
-    ("sentence", "word", "place", "expected"),
-    [
-        (APPLE, "the", 1, "The girl washes a red apple and eats it."),
-        (APPLE, "the", 0, "A girl washes the red apple and eats it."),
-        ("This is the cat.", "is", 0, "This a the cat."),  # "is" is in an earlier word, too
-    ],
-)
-def test_of_two_equal_words_the_right_one_is_swapped(live, transformer, sentence, word, place, expected):
-    box = live.get_by_label("sentence to translate")
-    box.fill(sentence)
-    box.press("Enter")
-    live.get_by_role("button", name=f"swap {word}: another word", exact=True).nth(place).press("Enter")
-    typed = live.get_by_role("combobox", name=f"another word for {word}")
-    typed.fill("a")
-    typed.press("Enter")
-    now(live, transformer.translate(expected, beam=4))
-    assert box.input_value() == expected
-
-
-@pytest.mark.parametrize(
-    ("prefix", "edits"),
-    [
-        ([], []),
-        (["le"], []),
-        ([], [["ablate", "cross", 0, None], ["ablate", "encoder", 1, 0], ["ablate", "encoder", 1, 2]]),
-        (["la", "fille"], [["weight", "cross", None, None, 3, 2, 0.5], ["ablate", "causal", 0, 1]]),
-    ],
-)
-def test_the_program_says_the_same(live, transformer, capsys, prefix, edits):
-    live.evaluate("given => { model.set('prefix', given[0]); model.set('edits', given[1]); }", [prefix, edits])
-    now(live, changed(transformer, prefix, edits))
-    live.locator(".more > summary").click()
-    live.locator(".python summary").click()
-    exec(live.locator(".python pre").inner_text(), {"translator": transformer})
-    assert capsys.readouterr().out.strip() == changed(transformer, prefix, edits)
-
-
 def test_true_links_and_their_scores(show, transformer, parts):
     view = TranslatorView(transformer, APPLE, beam=4)
     view.links = True

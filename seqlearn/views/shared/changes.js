@@ -401,9 +401,10 @@ export function swapped(sentence, source, index, word) {
     const first = source[from].startsWith(SPACE) ? SPACE : "";
     return [...source.slice(0, from), first + word, ...source.slice(to)].join("").replaceAll(SPACE, " ").trim();
   }
+  const small = sentence.toLowerCase();
   let at = 0;
   for (const [i, text] of source.entries()) {
-    const found = sentence.toLowerCase().indexOf(text, at);
+    const found = small.length === sentence.length ? small.indexOf(text, at) : -1;
     if (found < 0) return source.map((one, j) => (j === index ? word : one)).join(" "); // typed in another spelling
     if (i === index) {
       const capital = found === 0 && /^\p{Lu}/u.test(sentence);

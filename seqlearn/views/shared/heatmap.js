@@ -91,7 +91,8 @@ const PULL = { start: 3, step: 4 }; // pixels: a number is dragged, and not clic
 const SMALL = "11px system-ui, sans-serif";
 const FONTS = [20, 18, 16, 14, 13, 12, 11, 10, 9]; // pixels: the sizes of a number in a cell, the largest that fits
 const VEIL = 0.55; // the share of the ground in a faded cell; attention.css has the same
-const pen = contextOf(document.createElement("canvas"));
+/** @type {CanvasRenderingContext2D | undefined} */
+let pen; // that measures texts
 
 /** @param {HTMLCanvasElement} canvas */
 export function contextOf(canvas) {
@@ -102,6 +103,7 @@ export function contextOf(canvas) {
  * @param {string} text
  */
 export function widthOf(text) {
+  pen ??= contextOf(document.createElement("canvas"));
   pen.font = SMALL;
   return Math.ceil(pen.measureText(text).width);
 }
