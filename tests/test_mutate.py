@@ -151,6 +151,7 @@ def test_javascript_is_changed_where_stryker_says(course, monkeypatch):
     done = subprocess.CompletedProcess([], 0, told, "")
     monkeypatch.setattr(mutate_javascript.subprocess, "run", lambda command, **_: called.append(command) or done)
     (module,) = mutate.modules("live/sum.js")
+    assert mutate.tests_of(module) == ["tests/javascript/test_live_model.py"]
     with mutate.copy_for(module):
         (mutant,) = mutate.mutants_of(module)
     assert mutant.text == source.replace("a +\n  b", "a - b")

@@ -89,8 +89,8 @@ class Mutant:
 def modules(place: str) -> list[Path]:
     """The modules that `place` names, from the folder of the course: a file, a folder, or how their paths end."""
     wanted = place.removesuffix(".py").removesuffix(".js").strip("/").removeprefix("seqlearn/")
-    files = (ROOT / "seqlearn").rglob("views/live/*.js" if place.endswith(".js") else "*.py")
-    found = [path.relative_to(ROOT) for path in sorted(files)]
+    wildcards = javascript.FILES if place.endswith(".js") else ["*.py"]
+    found = [path.relative_to(ROOT) for wild in wildcards for path in sorted((ROOT / "seqlearn").rglob(wild))]
     room = [] if place.endswith((".py", ".js")) else [path for path in found if path.parent == Path("seqlearn", wanted)]
     for named in (
         room,
@@ -105,7 +105,7 @@ def modules(place: str) -> list[Path]:
 def tests_of(module: Path) -> list[str]:
     """The test files of a module; of a module without its own, all test files of its room."""
     if module.suffix == ".js":
-        return [javascript.TESTS]
+        return javascript.tests_of(module)
     name = module.with_suffix("").relative_to("seqlearn")
     own = Path("tests", name.parent, f"test_{name.name}.py")
     if name.parts[0] == "exercises":

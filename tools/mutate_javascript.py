@@ -1,7 +1,7 @@
 """The JavaScript side of `course.py mutate`: Stryker makes the mutants of a file of the model in the page.
 
-Stryker's own runners know nothing of pytest, so its instrumenter only says what to change. The tests of the model in
-the page, with Chromium, are imported once, and the process is forked for each mutant.
+Stryker's own runners know nothing of pytest, so its instrumenter only says what to change. The tests, in
+tests/javascript/, are imported once, and the process is forked for each mutant: its Node.js reads the changed file.
 """
 
 import json
@@ -15,9 +15,21 @@ from pathlib import Path
 
 STRYKER = "@stryker-mutator/instrumenter@9.6.1"  # the last one for Node 20
 SIDES = ("start", "end")
-TESTS = "tests/browser/test_live_model.py"
+FILES = {  # what runs without a page, and who tests it
+    "views/live/*.js": ["test_live_model.py"],
+    "views/shared/address.js": ["test_address.py"],
+    "views/shared/link_states.js": ["test_address.py"],
+    "views/shared/kernels.js": ["test_functions.py"],
+    "views/steps/steps_numbers.js": ["test_functions.py"],
+}
 TEXT = "test_text_is_read_as_in_python"
-LONG = "every_translation or worker or newer or damaged"  # all sentences of the test part; the engine around the model
+LONG = "every_translation"  # all sentences of the test part
+
+
+def tests_of(module: Path) -> list[str]:
+    """The test files of a module of JavaScript."""
+    names = next(names for files, names in FILES.items() if module.match(files))
+    return [f"tests/javascript/{name}" for name in names]
 
 
 class Stop(Exception):
@@ -59,7 +71,7 @@ def serve(module: Path, texts: dict[str, str]) -> dict[str, str]:
     import pytest
 
     chosen = f"not ({LONG})" if module.stem == "text" else f"not ({TEXT} or {LONG})"
-    arguments = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:unraisableexception", TESTS, "-k", chosen]
+    arguments = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:unraisableexception", *tests_of(module), "-k", chosen]
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
@@ -75,7 +87,7 @@ def serve(module: Path, texts: dict[str, str]) -> dict[str, str]:
 
 
 def outcome(pytest, arguments: list[str], limit: float) -> str:
-    """Run the tests in a fork, with a browser of its own, for so many seconds at most."""
+    """Run the tests in a fork, with a Node.js of its own, for so many seconds at most."""
     child = os.fork()
     if not child:
         os.setsid()

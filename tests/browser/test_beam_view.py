@@ -12,17 +12,9 @@ from browser.test_pages import beams, nodes, told
 from seqlearn.search.hypotheses import Node, Tree
 from seqlearn.translator.translator import Translator
 from seqlearn.views import BeamView
-from seqlearn.views.beam.beam_data import tree_data, tree_search
 from seqlearn.views.gallery import all_views
 
 BOXES = "What big boxes!"
-SENTENCES = [
-    "The girl washes the red apple and eats it.",
-    "The old bird ate the orange because it was sweet.",
-    "does Paul see his cat?",
-    "the the the",
-    "cat unheard-of",
-]
 
 
 @pytest.fixture(scope="module")
@@ -279,34 +271,6 @@ def test_faint_boxes_stand_for_what_is_to_come(show):
 
 
 # ---- A sentence that is typed ---------------------------------------------------------------------------------------
-
-
-def asked(page, **question):
-    """The tree of the model in the page."""
-    page.evaluate("values => Object.entries(values).forEach(([name, value]) => model.set(name, value))", question)
-    found = """values => model.get('trees').find(one =>
-        Object.entries(values).every(([name, value]) => one[name] === value))"""
-    settled(page)
-    return page.evaluate(found, question)
-
-
-@pytest.mark.parametrize(("width", "alpha"), [(1, 0.0), (2, 0.6), (4, 1.5)])
-def test_trees_of_the_page_are_those_of_python(show, rounded, width, alpha):
-    """Five sentences; every row, bend, fate and number."""
-    page = show(BeamView.of(rounded, BOXES))
-    for sentence in SENTENCES:
-        found = asked(page, sentence=sentence, width=width, alpha=alpha)
-        right = tree_data(
-            tree_search(rounded, sentence)(width, alpha), lambda token: rounded.target.vocab.tokens[token]
-        )
-        for name, column in right["nodes"].items():
-            close = pytest.approx(column, rel=2e-3, abs=2e-3) if isinstance(column[0], float) else column
-            assert found["nodes"][name] == close, (sentence, name)
-        assert [found[name] for name in ("rows", "best", "greedy")] == [
-            right[name] for name in ("rows", "best", "greedy")
-        ]
-        for one, other in zip(found["steps"], right["steps"], strict=True):
-            assert one == pytest.approx(other, rel=1e-4)
 
 
 def test_another_sentence_is_typed(show, rounded):

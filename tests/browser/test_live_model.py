@@ -6,6 +6,7 @@ All else about the model is tested in tests/javascript/, in Node.js.
 import json
 
 import pytest
+from browser.rounding import in_page
 
 from seqlearn.data.text import EOS
 from seqlearn.translator.translator import Translator
@@ -13,6 +14,8 @@ from seqlearn.views.gallery import SENTENCE
 from seqlearn.views.live.weights import LIVE, live_engine, live_model
 from seqlearn.views.shared import page as pages
 from seqlearn.views.shared.bundle import bundle
+
+pytestmark = pytest.mark.worker
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +69,16 @@ def test_a_worker_and_the_page_give_the_same(engine):
             page.evaluate("() => live.ask('unknown', {})")
         assert page.evaluate("async () => (await live.ask('translated', { sentence: 'the cat' })).best.length") == 1
     assert answers[0] == answers[1] and len(answers[0][0]) > 1000
+
+
+def test_the_browser_computes_like_python(engine):
+    """Node.js has the same engine as Chromium today, and not that of other browsers."""
+    page, right = engine(), in_page(Translator.pretrained("transformer", "cpu"))
+    page.evaluate("start(false)")
+    for sentence in (SENTENCE, "The old bird ate the orange because it was sweet.", "cat unheard-of"):
+        found = json.loads(page.evaluate("(sentence) => ask(['translated', { sentence, beam: 4 }])", sentence))
+        best = found["best"][0]["text"]
+        assert (best, found["problem"]) == (right.translate(sentence, beam=4), "")
 
 
 def test_a_newer_question_replaces_one_that_waits(engine):

@@ -6,9 +6,8 @@ from browser.rounding import in_page
 from browser.settling import settled
 from browser.test_family import CUT, FITS
 from playwright.sync_api import Locator
-from views.test_sampling_view import LOGITS, MANY, WORDS, by_definition
+from views.test_sampling_view import LOGITS, MANY, WORDS
 
-from seqlearn.search.forced_decoding import forced_decoding
 from seqlearn.translator.translator import Translator
 from seqlearn.views import SamplingView
 
@@ -322,54 +321,10 @@ def test_no_text_is_cut_off_and_nothing_moves(show, page, width):
 BOXES = "What big boxes!"
 
 
-def mulberry32(seed):
-    """Random numbers from 0 to 1, as the page has them."""
-    state = seed % 2**32
-    times = lambda one, other: one * other % 2**32  # noqa: E731
-    while True:
-        state = (state + 0x6D2B79F5) % 2**32
-        mixed = times(state ^ (state >> 15), state | 1)
-        mixed ^= (mixed + times(mixed ^ (mixed >> 7), mixed | 61)) % 2**32
-        yield (mixed ^ (mixed >> 14)) / 2**32
-
-
-def drawn_by_a_loop(translator, sentence, seed, temperature, top_k, top_p):
-    """Five sentences with the random numbers of the page: a token is where a number falls on bars laid end to end."""
-    vocab, source, seeds = translator.target.vocab, translator.source.encode(sentence), mulberry32(seed)
-    for _ in range(5):
-        dice, ids, probability = mulberry32(int(next(seeds) * 2**32)), [], 1.0
-        while len(ids) < 2 * len(source) + 10 and ids[-1:] != [vocab.eos]:
-            read = torch.tensor([source]), torch.tensor([len(source)]), torch.tensor([[vocab.bos, *ids]])
-            row = forced_decoding(translator.model, *read).logits[0, -1].tolist()
-            allowed = [-1e9 if id in (vocab.pad, vocab.bos) else logit for id, logit in enumerate(row)]
-            probs, die, total = by_definition(allowed, temperature, top_k, top_p), next(dice), 0.0
-            for id in sorted(range(len(probs)), key=lambda id: -probs[id]):
-                total += probs[id]
-                if total > die:
-                    break
-            ids.append(id)
-            probability *= by_definition(row, 1.0, None, None)[id]
-        end = "" if ids[-1] == vocab.eos else " …"
-        yield translator.target.decode([id for id in ids if id != vocab.eos]) + end, probability
-
-
 @pytest.fixture(scope="module")
 def rounded():
     """The Transformer with the weights that a page has."""
     return in_page(Translator.pretrained("transformer", "cpu"))
-
-
-@pytest.mark.parametrize("setting", [(1.0, None, None), (2.0, 5, None), (4.0, None, 0.7)], ids=str)
-def test_the_model_in_the_page_draws_sentences(show, rounded, setting):
-    settings = dict(zip(("temperature", "top_k", "top_p"), setting, strict=True))
-    page = show(SamplingView.of(rounded, BOXES, **settings))
-    for seed in (1, 2**31 - 1):
-        page.evaluate("seed => model.set('seed', seed)", seed)
-        settled(page)
-        found = page.evaluate("model.get('written').sentences")
-        expected = list(drawn_by_a_loop(rounded, BOXES, seed, *setting))
-        assert [text for text, _ in found] == [text for text, _ in expected]
-        assert [p for _, p in found] == pytest.approx([p for _, p in expected], rel=2e-3)
 
 
 def test_sentences_in_the_page(show, rounded):

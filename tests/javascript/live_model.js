@@ -5,7 +5,6 @@ import { linear } from "../../seqlearn/views/live/linear.js";
 import { BPETokenizer, normalize, WordTokenizer } from "../../seqlearn/views/live/text.js";
 import { halves, nextTokens, Translator } from "../../seqlearn/views/live/translator.js";
 
-/** @type {Translator} */
 let translator;
 
 const model = () => translator.model;
@@ -32,7 +31,9 @@ export const TESTS = {
   },
   join: (lists) => lists.map(([language, tokens]) => new WordTokenizer(language).detokenize(tokens)),
   halves: (text) => halves(text),
-  load: (data) => void (translator = new Translator(data)),
+  load: (data) => {
+    translator = new Translator(data);
+  },
   modules: (calls) =>
     calls.map(([path, kind, x, rows]) => {
       const [part, given] = [partOf(path), Float32Array.from(x)];
@@ -50,13 +51,18 @@ export const TESTS = {
   },
   beams: ({ source, steps }) => {
     let state = started(source);
-    return steps.map(([rows, tokens]) => model().decoder.forward(tokens, (state = state.select(rows))));
+    return steps.map(([rows, tokens]) => {
+      state = state.select(rows);
+      return model().decoder.forward(tokens, state);
+    });
   },
   next: (calls) =>
     calls.map(([logits, written]) => nextTokens(translator.target.vocab, Float32Array.from(logits), written)),
   stay: (calls) =>
     calls.map((parents) => stay(parents.map((parent, place) => ({ parent, place }))).map(({ place }) => place)),
-  spoil: () => void (model().decoder.dense.weight[50] = NaN),
+  spoil: () => {
+    model().decoder.dense.weight[50] = NaN;
+  },
   ask: ([kind, question]) => translator[kind](question),
   asks: (questions) => questions.map(([kind, question]) => translator[kind](question)),
   searches: ({ sentences, beam }) =>

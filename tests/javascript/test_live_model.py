@@ -14,6 +14,7 @@ import pytest
 import torch
 from browser.rounding import in_page
 from hostile import HOSTILE
+from views.test_sampling_view import by_definition
 
 from seqlearn.data import builtin
 from seqlearn.data.batches import pad
@@ -29,6 +30,7 @@ from seqlearn.search.forced_decoding import forced_decoding
 from seqlearn.search.lengths import gnmt, length_average, no_penalty
 from seqlearn.translator.translator import Translator
 from seqlearn.translator.whatif import change_of, named_edits, what_if
+from seqlearn.views.beam.beam_data import tree_data, tree_search
 from seqlearn.views.gallery import SENTENCE
 from seqlearn.views.live.weights import live_model
 from seqlearn.views.patch.patch_data import patched, side_places
@@ -295,6 +297,7 @@ def test_maps_are_those_of_python(translator, inside):
     same_data(found, right_maps(translator))
 
 
+@pytest.mark.slow
 def test_a_long_sentence_is_packed_like_a_short_one(inside):
     """More than 2^18 weights, and more than 32 tokens in a small map."""
     translator = small(num_layers=9, num_heads=4)
@@ -371,6 +374,7 @@ def test_edits_are_those_of_python(inside, edits):
     same_data(inside("ask", ["maps", {"source": TEXT, "target": TARGET}])["cross"], right_maps(translator)["cross"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edits", [[], EDITS[0], EDITS[3]], ids=lambda edits: f"{len(edits)} edits")
 def test_the_ablation_map_is_that_of_python(inside, edits):
     """Each head alone, beside the edits that are there."""
@@ -447,6 +451,7 @@ def test_every_place_of_minimal_pairs_moves_what_it_moves_in_python(inside, roun
         same_patches(found, patched(rounded, sentence, other, [tuple(one) for one in chosen]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"norm_first": False, "positions": "learned", "max_steps": 60}])
 def test_patches_in_a_page_are_those_of_python(inside, settings):
     """An untrained model, and one that has no last norm: of each place two rows, one place after the other."""
@@ -558,6 +563,7 @@ def test_beam_search_with_other_penalties(inside, penalty, settings):
                 assert one["penalty"] == pytest.approx(other.penalty)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam", [1, 4])
 def test_a_translation_is_that_of_python(inside, rounded, beam):
     """With everything that the view draws, hostile sentences included."""
@@ -575,6 +581,7 @@ def test_a_translation_is_that_of_python(inside, rounded, beam):
             same_data(found, right)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam", [1, 4])
 def test_a_prefix_is_kept_and_the_rest_is_searched(inside, rounded, beam):
     inside("load", live_model(rounded))
@@ -583,6 +590,7 @@ def test_a_prefix_is_kept_and_the_rest_is_searched(inside, rounded, beam):
         same_data(inside("ask", ["translated", question]), translated(rounded, **question))
 
 
+@pytest.mark.slow
 def test_edits_hold_in_a_beam(inside, rounded):
     inside("load", live_model(rounded))
     edits = [["weight", "causal", None, 1, 3, 0, 0.5], ["ablate", "encoder", 1, 3], ["ablate", "cross", 0, 1]]
@@ -657,3 +665,74 @@ def test_the_weights_are_those_of_half_precision(inside):
     numbers = bits.astype("<u2").view("<f2")
     found = inside("halves", base64.b64encode(numbers.tobytes()).decode())
     assert found == numbers.astype(float).tolist()
+
+
+# ---- What two views ask ---------------------------------------------------------------------------------------------
+
+BOXES = "What big boxes!"
+SENTENCES = [
+    "The girl washes the red apple and eats it.",
+    "The old bird ate the orange because it was sweet.",
+    "does Paul see his cat?",
+    "the the the",
+    "cat unheard-of",
+]
+
+
+@pytest.mark.parametrize(("width", "alpha"), [(1, 0.0), (2, 0.6), (4, 1.5)])
+def test_trees_are_those_of_python(inside, rounded, width, alpha):
+    """Five sentences; every row, bend, fate and number."""
+    inside("load", live_model(rounded))
+    for sentence in SENTENCES:
+        found = inside("ask", ["tree", {"sentence": sentence, "width": width, "alpha": alpha}])["tree"]
+        right = tree_data(tree_search(rounded, sentence)(width, alpha), lambda id: rounded.target.vocab.tokens[id])
+        for name, column in right["nodes"].items():
+            close = pytest.approx(column, rel=2e-3, abs=2e-3) if isinstance(column[0], float) else column
+            assert found["nodes"][name] == close, (sentence, name)
+        parts = ("rows", "best", "greedy")
+        assert [found[name] for name in parts] == [right[name] for name in parts]
+        for one, other in zip(found["steps"], right["steps"], strict=True):
+            assert one == pytest.approx(other, rel=1e-4)
+
+
+def mulberry32(seed):
+    """Random numbers from 0 to 1, as the page has them."""
+    state = seed % 2**32
+    times = lambda one, other: one * other % 2**32  # noqa: E731
+    while True:
+        state = (state + 0x6D2B79F5) % 2**32
+        mixed = times(state ^ (state >> 15), state | 1)
+        mixed ^= (mixed + times(mixed ^ (mixed >> 7), mixed | 61)) % 2**32
+        yield (mixed ^ (mixed >> 14)) / 2**32
+
+
+def drawn_by_a_loop(translator, sentence, seed, temperature, top_k, top_p):
+    """Five sentences with the random numbers of the page: a token is where a number falls on bars laid end to end."""
+    vocab, source, seeds = translator.target.vocab, translator.source.encode(sentence), mulberry32(seed)
+    for _ in range(5):
+        dice, ids, probability = mulberry32(int(next(seeds) * 2**32)), [], 1.0
+        while len(ids) < 2 * len(source) + 10 and ids[-1:] != [vocab.eos]:
+            read = torch.tensor([source]), torch.tensor([len(source)]), torch.tensor([[vocab.bos, *ids]])
+            row = forced_decoding(translator.model, *read).logits[0, -1].tolist()
+            allowed = [-1e9 if id in (vocab.pad, vocab.bos) else logit for id, logit in enumerate(row)]
+            probs, die, total = by_definition(allowed, temperature, top_k, top_p), next(dice), 0.0
+            for id in sorted(range(len(probs)), key=lambda id: -probs[id]):
+                total += probs[id]
+                if total > die:
+                    break
+            ids.append(id)
+            probability *= by_definition(row, 1.0, None, None)[id]
+        end = "" if ids[-1] == vocab.eos else " …"
+        yield translator.target.decode([id for id in ids if id != vocab.eos]) + end, probability
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", [(1.0, None, None), (2.0, 5, None), (4.0, None, 0.7)], ids=str)
+def test_the_model_draws_sentences(inside, rounded, setting):
+    inside("load", live_model(rounded))
+    for seed in (1, 2**31 - 1):
+        settings = dict(zip(("temperature", "top_k", "top_p"), setting, strict=True))
+        found = inside("ask", ["sampled", {"sentence": BOXES, "seed": seed} | settings])["sentences"]
+        expected = list(drawn_by_a_loop(rounded, BOXES, seed, *setting))
+        assert [text for text, _ in found] == [text for text, _ in expected]
+        assert [p for _, p in found] == pytest.approx([p for _, p in expected], rel=2e-3)
