@@ -52,7 +52,7 @@ _ENDING = r"'(?:s|ll|re|ve|d|m)\b"
 _OTHERS = rf"{_NUMBER}|\S"
 
 # For pages, views/shared/constants.py passes these on; views/live/text.js translates \p, \b, \d, \s and \S, no other
-# escapes. tests/browser/test_live_model.py compares the tokens of both.
+# escapes. tests/javascript/test_live_model.py compares the tokens of both.
 PATTERNS = {
     # dog's -> dog 's. But don't stays whole, because do + n't are not two words.
     "en": rf"{_ENDING}|{_ABBREVIATION}|{_WORD}(?:(?:(?!{_ENDING})'|-){_WORD})*|{_OTHERS}",
