@@ -4,12 +4,12 @@ import math
 import re
 
 import pytest
+from browser.pointing import contrast, said
 from browser.rounding import in_page
 from browser.settling import settled
 from browser.test_family import FITS
-from browser.test_pages import beams, nodes, told
 
-from seqlearn.search.hypotheses import Node, Tree
+from seqlearn.search.hypotheses import Hypothesis, Node, Tree
 from seqlearn.translator.translator import Translator
 from seqlearn.views import BeamView
 from seqlearn.views.gallery import all_views
@@ -367,3 +367,300 @@ def test_why_there_is_no_tree_yet(show, rounded):
 def test_without_a_model_in_the_page_nothing_can_be_typed(show):
     page = show(BeamView.of(Translator.pretrained("bahdanau", "cpu"), BOXES, widths=(2,), alphas=(0.0,)))
     assert page.get_by_role("textbox").count() == 0 and page.locator(".source").inner_text() == f"Source: {BOXES}"
+
+
+WORDS = ["<eos>", "the", "a", "cat", "dog"]
+
+SEARCHES = {  # for each width, what each step considered: tokens, the log-probability of the last one, and its fate
+    1: [
+        {(1,): (-0.5, "kept"), (2,): (-0.7, "pruned")},
+        {(1, 3): (-1.0, "kept"), (1, 4): (-1.5, "pruned")},
+        {(1, 3, 4): (-0.25, "kept"), (1, 3, 0): (-1.8, "pruned")},
+        {(1, 3, 4, 0): (-0.1, "complete")},
+    ],
+    2: [
+        {(1,): (-0.5, "kept"), (2,): (-0.7, "kept")},
+        {(2, 4): (-0.1, "kept"), (1, 3): (-1.0, "kept"), (1, 4): (-1.5, "pruned"), (2, 3): (-2.5, "pruned")}
+        | {(2, 1): (-4.0, "pruned")},
+        {(2, 4, 0): (-0.1, "complete"), (1, 3, 4): (-0.25, "beaten"), (2, 4, 3): (-2.5, "pruned")},
+    ],
+}
+
+BEST = {1: Hypothesis([1, 3, 4], [-0.5, -1.0, -0.25, -0.1], True), 2: Hypothesis([2, 4], [-0.7, -0.1, -0.1], True)}
+
+
+def search(width, alpha):
+    tree, totals = Tree([BEST[width]]), {(): 0.0}
+    for length, step in enumerate(SEARCHES[width], 1):
+        totals |= {tokens: totals[tokens[:-1]] + log_prob for tokens, (log_prob, _) in step.items()}
+        penalty = ((5 + length) / 6) ** alpha
+        tree.steps.append([Node(t, given[0], totals[t], totals[t] / penalty, given[1]) for t, given in step.items()])
+    return tree
+
+
+def beams(words=WORDS, **chosen):
+    return BeamView(search, words, widths=(1, 2), alphas=(0, 1), **chosen)
+
+
+def long_tree(steps=20, each=1):
+    """Four ways that never end; 16 nodes are considered at each step."""
+    ways, tree = {(): 0.0}, Tree([])
+    for _ in range(steps):
+        longer = {(*way, token): total - each - token / 100 for way, total in ways.items() for token in range(4)}
+        best = sorted(longer, key=longer.get, reverse=True)
+        ways = {path: longer[path] for path in best[:4]}
+        fates = ["kept" if path in ways else "pruned" for path in best]
+        step = [Node(p, -each - p[-1] / 100, longer[p], longer[p], fate) for p, fate in zip(best, fates, strict=True)]
+        tree.steps.append(step)
+    return tree
+
+
+def nodes(page, selector=""):
+    """The texts of the nodes that are seen, by column and row."""
+    return [node.inner_text().split("\n")[0] for node in page.locator(f".node{selector}").all() if node.is_visible()]
+
+
+def told(page):
+    """The lines about the step, and about a node."""
+    return [
+        line
+        for part in page.locator(".narration > [aria-live], .says > div").all()
+        for line in part.inner_text().split("\n")
+    ]
+
+
+def test_the_tree_grows(show):
+    page = show(beams(step=0))
+    on, back = page.get_by_label("next step"), page.get_by_label("previous step")
+    assert nodes(page) == ["start"] and back.is_disabled()
+    assert page.get_by_label("step", exact=True).get_attribute("aria-valuetext") == "0 of 3"
+    on.click()
+    assert nodes(page) == ["start", "the", "a"]
+    assert told(page)[0].startswith("Step 1: each kept sentence gets one more token. The likeliest extensions: 2 kept.")
+    on.click()
+    assert nodes(page) == ["start", "the", "a", "cat", "dog", "dog", "cat"]
+    assert "The likeliest extensions: 2 kept, 3 pruned." in told(page)[0]
+    assert page.locator(".foot").all_text_contents() == ["", "… 1 more ×", ""]
+    assert page.locator(".done").count() == 0, "what is found is not given away before"
+    on.click()
+    assert on.is_disabled() and page.evaluate("model.get('step')") == 3 and page.locator(".done").count() == 1
+    assert page.locator(".node.best").all_inner_texts() == ["a\n−0.70", "dog\n−0.80", "<eos>\n−0.90\n★"]
+    assert page.locator(".node:has(.greedy) .text").all_inner_texts() == ["the", "cat", "dog"]
+    assert told(page)[0].endswith(
+        "1 complete, 1 beaten, 1 pruned. Best sentence ★: a dog <eos>, score −0.90. "
+        "Greedy search (G) begins with the cat dog, which is beaten at step 3."
+    )
+    page.get_by_label("step", exact=True).press("Home")
+    assert nodes(page) == ["start"] and page.evaluate("model.get('step')") == 0
+
+
+def test_a_node_is_told(show):
+    page = show(beams(alpha=1))
+    assert told(page)[1].startswith("Point at a node")
+    page.locator(".node.beaten").hover()
+    assert told(page)[1:] == [
+        "the cat dog – beaten: among the best, but no continuation could win any more.",
+        "log p(dog) = −0.25, a probability of 77.88 %. Total: −1.5 + (−0.25) = −1.75. "
+        "Score: total / penalty of length 3 = −1.75 / 1.33 ≈ −1.31.",
+    ]
+    assert nodes(page, ".on") == ["start", "the", "cat", "dog"] and page.locator(".edge.on").count() == 3
+    page.locator(".node").first.hover()
+    assert told(page)[1] == "The start: nothing is written yet, and the total is 0."
+    page.mouse.move(5, 5)
+    assert told(page)[1].startswith("Point at a node") and nodes(page, ".on") == []
+
+
+def test_a_click_locks_a_node(show):
+    page = show(beams())
+    end = page.locator(".node.complete")
+    end.click()
+    assert page.evaluate("model.get('locked')") == [2, 4, 0]
+    page.locator(".node").first.hover()
+    assert told(page)[1].startswith("a dog <eos> – complete: the sentence ends here and is set aside. (kept")
+    assert end.get_attribute("aria-selected") == "true"
+    page.get_by_label("previous step").click()
+    page.mouse.move(5, 5)
+    assert told(page)[1].startswith("Point at a node"), "it is not there yet"
+    page.get_by_label("next step").click()
+    end.click()
+    assert page.evaluate("model.get('locked')") is None and "locked" not in said(page)
+    view = beams()
+    view.locked = []
+    assert told(show(view))[1].startswith("The start: nothing is written yet, and the total is 0. (kept")
+
+
+def test_keys_in_the_tree(show):
+    page = show(beams(step=2))
+    tree = page.get_by_role("tree")
+    tree.focus()
+    press = page.keyboard.press
+    press("ArrowRight")
+    assert told(page)[1].startswith("the – among")
+    press("ArrowDown")
+    press("ArrowDown")  # there is none
+    assert told(page)[1].startswith("a – among")
+    press("ArrowRight")
+    assert told(page)[1].startswith("a dog – among"), "the likeliest child"
+    press("ArrowRight")
+    assert told(page)[1].startswith("a dog – among"), "its children are still to come"
+    press("Enter")
+    assert page.evaluate("model.get('locked')") == [2, 4]
+    press("ArrowUp")
+    assert page.evaluate("model.get('locked')") == [1, 4], "the lock follows"
+    assert tree.get_attribute("aria-activedescendant") == page.locator(".node.at").get_attribute("id")
+    press("PageDown")
+    assert page.evaluate("model.get('step')") == 3
+    press("End")
+    assert told(page)[1].startswith("a dog <eos> – complete")
+    press("Escape")
+    assert page.evaluate("model.get('locked')") is None
+    press("PageUp")
+    press("Home")
+    assert told(page)[1].startswith("The start")
+    press("ArrowLeft")
+    assert told(page)[1].startswith("The start")
+    press("Shift+Tab")
+    assert told(page)[1].startswith("Point at a node")
+
+
+def test_sliders_search_again(show):
+    page = show(beams(alpha=1))
+    page.locator(".node.complete").click()
+    page.get_by_label("beam width").press("ArrowLeft")
+    assert page.evaluate("['width', 'step'].map(name => model.get(name))") == [1, 4], "all steps are seen again"
+    assert (
+        nodes(page, ".best") == ["the", "cat", "dog", "<eos>"] and "Greedy search (G) finds the same." in told(page)[0]
+    )
+    assert told(page)[1].startswith("Point at a node"), "what was locked is not in this tree"
+    score = page.locator(".node.complete .score")
+    assert score.inner_text() == "−1.23" and page.locator(".node.complete .corner").inner_text() == "★"
+    page.get_by_label("length penalty α").press("Home")
+    assert score.inner_text() == "−1.85" and page.evaluate("document.activeElement.ariaLabel") == "length penalty α"
+    page.get_by_label("step", exact=True).press("Home")
+    page.get_by_label("beam width").press("End")
+    assert nodes(page) == ["start"]
+    page.evaluate("model.set('trees', [])")
+    assert told(page)[0].startswith("Width 2 with α = 0 is not searched yet") and page.locator(".waiting").count() == 1
+
+
+def test_a_smaller_tree_moves_nothing(show):
+    page = show(beams())
+    height = page.get_by_role("tree").bounding_box()["height"]
+    page.get_by_label("beam width").press("Home")
+    assert page.locator(".node").count() < 10 and page.get_by_role("tree").bounding_box()["height"] == height
+    wide = page.get_by_label("length penalty α").bounding_box()["width"]
+    assert wide <= 60, "two stops"
+
+
+def test_a_model_that_is_sure(show):
+    page = show(BeamView(Tree([], [[Node((1,), -0.00423, -0.00423, -0.00423, "kept")]]), WORDS))
+    page.locator(".node").last.hover()
+    assert page.locator(".node .score, .edge text").all_text_contents() == ["0.00", "0.00"], "not −0.00"
+    assert told(page)[2].startswith("log p(the) ≈ −0.0042, a probability of 99.58 %. Total: 0 + (−0.0042) ≈ −0.0042. ")
+
+
+def test_a_ready_tree_has_no_search(show):
+    page = show(BeamView(search(2, 0.0), WORDS))
+    assert page.get_by_role("slider").count() == 1 and nodes(page, ".best") == ["a", "dog", "<eos>"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_fates_are_told_apart_without_colour(show, page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    show(beams())
+    looks, signs = set(), set()
+    for fate in ("kept", "complete", "beaten", "pruned"):
+        node = page.locator(f".node.{fate}:not(.best)").first if fate != "complete" else page.locator(".node.complete")
+        looks.add(node.evaluate("node => getComputedStyle(node).borderStyle"))
+        signs.add(page.locator(f".fate.{fate}").inner_text())
+        assert contrast(page, f".node.{fate}", "color") >= 4.5 and contrast(page, f".edge.{fate} path", "stroke") >= 3
+    assert looks == {"solid", "double", "dotted", "dashed"} and len(signs) == 4
+    for selector, name in [(".edge text", "fill"), (".tree .number", "fill"), (".done .edge.best path", "stroke")]:
+        assert contrast(page, selector, name) >= 4.5, selector
+    width = "node => parseFloat(getComputedStyle(node).borderTopWidth)"
+    assert page.locator(".done .node.best").first.evaluate(width) > page.locator(
+        ".node.kept:not(.best)"
+    ).first.evaluate(width)
+
+
+def test_a_long_tree_in_a_narrow_window(show, page):
+    page.set_viewport_size({"width": 320, "height": 700})
+    show(BeamView(long_tree(), step=1))
+    tree, left = page.get_by_role("tree"), "node => node.scrollLeft"
+    assert page.evaluate("document.documentElement.scrollWidth") == 320 and tree.evaluate(left) == 0
+    page.get_by_label("step", exact=True).press("End")
+    assert page.locator(".node").last.bounding_box()["x"] < 320, "the last step is scrolled to"
+    tree.focus()
+    page.keyboard.press("Home")
+    assert tree.evaluate(left) == 0
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    box = page.locator(".node.at").bounding_box()
+    assert box["x"] > 0 and box["x"] + box["width"] < 320
+
+
+def test_a_line_is_as_wide_as_its_token_is_probable(show):
+    page = show(beams())
+    lines = page.locator(".edge").evaluate_all(
+        """edges => edges.map(edge => [edge.querySelector('text').textContent,
+        parseFloat(getComputedStyle(edge.querySelector('path')).strokeWidth)])"""
+    )
+    for text, width in lines:
+        assert width == pytest.approx(1 + 4 * math.exp(float(text.replace("−", "-"))), abs=0.01), text
+    assert len(lines) == 9 and "width of a line: probability of the token" in page.locator(".legend").inner_text()
+
+
+@pytest.mark.parametrize("each", [10, 0.02], ids=["thin", "wide"])
+def test_no_line_crosses_a_number_and_no_badge_a_word(show, each):
+    """A dashed line through a minus sign makes a plus of it."""
+    page = show(BeamView(long_tree(6, each)))
+    page.locator(".node").last.hover()  # its lines are wide, and another colour
+    crossed = page.locator(".edge").evaluate_all(
+        """edges => { const [hits, boxes] = [[], edges.map(edge => edge.querySelector('text').getBBox())];
+        edges.map(edge => edge.querySelector('path')).forEach((path, i) => {
+            const half = parseFloat(getComputedStyle(path).strokeWidth) / 2;
+            for (let at = 0; at <= path.getTotalLength(); at++) {
+                const { x, y } = path.getPointAtLength(at);
+                boxes.forEach((box, j) => x + half > box.x && x - half < box.x + box.width
+                    && y + half > box.y + 2 && y - half < box.y + box.height - 3 && hits.push([i, j])); } });
+        return hits }"""
+    )
+    assert crossed == []
+    show(beams())
+    inside = page.locator(".node:has(.greedy)").evaluate_all(
+        """nodes => nodes.map(node => { const place = (name) => node.querySelector(name).getBoundingClientRect();
+        const [word, badge, score, box] = [...['.text', '.greedy', '.score'].map(place), node.getBoundingClientRect()];
+        return badge.top >= word.bottom - 1 && badge.right <= score.left + 1
+            && badge.left > box.left && badge.bottom < box.bottom })"""
+    )
+    assert inside == [True] * 3
+
+
+def test_the_place_in_a_tree_is_kept(show, page):
+    """A change of width or alpha, or of the window, does not scroll back to step 1."""
+    page.set_viewport_size({"width": 900, "height": 700})
+    show(BeamView(lambda width, alpha: long_tree(), widths=(1, 2), alphas=(0, 1), step=1))
+    tree, left = page.get_by_role("tree"), "node => node.scrollLeft"
+    assert tree.evaluate(left) == 0, "at first the start is seen"
+    page.get_by_label("step", exact=True).press("End")
+    end = tree.evaluate(left)
+    assert end > 2000
+    page.get_by_label("beam width").press("ArrowLeft")
+    assert tree.evaluate(left) == end
+    page.get_by_label("length penalty α").press("ArrowRight")
+    assert tree.evaluate(left) == end
+    tree.evaluate("node => { node.scrollLeft = 700; return new Promise(requestAnimationFrame) }")
+    page.get_by_label("beam width").press("ArrowRight")
+    assert tree.evaluate(left) == 700, "nor does the tree go to the end where the learner looks elsewhere"
+    page.get_by_label("step", exact=True).press("ArrowLeft")
+    seen = "node => { const box = node.getBoundingClientRect(); return box.left >= 0 && box.right <= innerWidth }"
+    for width in (4000, 500, 900):
+        page.set_viewport_size({"width": width, "height": 700})
+        page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
+        assert page.locator(".node[aria-level='20']").last.evaluate(seen), width
+
+
+def test_the_source_of_a_tree(show):
+    page = show(beams(source="the <b>big</b> dog"))
+    assert page.locator(".source").inner_text() == "Source: the <b>big</b> dog"
+    assert show(beams()).locator(".source").is_hidden()

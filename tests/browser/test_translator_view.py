@@ -5,8 +5,8 @@ import re
 
 import pytest
 import torch
+from browser.pointing import contrast, luminance
 from browser.test_jupyterlab import ANSWERS
-from browser.test_pages import contrast, luminance
 from hostile import HOSTILE
 from playwright.sync_api import expect
 
