@@ -71,3 +71,8 @@ def pixel(page, index, x, y):
     """Red, green, blue and alpha of a pixel of the index-th map."""
     script = """(canvas, [x, y]) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data]"""
     return page.locator(".body > canvas").nth(index).evaluate(script, [x, y])
+
+
+def labels(place):
+    """Text and title of each."""
+    return place.evaluate_all("nodes => nodes.map(node => [node.textContent, node.title])")

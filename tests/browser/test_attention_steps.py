@@ -9,12 +9,15 @@ import matplotlib
 import numpy as np
 import pytest
 import torch
-from browser.pointing import cell_of, click, hover, middle, pixel, result, said, steps
+from browser.pointing import cell_of, click, hover, labels, middle, pixel, result, said, steps
 from browser.settling import settled
+from hostile import DOZEN, one_line
 from PIL import Image
+from views.samples import SAMPLES
 
 from seqlearn.views import AttentionSteps
 from seqlearn.views.plots import CMAP
+from seqlearn.views.shared.arguments import as_text
 from seqlearn.views.shared.view import VIEWS, View
 
 
@@ -658,3 +661,14 @@ def test_a_small_weight_has_no_number_in_its_cell(show, count, hides):
     assert said(page).splitlines()[1] == "e^0 / (e^4 + e^0 + e^−∞ + e^−∞ + e^−∞) ≈ 0.02"
     drawn = [text.get_text() for text in view.figure().axes[3].texts]
     assert drawn[:3] == ["0.98", "" if hides else "0.02", "–"], "in the picture, too"
+
+
+def test_any_token_is_text(show):
+    tokens = [as_text(token) for token in DOZEN]
+    page = show(SAMPLES["AttentionSteps"](DOZEN))
+    rows = page.locator(".map").last.locator(".rows")
+    assert labels(rows.locator(".label")) == [[one_line(token), token] for token in tokens]
+    assert rows.bounding_box()["width"] < 130, "long ones are cut"
+    result(page).focus()
+    result(page).press("ArrowUp")
+    assert page.locator(".says .token").first.text_content() == tokens[0]

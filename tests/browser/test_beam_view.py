@@ -4,15 +4,18 @@ import math
 import re
 
 import pytest
-from browser.pointing import contrast, said
+from browser.pointing import contrast, labels, said
 from browser.rounding import in_page
 from browser.settling import settled
 from browser.test_family import FITS
+from hostile import DOZEN, one_line
+from views.samples import SAMPLES
 
 from seqlearn.search.hypotheses import Hypothesis, Node, Tree
 from seqlearn.translator.translator import Translator
 from seqlearn.views import BeamView
 from seqlearn.views.gallery import all_views
+from seqlearn.views.shared.arguments import as_text
 
 BOXES = "What big boxes!"
 
@@ -664,3 +667,16 @@ def test_the_source_of_a_tree(show):
     page = show(beams(source="the <b>big</b> dog"))
     assert page.locator(".source").inner_text() == "Source: the <b>big</b> dog"
     assert show(beams()).locator(".source").is_hidden()
+
+
+def test_any_token_of_a_tree_is_text(show):
+    tokens = [as_text(token) for token in DOZEN]
+    page = show(SAMPLES["BeamView"](DOZEN))
+    assert [title for _, title in labels(page.locator(".node"))[1:]] == tokens
+    assert page.locator(".node .text").all_text_contents()[1:] == [one_line(token) for token in tokens]
+    named = page.locator(".node").evaluate_all("nodes => nodes.map(node => node.ariaLabel)")[1:]
+    assert all(name.startswith(one_line(token)) for name, token in zip(named, tokens, strict=True))
+    page.locator(".node").nth(1).hover()
+    assert page.locator(".says > div").last.locator(".token").first.text_content() == tokens[0]
+    beyond = page.locator(".node").evaluate_all("nodes => nodes.map(node => node.scrollWidth - node.clientWidth)")
+    assert set(beyond) == {0}, "long tokens are cut"

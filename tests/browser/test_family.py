@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from browser.pointing import contrast, luminance, result
+from browser.pointing import contrast, luminance
 from browser.settling import settled
-from hostile import DOZEN, one_line
+from hostile import DOZEN
 from views.samples import PLAIN, SAMPLES, WORDLESS
 
 from seqlearn.views.shared.arguments import as_text
@@ -199,7 +199,6 @@ def test_any_text_is_only_a_text(show, page, name):
     assert page.evaluate(SOON_FITS)
 
 
-@pytest.mark.parametrize("name", SAMPLES)
 def test_light_and_dark(show, page, name):
     grounds = {}
     for scheme in ("light", "dark"):
@@ -208,32 +207,3 @@ def test_light_and_dark(show, page, name):
         grounds[scheme] = luminance(page, ".seqlearn", "backgroundColor")
         assert contrast(page, ".seqlearn", "color") >= 7, "WCAG AAA"
     assert grounds["light"] > 0.8 and grounds["dark"] < 0.05
-
-
-def labels(place):
-    """Text and title of each."""
-    return place.evaluate_all("nodes => nodes.map(node => [node.textContent, node.title])")
-
-
-def test_any_token_is_text(show):
-    tokens = [as_text(token) for token in DOZEN]
-    page = show(SAMPLES["AttentionSteps"](DOZEN))
-    rows = page.locator(".map").last.locator(".rows")
-    assert labels(rows.locator(".label")) == [[one_line(token), token] for token in tokens]
-    assert rows.bounding_box()["width"] < 130, "long ones are cut"
-    result(page).focus()
-    result(page).press("ArrowUp")
-    assert page.locator(".says .token").first.text_content() == tokens[0]
-
-
-def test_any_token_of_a_tree_is_text(show):
-    tokens = [as_text(token) for token in DOZEN]
-    page = show(SAMPLES["BeamView"](DOZEN))
-    assert [title for _, title in labels(page.locator(".node"))[1:]] == tokens
-    assert page.locator(".node .text").all_text_contents()[1:] == [one_line(token) for token in tokens]
-    named = page.locator(".node").evaluate_all("nodes => nodes.map(node => node.ariaLabel)")[1:]
-    assert all(name.startswith(one_line(token)) for name, token in zip(named, tokens, strict=True))
-    page.locator(".node").nth(1).hover()
-    assert page.locator(".says > div").last.locator(".token").first.text_content() == tokens[0]
-    beyond = page.locator(".node").evaluate_all("nodes => nodes.map(node => node.scrollWidth - node.clientWidth)")
-    assert set(beyond) == {0}, "long tokens are cut"
