@@ -11,7 +11,7 @@ import pytest
 from seqlearn.views.shared.bundle import bundle
 from seqlearn.views.shared.view import VIEWS
 
-LIMIT = 300  # seconds, for what hangs
+LIMIT = 120  # seconds, for what hangs
 # A line of the input is a function's text with its arguments; a line of the output is the answer. JSON has no NaN.
 LOOP = """
 import { createInterface } from "node:readline";

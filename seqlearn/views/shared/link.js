@@ -6,11 +6,11 @@ import { change } from "./life.js";
 import { answerIn } from "./link_states.js";
 import { pngOf, save, svgOf } from "./picture.js";
 
-/** @import { Values } from "./address.js" */
+/** @import { Named as Known, Values } from "./address.js" */
 /** @import { AnyModel } from "./life.js" */
 
 /** css: the styles of the page.
- * @typedef {import("./address.js").Named & { css: string }} Named */
+ * @typedef {Known & { css: string }} Named */
 
 const CHANGES = ["prefix", "edits", "patches"]; // of a question: what stood there without them is compared with them
 
