@@ -1,5 +1,5 @@
-// What of a view stands in an address, after #, as view=BeamView&width=2&step=1&link=1: the traits that differ from those
-// of the page. What is read there is data of a stranger: `STATES` in link_states.js checks it.
+// The part of an address after #, as view=BeamView&width=2&step=1&link=1: the traits of a view that differ from those
+// of its page. What is read there is data of a stranger: `STATES` in link_states.js checks it.
 
 import { MOST_TEXT, STATES } from "./link_states.js";
 
