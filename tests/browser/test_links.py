@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from browser.serving import served
+from browser.settling import settled
 from PIL import Image
 from playwright.sync_api import expect
 from views.samples import SAMPLES
@@ -83,27 +84,21 @@ def part_of(page, name):
     return page.locator("section", has=page.get_by_role("heading", name=headings()[name], exact=True))
 
 
-def settled(part):
+def at_rest(part):
     """When nothing is pointed at, and all answers are there."""
     part.page.mouse.move(0, 0)
     part.page.evaluate("document.activeElement.blur()")
-    expect(part.locator(".seqlearn")).not_to_contain_text("There is no answer yet", timeout=60_000)
-    part.page.evaluate(QUIET, part.locator(".seqlearn").element_handle())
+    settled(part.page)
 
 
 ALONE = """(part) => document.querySelectorAll("header, section").forEach((one) => {
   if (one !== part) one.style.display = "none";
 })"""
-QUIET = """(view) => new Promise((resolve) => {
-  let timer = setTimeout(resolve, 700);
-  new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(resolve, 700); })
-    .observe(view, { subtree: true, childList: true, characterData: true, attributes: true });
-})"""
 
 
 def shown(part, where=".seqlearn"):
     """What a person sees of a view, but for the link itself: its texts, and its pixels."""
-    settled(part)
+    at_rest(part)
     part.evaluate(ALONE)  # what stands above may still grow, by parts of a pixel
     for one in part.locator(".linking, .linked").all():
         one.evaluate("node => { node.style.visibility = 'hidden' }")
@@ -123,7 +118,7 @@ def test_a_link_shows_the_same_to_another_person(page, second, written, name):
     part = part_of(page, name)
     first = part.locator(".seqlearn").inner_text()
     ACTS[name](part)
-    settled(part)
+    at_rest(part)
     address = link_of(part)
     state = parse_qs(address.partition("#")[2])
     assert state["view"] == [f"{name}-1"] and state["link"] == ["1"] and len(state) > 2
@@ -135,10 +130,7 @@ def test_a_link_shows_the_same_to_another_person(page, second, written, name):
     assert part.locator(".seqlearn").inner_text() != first
     for one in (second.new_page(), second.new_page()):
         one.goto(address)
-        for _ in range(10):  # a view may take its height late
-            theirs = shown(part_of(one, name), where)
-            if theirs == mine:
-                break
+        theirs = shown(part_of(one, name), where)
         assert theirs[0] == mine[0]
         assert theirs[1] == mine[1], "the same pixels"
         one.close()
@@ -147,16 +139,16 @@ def test_a_link_shows_the_same_to_another_person(page, second, written, name):
 def test_only_the_view_that_is_named_changes(page, written):
     page.goto(written.as_uri())
     parts = page.locator("section")
-    settled(part_of(page, "TranslatorView"))
+    at_rest(part_of(page, "TranslatorView"))
     before = parts.all_inner_texts()
     page.evaluate("location.hash = 'view=BeamView-1&width=1&step=5&link=1'")
-    page.wait_for_timeout(200)
+    settled(page)
     changed = [old != new for old, new in zip(before, parts.all_inner_texts(), strict=True)]
     assert changed == [part.locator(".tree").count() == 1 for part in parts.all()]
     top = page.locator("section", has=page.locator(".tree")).bounding_box()["y"]
     assert abs(top) < 100, "and it is on the screen"
     page.evaluate("location.hash = 'view=BeamView-1&link=1'")  # another link: nothing is left of the one before
-    page.wait_for_timeout(200)
+    settled(page)
     assert parts.all_inner_texts() == before
 
 
@@ -164,7 +156,6 @@ OPEN = """async (link) => {
   const before = location.hash;
   location.hash = link;
   if (location.hash !== before) await new Promise((next) => addEventListener("hashchange", next, { once: true }));
-  await new Promise((next) => setTimeout(next, 5));
 }"""
 TAGS = "[...new Set([...document.querySelectorAll('*')].map((node) => node.tagName))].sort().join()"
 
@@ -183,6 +174,7 @@ def translator_page(show):
 
 def opened(page, **state):
     page.evaluate(OPEN, urlencode({"view": "TranslatorView-1", **state, "link": state.get("link", 1)}))
+    settled(page)
     return page.locator(".linked")
 
 
@@ -190,8 +182,8 @@ def test_a_sentence_of_markup_is_a_text(translator_page):
     page = translator_page
     tags = page.evaluate(TAGS)
     expect(opened(page, sentence=HOSTILE, edits='[["ablate","encoder",0,1]]')).to_be_hidden()
-    page.wait_for_function("() => model.get('result').asked[0].startsWith('<img') && model.get('edits').length === 1")
-    settled(page.locator("main"))
+    at_rest(page.locator("main"))
+    assert page.evaluate("model.get('result').asked")[0] == HOSTILE and len(page.evaluate("model.get('edits')")) == 1
     assert page.get_by_label("sentence to translate").input_value() == HOSTILE
     assert not {"IMG", "SCRIPT"} & set(page.evaluate(TAGS).split(",")) - set(tags.split(","))
 
@@ -212,10 +204,10 @@ def test_marks_that_do_not_fit_the_answer_are_refused(translator_page):
     """Where a link asks for another sentence, only the answer tells how many steps there are."""
     page = translator_page
     expect(opened(page, sentence=CAT, step=3)).to_be_hidden()
-    page.wait_for_function("() => model.get('step') === 3 && model.get('result').sentence === model.get('sentence')")
+    assert page.evaluate("[model.get('step'), model.get('result').sentence]") == [3, CAT]
     opened(page, sentence=SENTENCE, step=400)
     expect(page.locator(".linked")).to_have_text("This link is damaged, so the page opens as it is.")
-    page.wait_for_function("(sentence) => model.get('result').asked[0] === sentence", arg=CAT)
+    assert page.evaluate("model.get('result').asked")[0] == CAT
 
 
 def test_a_link_with_an_edit_shows_what_the_edit_changed(translator_page):
@@ -336,7 +328,7 @@ def test_a_picture_shows_what_the_view_shows(page, written, name, scheme):
     page.emulate_media(color_scheme=scheme)
     page.goto(written.as_uri())
     part = part_of(page, name)
-    settled(part)
+    at_rest(part)
     part.evaluate("part => Object.assign(part.querySelector('.echo'), { textContent: 'an echo', hidden: false })")
     with page.expect_download() as download:
         part.get_by_role("button", name="save picture", exact=True).click()
