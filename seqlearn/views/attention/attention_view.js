@@ -34,6 +34,10 @@ export function build(model, root, data, echo) {
     beside.draw();
     whatIf?.draw();
   };
+  const answered = () => {
+    echo.waits = Boolean(whatIf?.waiting());
+    drawChanges();
+  };
   const explain = () => {
     echo.waits = Boolean(whatIf?.waiting());
     whatIf?.settle();
@@ -75,7 +79,7 @@ export function build(model, root, data, echo) {
   return {
     sentence: follow,
     edits: follow,
-    result: drawChanges,
+    result: answered,
     against: redraw,
     other: redraw,
     kind: redraw,
