@@ -441,10 +441,12 @@ def test_an_nvidia_or_amd_card_is_found(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_what_pip_was_told_uv_is_told(uv, serve, tmp_path, monkeypatch):
     """An index behind a proxy, a second one with an older version, and folders: each has one of the packages."""
-    main = serve(index(tmp_path / "main", "one-1-py3-none-any.whl", "two-2-py3-none-any.whl"))[0]
-    more = serve(index(tmp_path / "more", "two-1-py3-none-any.whl"))[0]
+    main = serve(
+        index(tmp_path / "main", "one-1-py3-none-any.whl", "two-2-py3-none-any.whl", "six-6-py3-none-any.whl")
+    )[0]
+    more = serve(index(tmp_path / "more", "two-1-py3-none-any.whl", "five-5-py3-none-any.whl"))[0]
     folder = index(tmp_path / "folder", "three-3-py3-none-any.whl", "four-4-py3-none-any.whl")
-    (tmp_path / "pins").write_text("three<4")
+    (tmp_path / "pins").write_text("six<6")
     (tmp_path / "pip.conf").write_text(
         f"[global]\nindex-url = http://packages.invalid/\nproxy = {main}\ntimeout = 7\ncert = {tmp_path / 'pins'}\n"
         f"trusted-host =\n    a.invalid\n    b.invalid\n[install]\nextra-index-url = {more}\nfind-links = elsewhere\n"
@@ -456,8 +458,8 @@ def test_what_pip_was_told_uv_is_told(uv, serve, tmp_path, monkeypatch):
     options, settings = course.for_uv(course.pip_settings())
     assert settings["UV_HTTP_TIMEOUT"] == "7" and settings["UV_INSECURE_HOST"] == "a.invalid b.invalid"
     assert settings.pop("SSL_CERT_FILE") == str(tmp_path / "pins")
-    assert course.answers(settings, *options, "one==1", "two==2", "three==3", "four==4")
-    assert not course.answers(settings, *options, "three==4") and not course.answers(settings, *options, "two==3")
+    assert course.answers(settings, *options, "one==1", "two==2", "three==3", "four==4", "five==5")
+    assert not course.answers(settings, *options, "six") and settings["UV_CACHE_DIR"] == str(course.CACHE)
     monkeypatch.setattr(course, "for_uv", lambda pip: (options, settings))
     with open(tmp_path / "lock", "w") as lock:
         course.install(lock, "one")
