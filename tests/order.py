@@ -4,7 +4,8 @@ import pytest
 
 # The longest first, measured on two cores: no process should begin a lesson of five minutes when the others are done.
 LONGEST = [
-    "notebooks/09-", "notebooks/11-", "notebooks/05-", "notebooks/06-", "notebooks/10-", "notebooks/07-",
+    "notebooks/13-", "notebooks/09-", "notebooks/11-", "notebooks/05-", "notebooks/06-", "notebooks/14-",
+    "notebooks/10-", "notebooks/07-",
     "tests/browser/test_book.py", "tests/browser/test_jupyterlab.py", "tests/lessons/test_lesson11.py",
     "tests/browser/", "tests/search/test_search.py", "notebooks/", "tests/data/", "tests/data/grammar/", "tests/test_",
 ]  # fmt: skip

@@ -74,8 +74,9 @@ def test_a_test_that_fails_once_is_listed_and_one_that_never_acts_is_not_taken(h
 
 def test_the_load_ends_with_the_run_that_is_killed(hunt, tmp_path):
     (tmp_path / "sleeps").touch()
-    with subprocess.Popen([*hunt, "-s"], stdout=subprocess.PIPE, text=True, **options(tmp_path)) as run:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*hunt, "-s"], **pipes, **options(tmp_path)) as run:
         assert any("test_small" in line for line in iter(run.stdout.readline, ""))
         load = psutil.Process(run.pid).children()
         run.kill()
-    assert len(load) == 2 and not psutil.wait_procs(load, timeout=60)[1]
+        assert len(load) == 2 and not psutil.wait_procs(load, timeout=60)[1]

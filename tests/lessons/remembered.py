@@ -165,7 +165,7 @@ class Run:
         """The kernel is about to start."""
         self.file, self.log, self.equal, self.start = file, log, set[int](), time.monotonic()
         log.unlink(missing_ok=True)
-        self.memory = file.config.stash[MEMORY]
+        self.memory = file.config.stash.get(MEMORY, Memory("", ""))  # a conftest.py may be used elsewhere
         if self.memory.folder:
             file_of(self.memory, file.path.stem).unlink(missing_ok=True)
 

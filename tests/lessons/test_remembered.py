@@ -35,7 +35,7 @@ READ = {
 }  # fmt: skip
 FILES = READ | {
     "seqlearn/other.py": "", "assets/runs/1.txt": "", "tools/figures.py": "def install(ipython):\n    pass",
-    "tests/order.py": "def pytest_collection_modifyitems():\n    pass",
+    "tests/hunt.py": "", "tests/order.py": "def pytest_collection_modifyitems():\n    pass",
     "pytest.ini": "[pytest]\npythonpath = . tests\naddopts = --import-mode=importlib\nmarkers = slow\n",
 }  # fmt: skip
 COUNT = """
