@@ -320,7 +320,7 @@ export class Stage {
     };
     if (!answer || !sameQuestion(answer.asked, [map.kind, layer, head]))
       return this.waitForCell("The vectors of this head are being computed.");
-    if (answer.problem) return this.waitForCell(answer.problem);
+    if (answer.problem) return this.waitForCell(answer.problem, false);
     const [row, column] = choice.cellOfZoom();
     const room = roomIn(root);
     const key = [row, column, room].join();
@@ -338,8 +338,8 @@ export class Stage {
     return this.echo.answer(this.told, [/** @type {Node} */ (this.told.lastChild).cloneNode(true)]);
   }
 
-  /** @param {string} text */
-  waitForCell(text) {
+  /** @param {string} text @param {boolean} isOpen whether there will be an answer */
+  waitForCell(text, isOpen = true) {
     const hadFocus = this.node.contains(focusIn(this.root));
     const node = make("p", { class: "faint", tabindex: -1 }, text); // it gets the focus: the keys still reach the view
     this.cell = null;
@@ -347,7 +347,7 @@ export class Stage {
     this.node.replaceChildren(node);
     this.stand(this.node);
     if (hadFocus) node.focus();
-    this.echo.waits = true;
+    this.echo.waits = isOpen;
   }
 
   // ---- Focus and zoom -----------------------------------------------------------------------------------------------
