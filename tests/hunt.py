@@ -54,7 +54,7 @@ def hunted() -> None:
 
 @cache
 def parts(file: Path) -> dict[str, str | Path]:
-    """The text of each function and constant of a module, by its name; for an import from a file beside it, the file."""
+    """The text of each function and constant of a module, by name; for an import from a file beside it, that file."""
     lines, found = file.read_text("utf-8").splitlines(), {}
     for node in ast.parse("\n".join(lines)).body:
         start = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
