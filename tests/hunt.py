@@ -53,8 +53,8 @@ def hunted() -> None:
 
 
 @cache
-def parts(file: Path) -> dict[str, str]:
-    """The text of each function and of each constant of a module, by its name."""
+def parts(file: Path) -> dict[str, str | Path]:
+    """The text of each function and constant of a module, by name; for an import from a file beside it, that file."""
     lines, found = file.read_text("utf-8").splitlines(), {}
     for node in ast.parse("\n".join(lines)).body:
         start = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
@@ -63,18 +63,25 @@ def parts(file: Path) -> dict[str, str]:
         for target in targets:
             for one in [target, *getattr(target, "elts", [])]:
                 found[getattr(one, "id", getattr(one, "name", ""))] = text
+        beside = file.with_name(f"{(getattr(node, 'module', '') or '').rpartition('.')[2]}.py")
+        if isinstance(node, ast.ImportFrom) and beside.exists():
+            found.update({each.name: beside for each in node.names})
     return found
 
 
 def acts(name: str, file: Path) -> bool:
-    """Whether a test, or a function, a fixture or a constant of its module that it uses, acts in a browser."""
-    texts, reached = parts(file), [name]
-    for each in reached:  # grows
-        text = texts.get(each, "")
-        if ACTS.search(text):
+    """Whether a test, or a function, a fixture or a constant that it uses, acts in a browser."""
+    reached = [(name, file)]
+    for name, file in reached:  # grows
+        text = parts(file).get(name, "")
+        if isinstance(text, Path):
+            further = [(name, text)]
+        elif ACTS.search(text):
             return True
-        words = set(re.findall(r"\w+", text))
-        reached += [other for other in texts if other in words and other not in reached]
+        else:
+            words = set(re.findall(r"\w+", text))
+            further = [(other, file) for other in parts(file) if other in words]
+        reached += [each for each in further if each not in reached]
     return False
 
 

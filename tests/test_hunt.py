@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from unittest.mock import MagicMock
 import pytest
+from browser.pointing import presses
 
 TRIED, PRESSES = [], {"x": lambda page: page.press("x")}
 
@@ -40,6 +41,9 @@ def test_by_a_constant(page):
 def test_by_a_fixture(opened):
     pass
 
+def test_by_an_import(page):
+    presses(page)
+
 def test_looks_alone(page):
     assert False
 
@@ -57,19 +61,23 @@ def hunt(tmp_path):
     """The command of a hunt in a folder with a few tests."""
     (tmp_path / "browser").mkdir()
     (tmp_path / "browser/test_small.py").write_text(SMALL)
+    (tmp_path / "browser/pointing.py").write_text("def presses(page):\n    page.press('x')\n")
     (tmp_path / "test_elsewhere.py").write_text(SMALL)
     return [sys.executable, "-m", "pytest", "-p", "tests.hunt", "-p", "no:cacheprovider", "--load=2", "--hunt", "3"]
 
 
 def options(tmp_path):
-    return {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}}
+    return {
+        "cwd": tmp_path,
+        "env": os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+    }
 
 
 def test_a_test_that_fails_once_is_listed_and_one_that_never_acts_is_not_taken(hunt, tmp_path):
     for workers in ([], ["-p", "xdist.plugin", "-n", "1"]):
         said = subprocess.run([*hunt, *workers], capture_output=True, text=True, **options(tmp_path)).stdout
         assert "1 of 3: browser/test_small.py::test_fails_the_second_time[a-b]: AssertionError: too early" in said
-        assert "4 tests x 3: 1 failed at least once" in said and "1 failed, 11 passed" in said
+        assert "5 tests x 3: 1 failed at least once" in said and "1 failed, 14 passed" in said
 
 
 def test_the_load_ends_with_the_run_that_is_killed(hunt, tmp_path):
