@@ -68,6 +68,8 @@ def page(context, request):
     page = context.new_page()
     if not request.node.get_closest_marker("worker"):
         page.add_init_script("delete window.Worker")
+    if request.node.get_closest_marker("motion"):
+        page.emulate_media(reduced_motion="no-preference")
     for device, names in {page.keyboard: ["press", "type"], page.mouse: ["click", "dblclick", "up", "move"]}.items():
         for name in names:
             setattr(device, name, answered(page, getattr(device, name)))

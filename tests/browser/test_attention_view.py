@@ -647,6 +647,7 @@ def test_in_and_out_by_keys(show, page, real):
     assert state(page, "zoom") == ["heads"]
 
 
+@pytest.mark.motion
 def test_in_and_out_by_mouse(show, real):
     page = show(real)
     page.get_by_role("slider", name="encoder").locator(".small").nth(1).dblclick()

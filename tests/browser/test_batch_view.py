@@ -66,6 +66,7 @@ def test_the_orders_are_one_stop_of_the_tab_key(show):
     assert page.evaluate("[document.activeElement.innerText.split('\\n')[0], model.get('order')]") == ["bucketed"] * 2
 
 
+@pytest.mark.motion
 def test_bars_slide_to_their_new_rows(show, page):
     """Each from where its sentence was; not where reduced motion is asked for."""
     sliding = """document.getAnimations().map(({ effect }) =>

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import torch
 from browser.pointing import cell_of, click, contrast, hover, pixel, positions, relative, result, said, steps
+from browser.settling import settled
+from playwright.sync_api import expect
 
 from seqlearn.nn.positions import sinusoids
 from seqlearn.views import PositionView
@@ -167,6 +169,7 @@ def test_the_plot_answers_and_a_press_chooses_a_distance(show):
     assert plot.locator(".ring").get_attribute("r") == "0" and pairing(page)[0].startswith("Pair 0")
 
 
+@pytest.mark.motion
 def test_the_hand_j_is_dragged_and_reset_comes_back(show):
     """A hand goes around as often as one likes; i stays, and nothing is selected."""
     page = show(PositionView(sinusoids(50, 32), position=10, offset=2, pair=2))
@@ -339,7 +342,7 @@ def test_positions_in_a_window_that_gets_narrow(show, page, rows, size):
     show(PositionView(sinusoids(rows, size), pair=size // 2 - 1))
     assert page.locator(".curve").bounding_box()["y"] == page.locator(".table").bounding_box()["y"], "all in one line"
     page.set_viewport_size({"width": 320, "height": 600})
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")  # drawn anew
+    settled(page)  # drawn anew
     assert page.evaluate("document.documentElement.scrollWidth") == 320
     beyond = page.locator(".table").evaluate("node => node.scrollWidth - node.clientWidth")
     assert beyond > 0 if size == 512 else beyond == 0, "only what has a pixel for each dimension is scrolled"
@@ -375,10 +378,9 @@ def test_the_numbers_in_the_cells_can_be_read(show, view):
         assert (1.05 / (level + 0.05) if ink == "white" else (level + 0.05) / 0.05) >= 4.5, (ground, ink)
 
 
+@pytest.mark.motion
 def test_positions_play(show, page):
     """The position moves by itself, until the button stops it, or the last one; the screen reader is spared."""
-    from playwright.sync_api import expect  # as in conftest.py: only where a browser runs
-
     page.add_init_script(
         """window.beats = []; window.setInterval = (beat) => beats.push(beat);
         window.clearInterval = (number) => { if (number) beats[number - 1] = null }"""
