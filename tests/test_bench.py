@@ -39,16 +39,9 @@ def speed_row(table):
     return table.Row.beside("a-b", "a task", "tokens/s", [100, 200, 300], "theirs", [50, 50, 100], "weights")
 
 
-def test_a_row_with_a_peer(table):
-    """Ratios are those of the rounds: 2, 4 and 3; not the ratio of the medians, which is 4."""
-    row = speed_row(table)
-    assert row.ratio == (3, 2.5, 3.5)
-    lines = table.markdown([row]).splitlines()
-    head, _, row = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)
-    assert head == ["what", "ours", "beside", "theirs", "ours is ... times as fast", "what was equal"]
-    assert row[:3] == ["a task", "200 tokens/s (150 to 250)", "theirs"]
-    assert row[3:] == ["50.0 tokens/s (50.0 to 75.0)", "3.0<!-- a-b --> (2.5 to 3.5)", "weights"]
-    assert len({len(line) for line in lines}) == 1 and set(lines[1]) == set("| -")
+def test_a_ratio_is_that_of_the_rounds(table):
+    """2, 4 and 3; not the ratio of the medians, which is 4."""
+    assert speed_row(table).ratio == (3, 2.5, 3.5)
 
 
 def test_less_is_better_for_times_and_more_for_speeds(table):
@@ -56,17 +49,6 @@ def test_less_is_better_for_times_and_more_for_speeds(table):
     assert table.Row.beside("k", "w", "tokens/s", [3.0], "peer", [2.0], "e").ratio.median == 1.5
     with pytest.raises(ValueError):
         table.Row.beside("k", "w", "ms", [2.0, 2.0], "peer", [3.0], "e")
-
-
-@pytest.mark.parametrize(
-    ("x", "digits", "text"),
-    [
-        (12345.6, 3, "12,300"), (999.9, 3, "1,000"), (98.87, 3, "98.9"), (100, 3, "100"), (9.996, 3, "10.0"),
-        (1.0, 2, "1.0"), (0.9712, 2, "0.97"), (0.996, 2, "1.0"), (0.05123, 3, "0.0512"), (14.7, 2, "15"), (0, 3, "0"),
-    ],
-)  # fmt: skip
-def test_digits_that_count(table, x, digits, text):
-    assert table.number(x, digits) == text
 
 
 def test_every_part_has_its_rows(bench):

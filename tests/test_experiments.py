@@ -28,13 +28,6 @@ def translator(split):
     return Translator.untrained("transformer", split, ("en", "fr"), num_hiddens=8, ffn_num_hiddens=8, num_heads=1)
 
 
-def test_the_four_ways_are_all_pairings_and_their_names_say_which(experiments):
-    assert sorted(experiments.CURRICULA.values()) == [(False, False), (False, True), (True, False), (True, True)]
-    for label, (short_first, by_stage) in experiments.CURRICULA.items():
-        assert label.startswith("short sentences first" if short_first else "all sentences"), label
-        assert label.endswith("by stage" if by_stage else "in a line"), label
-
-
 @pytest.mark.slow
 def test_only_the_sentences_differ_and_no_stage_loses_an_update(experiments, split, translator):
     short, everything = (experiments.lessons(split, translator, first, 0) for first in (True, False))

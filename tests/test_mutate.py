@@ -1,6 +1,5 @@
 """`course.py mutate` on a course of two modules: what survives, what is equivalent, what is never changed."""
 
-import json
 import os
 import re
 import shutil
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import mutate, mutate_javascript
+from tools import mutate
 
 pytest.importorskip("mutmut", reason="mutmut needs fork, which Windows does not have")
 
@@ -105,31 +104,19 @@ def test_every_mutant_has_its_line_and_no_noise_is_drawn(course):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "noise"),
+    ("old", "new"),
     [
-        ("zip(one, other, strict=True)", "zip(one, other, )", True),
-        ("model.load(weights, strict=True)", "model.load(weights, strict=False)", False),
-        ("torch.ones(3, device=lengths.device)", "torch.ones(3, )", True),
-        ("causal_mask(3, x.device)", "causal_mask(3, None)", True),
-        ("causal_mask(3, x.device)", "causal_mask(x.device)", False),
-        (
-            'write_text(x, encoding="utf-8", newline="\\n")',
-            'write_text(x, encoding="UTF-8", newline="\\n")',
-            True,
-        ),
-        ('write_text(x, encoding="utf-8", newline="\\n")', 'write_text(x, newline="\\n")', True),
-        ('write_text(x, encoding="utf-8", newline="\\n")', 'write_text(encoding="utf-8", newline="\\n")', False),
-        ('f(cast("nn.Module", x), 3)', "f(cast(None, x), 3)", True),
-        ('f(cast("nn.Module", x), 3)', 'f(cast("nn.Module", None), 3)', False),
-        ('need_tensor("scores", scores)', 'need_tensor("SCORES", scores)', True),
-        ('need_tensor("scores", scores)', 'need_tensor("scores", None)', False),
-        ("Linear(3, bias=False)", "Linear(3, bias=None)", True),
-        ("Linear(3, bias=False)", "Linear(3, bias=True)", False),
-        ("Linear(3, bias=False)", "Linear(3, )", False),
+        ("model.load(weights, strict=True)", "model.load(weights, strict=False)"),
+        ("causal_mask(3, x.device)", "causal_mask(x.device)"),
+        ('write_text(x, encoding="utf-8", newline="\\n")', 'write_text(encoding="utf-8", newline="\\n")'),
+        ('f(cast("nn.Module", x), 3)', 'f(cast("nn.Module", None), 3)'),
+        ('need_tensor("scores", scores)', 'need_tensor("scores", None)'),
+        ("Linear(3, bias=False)", "Linear(3, bias=True)"),
+        ("Linear(3, bias=False)", "Linear(3, )"),
     ],
 )
-def test_noise(old, new, noise):
-    assert mutate.Mutant("name", "place", old, new).is_noise() == noise
+def test_a_change_of_what_is_computed_is_no_noise(old, new):
+    assert not mutate.Mutant("name", "place", old, new).is_noise()
 
 
 def test_every_equivalent_is_a_line_of_its_module_and_has_a_reason():
@@ -138,31 +125,6 @@ def test_every_equivalent_is_a_line_of_its_module_and_has_a_reason():
         for entry in entries:
             assert mutate.squeeze(entry["line"]) in source, f"{name} has no line {entry['line']}"
             assert entry["why"].endswith(".") and entry["line"] not in entry["becomes"] != []
-
-
-def test_javascript_is_changed_where_stryker_says(course, monkeypatch):
-    source, called = "const zero = 0;\nconst sum = (a, b) => a +\n  b;\n", []
-    script = course / "seqlearn" / "views" / "live" / "sum.js"
-    script.parent.mkdir(parents=True)
-    script.write_text(source, encoding="utf-8")
-    places = {"start": {"line": 1, "column": 22}, "end": {"line": 2, "column": 3}}
-    told = json.dumps([{"id": "7", "mutatorName": "ArithmeticOperator", "replacement": "a - b", "location": places}])
-    monkeypatch.setattr(mutate_javascript.shutil, "which", lambda name: name)
-    done = subprocess.CompletedProcess([], 0, told, "")
-    monkeypatch.setattr(mutate_javascript.subprocess, "run", lambda command, **_: called.append(command) or done)
-    (module,) = mutate.modules("live/sum.js")
-    assert mutate.tests_of(module) == ["tests/javascript/test_live_model.py"]
-    with mutate.copy_for(module):
-        (mutant,) = mutate.mutants_of(module)
-    assert mutant.text == source.replace("a +\n  b", "a - b")
-    assert str(mutant).splitlines() == [
-        "seqlearn/views/live/sum.js:2  ArithmeticOperator_7",
-        "-const sum = (a, b) => a +", "-  b;", "+const sum = (a, b) => a - b;",
-    ]  # fmt: skip
-    assert [command[0] for command in called] == ["npm", "node"]
-    monkeypatch.setattr(mutate_javascript.shutil, "which", lambda name: None)
-    with mutate.copy_for(module), pytest.raises(mutate.Stop, match="needs Node"):
-        mutate.mutants_of(module)
 
 
 def test_a_module_is_named_by_the_end_of_its_path(course):

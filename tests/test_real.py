@@ -36,12 +36,6 @@ def stored(folder):
     return {path.name: json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))}
 
 
-def test_more_pairs_have_more_pieces_and_are_read_fewer_times(real):
-    counts = [count or 159_071 for count in real.COUNTS]
-    assert [real.epochs(count) for count in counts] == [20, 20, 12, 6, 4]
-    assert [real.pieces(count) for count in counts] == [500, 1000, 2000, 4000, 4000]
-
-
 def test_smaller_draws_are_parts_of_larger_ones_and_have_whole_sources(real):
     train = [Pair(f"Number {n} .", f"{n}, {again}") for n in range(400) for again in range(1 + n % 4)]
     draws = [real.draw(train, count, 3) for count in (50, 200, 700, None)]
@@ -55,25 +49,6 @@ def test_smaller_draws_are_parts_of_larger_ones_and_have_whole_sources(real):
     numbers = sorted(int(pair.source.split()[1]) for pair in draws[1])
     assert numbers[0] < 40 and numbers[-1] > 360, "drawn from everywhere"
     assert set(real.draw(train, 50, 4)) != set(draws[0])
-
-
-def test_a_sample_has_all_pairs_of_sources_from_everywhere(real):
-    pairs = [Pair(f"Number {n}.", f"{n}, {again}") for n in range(100) for again in (0, 1)]
-    found = real.sample([*pairs, Pair("number 40 .", "case and spaces make no other source")], 10)
-    assert [pair.source for pair in found if pair.target.endswith(" 0")] == [f"Number {n}." for n in range(0, 100, 10)]
-    assert len(found) == 21 and real.sample(pairs, 1000) == pairs
-
-
-def test_each_trick_changes_one_thing_that_there_is(real, monkeypatch):
-    changed = {label: {name for part in change.values() for name in part} for label, change in real.TRICKS.items()}
-    ties = {"tie", "tie_source"}
-    assert {label: names for label, names in changed.items() if len(names - ties) > 1} == {
-        "words": {"tokens", "min_freq", "shared_vocab", "cased", "tie_source"}
-    }
-    for label, change in real.TRICKS.items():
-        differs = [(part, name) for part in change for name in change[part]
-                   if real.SETTINGS[part].get(name) != change[part][name]]  # fmt: skip
-        assert len(differs) == len(changed[label]) > 0, f"{label}: it changes nothing"
 
 
 @pytest.mark.slow

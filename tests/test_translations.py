@@ -174,12 +174,6 @@ NAMES = re.compile(r"\*\*(论文|还提到了)。\*\*")  # the paragraphs of aut
 TABLE = re.compile(r"(?m)^\|.*")
 
 
-def test_a_paragraph_in_english_is_found():
-    assert english_paragraphs("掩码。\n\nThe mask says which keys may be attended.") != []
-    assert english_paragraphs("- 掩码。\n- The mask says which keys may be attended.") != []
-    assert english_paragraphs("```\nThe mask says which keys may be attended.\n```") == []
-
-
 def bare_stars(text: str) -> list[str]:
     """`是**“键”**。` stays as it was typed: ** beside a letter and a quotation mark begins nothing."""
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(FORMULA.sub("x", text))
@@ -187,19 +181,10 @@ def bare_stars(text: str) -> list[str]:
     return [text for text in texts if "*" in text]
 
 
-def test_a_bare_star_is_found():
-    assert bare_stars("是**“键”**。") and not bare_stars("是“**键**”。")
-
-
 def slips(text: str) -> list[str]:
     """Half-width punctuation beside a Chinese character, and a Latin letter or a digit that touches one."""
     text = re.sub(r"\([^()\n]*\)", "", bare(text))  # shapes: (批量, 查询, 键)
     return re.findall(f"{CHINESE}[,;:?!][^\n]?|{CHINESE}[A-Za-z0-9`$]+|[A-Za-z0-9`$]+{CHINESE}", text)
-
-
-def test_a_slip_is_found():
-    assert slips("键,值") and slips("第3节") and slips("用`x`来") and slips("长度$d$")
-    assert not slips("长度 $d$，第 3 节，形状 (批量, 键)")
 
 
 def faults(original: str, translation: str) -> list[str]:
@@ -224,6 +209,8 @@ def test_each_kind_of_fault_is_told():
     assert [one.split(":")[0] for one in told] == [
         "inline code", "left in English", "a star that is no emphasis", "a space or a full-width sign is missing",
     ]  # fmt: skip
+    assert slips("键,值") and slips("用`x`来") and slips("长度$d$")
+    assert not slips("长度 $d$，第 3 节，形状 (批量, 键)")
     assert current(FILES[0]) and not faults("Mind `x`.", "注意 `x`。")
 
 

@@ -174,20 +174,6 @@ def test_search_finds_what_the_model_says_of_each_prefix(make, label):
     assert is_fast is (label in ("whole", "no positions", "no padding mask"))  # else the decoder itself is called
 
 
-def test_the_kinds_of_translations(without):
-    right = "la belle tortue les a trouvés .".split()
-    kinds = {
-        "la belle tortue les a trouvés .": "right", "": "empty", "la la la": "repeats",
-        "la tortue les a la tortue les a": "repeats", "les belle tortue la a trouvés .": "order",
-        "le beau tortue les a trouvés .": "other", "le belle tortue l' a trouvées .": "forms",
-        "la belle tortue les a .": "other", "la belle vache les a trouvés .": "other",
-    }  # fmt: skip
-    assert {text: without.kind_of(text.split(), right) for text in kinds} == kinds
-    assert without.kind_of(right, right, finished=False) == without.kind_of(["la"], right, finished=False) == "endless"
-    assert without.kind_of(["a", "a"], ["a", "a", "b"]) == "other"  # as often as in the right one
-    assert set(kinds.values()) | {"endless"} == set(without.KINDS)
-
-
 def test_word_by_word_no_answer_leaks(without):
     split, at_once, word_by_word = builtin(120).split(0.1, 0.1), [], []
     for label in ("whole", "no causal mask"):

@@ -21,9 +21,8 @@ def run(*arguments):
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
+def files(tmp_path):
     """Each part as `part.tsv`, and as `part.en` and `part.fr`. Three sentences are in two parts."""
-    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
     for part, lines in PARTS.items():
         (tmp_path / f"{part}.tsv").write_text("".join(f"{line}\t{french(line)}\n" for line in lines), encoding="utf-8")
         (tmp_path / f"{part}.en").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -46,29 +45,16 @@ def options(files, form, *parts):
     return ["train", *named, *SMALL, "--out", files / "model"]
 
 
-@pytest.fixture
-def splits(monkeypatch):
-    """The splits that trainings get: they end there."""
-    seen = []
-
-    def instead(self, split, **options):
-        seen.append(split)
-        raise ValueError("that is enough")
-
-    monkeypatch.setattr(Translator, "fit", instead)
-    return seen
-
-
 def sources(part):
     return [" ".join(pair.source.lower().split()) for pair in part]
 
 
 @pytest.mark.parametrize("form", ["tsv", "two files"])
-def test_own_files_are_the_held_out_parts(files, splits, form):
+def test_own_files_are_the_held_out_parts(files, asked, form):
     """All other pairs are trained on. A sentence in two parts stays in the later one, and each such pair is counted."""
     result = run(*options(files, form, "train", "valid", "test"))
     assert "that is enough" in result.stderr, result.output
-    (split,) = splits
+    split = asked[0]["split"]
     assert sources(split.test) == PARTS["test"]
     assert sources(split.valid) == ["red red", "green four", *LINES[41:43]], "a line of test was left in valid"
     assert sources(split.train) == [line for line in LINES[:39] if line not in ("red red", "green four")]
@@ -83,37 +69,31 @@ def test_own_files_are_the_held_out_parts(files, splits, form):
 
 
 @pytest.mark.parametrize("form", ["tsv", "two files"])
-def test_a_word_that_own_files_have_once_becomes_unk(files, monkeypatch, form):
+def test_a_word_that_own_files_have_once_becomes_unk(files, asked, form):
     for ending, line in (("tsv", "red zebra\trouge zebra !"), ("en", "red zebra"), ("fr", "rouge zebra !")):
         with (files / f"train.{ending}").open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
-    vocabs = []
-
-    def instead(self, split, **options):
-        vocabs.append(self.source.vocab)
-        raise ValueError("that is enough")
-
-    monkeypatch.setattr(Translator, "fit", instead)
     command = options(files, form, "train", "valid", "test")
     place = command.index("--min-freq")
     for each in (command[:place] + command[place + 2 :], command):
         assert "that is enough" in run(*each).stderr
+    vocabs = [each["translator"].source.vocab for each in asked]
     assert ["zebra" in vocab for vocab in vocabs] == [False, True] and all("red" in vocab for vocab in vocabs)
 
 
-def test_own_files_are_reversed_like_the_corpus(files, splits):
+def test_own_files_are_reversed_like_the_corpus(files, asked):
     assert "that is enough" in run(*options(files, "tsv", "train", "valid", "test"), "--reverse").stderr
-    (split,) = splits
+    split = asked[0]["split"]
     assert [pair.source for pair in split.test] == [french(line) for line in PARTS["test"]]
     assert [pair.target for pair in split.test] == PARTS["test"]
     assert french("red red") not in [pair.source for pair in split.train]
 
 
-def test_a_part_without_a_file_is_drawn_from_the_corpus(files, splits):
+def test_a_part_without_a_file_is_drawn_from_the_corpus(files, asked):
     """The limit counts pairs of the corpus: it does not make the user's file smaller."""
     run(*options(files, "tsv", "train", "valid"), "--held-out", "0.2", "--limit", "30")
     run(*options(files, "tsv", "train", "test"), "--held-out", "0.2", "--limit", "30")
-    with_valid, with_test = splits
+    splits = with_valid, with_test = [each["split"] for each in asked]
     assert sources(with_valid.valid) == ["red red", "green four", *LINES[40:43]]
     assert sources(with_test.test) == PARTS["test"]
     for split in splits:
@@ -160,15 +140,16 @@ def test_a_held_out_file_that_has_changed_stops_a_resumed_training(files, monkey
 
 
 @pytest.mark.slow
-def test_own_files_go_with_the_built_in_corpus_and_malformed_lines_are_counted(files, splits):
+def test_own_files_go_with_the_built_in_corpus_and_malformed_lines_are_counted(files, asked):
     text = "The cat sleeps.\tLe chat dort.\nno tab\n"
     (files / "valid.tsv.gz").write_bytes(gzip.compress(text.encode()))
     command = ["train", "--pairs", "300", "--valid", files / "valid.tsv.gz", "--out", files / "model"]
     result = run(*command)
-    assert "valid.tsv.gz, line 2: 1 column" in result.stderr and not splits
+    assert "valid.tsv.gz, line 2: 1 column" in result.stderr and not asked
     result = run(*command, "--skip-malformed")
     assert "left out, 1 pairs remain" in result.stderr and "that is enough" in result.stderr
-    assert [pair.target for pair in splits[0].valid] == ["Le chat dort."] and len(splits[0].test) > 3
+    assert [pair.target for pair in asked[0]["split"].valid] == ["Le chat dort."]
+    assert len(asked[0]["split"].test) > 3
 
 
 @pytest.mark.parametrize(
@@ -183,14 +164,14 @@ def test_own_files_go_with_the_built_in_corpus_and_malformed_lines_are_counted(f
         (["--valid", "test.tsv", "--test", "test.tsv"], "0 to choose with"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(files, splits, monkeypatch, more, message):
+def test_what_cannot_be_is_one_sentence(files, asked, monkeypatch, more, message):
     monkeypatch.chdir(files)
     result = run(*options(files, "tsv", "train"), *more)
     assert result.exit_code == 1 and message in result.stderr, result.output
-    assert not splits and not (files / "model").exists()
+    assert not asked and not (files / "model").exists()
 
 
-def test_a_test_part_in_three_files_is_refused(files, splits):
+def test_a_test_part_in_three_files_is_refused(files, asked):
     with pytest.raises(ValueError, match=r"a test part is in one file or in two, not in 3: a\.tsv, b\.tsv, c\.tsv"):
         corpora.pairs_to_score(described(files, test=["a.tsv", "b.tsv", "c.tsv"]))
 

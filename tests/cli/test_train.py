@@ -30,11 +30,6 @@ FILES = [".lock", "config.json", "log.jsonl", "loss.svg", MODEL, "run.toml"]
 posix = pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
 
 
-@pytest.fixture(autouse=True)
-def _on_the_cpu(monkeypatch):
-    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
-
-
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "pairs.tsv"
@@ -48,6 +43,18 @@ def options(pairs, out, *more):
 
 def run(*arguments):
     return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def refused(message, *arguments):
+    """The command ends with this sentence."""
+    result = run(*arguments)
+    assert result.exit_code == 1 and message in " ".join(result.stderr.split()), result.output
+
+
+def healed(monkeypatch):
+    """Nothing is wrong any more."""
+    monkeypatch.undo()
+    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
 
 
 @pytest.fixture(scope="module")
@@ -111,8 +118,7 @@ def test_a_signal_gives_a_checkpoint_and_a_status_of_its_own(pairs, tmp_path, mo
     said = " ".join(result.stderr.split())
     assert "the best so far, of epoch 1, is in" in said and f"seqlearn train --resume {out}" in said
     assert len(calls) == 17 and Translator.load(out).config["epochs"] == 1
-    monkeypatch.undo()
-    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    healed(monkeypatch)
     assert signal.getsignal(signal.Signals[name]) is handled, "the old handler is not back"
     assert run("train", "--resume", out).exit_code == 0
     assert_same(out, whole)
@@ -289,22 +295,17 @@ def test_other_options_are_refused_by_name(pairs, tmp_path, monkeypatch):
     ]:
         result = run("train", "--resume", out, *more)
         assert result.exit_code == 1 and message in " ".join(result.stderr.split()), result.output
-    result = run(*options(pairs, out))
-    assert result.exit_code == 1 and "holds an unfinished training: go on with --resume" in result.stderr
-    monkeypatch.undo()
-    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    refused("holds an unfinished training: go on with --resume", *options(pairs, out))
+    healed(monkeypatch)
     changed = pairs.read_text(encoding="utf-8")
     try:
         pairs.write_text(changed + "red\tred\n", encoding="utf-8")
-        result = run("train", "--resume", out)
-        assert result.exit_code == 1 and "has changed since" in " ".join(result.stderr.split())
+        refused("has changed since", "train", "--resume", out)
     finally:
         pairs.write_text(changed, encoding="utf-8")
     assert run("train", "--resume", out, "--lr", "0.01", "--checkpoint-minutes", "1").exit_code == 0
-    result = run("train", "--resume", out)
-    assert result.exit_code == 1 and "holds a finished translator: nothing to resume" in " ".join(result.stderr.split())
-    result = run("train", "--resume", tmp_path / "nowhere")
-    assert result.exit_code == 1 and "holds no checkpoint" in " ".join(result.stderr.split())
+    refused("holds a finished translator: nothing to resume", "train", "--resume", out)
+    refused("holds no checkpoint", "train", "--resume", tmp_path / "nowhere")
 
 
 def test_a_kill_while_the_checkpoints_are_removed_leaves_a_finished_translator(pairs, tmp_path, whole):
@@ -312,8 +313,7 @@ def test_a_kill_while_the_checkpoints_are_removed_leaves_a_finished_translator(p
     shutil.copytree(whole, out)
     (out / "checkpoints").mkdir()
     (out / "checkpoints" / "checkpoint-0000000009.safetensors.7-0123abcd.new").touch()
-    result = run("train", "--resume", out)
-    assert result.exit_code == 1 and "holds a finished translator: nothing to resume" in " ".join(result.stderr.split())
+    refused("holds a finished translator: nothing to resume", "train", "--resume", out)
     assert_same(out, whole)
     assert run(*options(pairs, out, "--overwrite")).exit_code == 0
     assert sorted(path.name for path in out.iterdir()) == FILES
@@ -322,8 +322,7 @@ def test_a_kill_while_the_checkpoints_are_removed_leaves_a_finished_translator(p
 def test_a_moved_folder_goes_on(pairs, tmp_path, monkeypatch, whole):
     dies(monkeypatch, 20, ValueError("an error"))
     assert run(*options(pairs, tmp_path / "model")).exit_code == 1
-    monkeypatch.undo()
-    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    healed(monkeypatch)
     shutil.move(tmp_path / "model", tmp_path / "moved")
     assert run("train", "--resume", tmp_path / "moved").exit_code == 0
     assert_same(tmp_path / "moved", whole)
@@ -344,8 +343,7 @@ def test_a_folder_of_somebody_else_is_left_alone(pairs, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.txt").write_text("years of work", encoding="utf-8")
-    result = run(*options(pairs, other))
-    assert result.exit_code == 1 and "(thesis.txt)" in " ".join(result.stderr.split())
+    refused("(thesis.txt)", *options(pairs, other))
     assert [path.name for path in other.iterdir()] == ["thesis.txt"]
     assert run(*options(pairs, pairs)).exit_code == 1
 
@@ -360,8 +358,7 @@ def test_two_trainings_do_not_share_a_folder(pairs, tmp_path, whole):
 
 def test_a_lock_with_content_is_somebody_elses(pairs, tmp_path):
     (tmp_path / ".lock").write_text("precious", encoding="utf-8")
-    result = run(*options(pairs, tmp_path))
-    assert result.exit_code == 1 and "so it is no lock of ours: move it away" in " ".join(result.stderr.split())
+    refused("so it is no lock of ours: move it away", *options(pairs, tmp_path))
     assert (tmp_path / ".lock").read_text("utf-8") == "precious" and len(list(tmp_path.iterdir())) == 1
 
 
@@ -371,8 +368,7 @@ def test_a_failed_start_leaves_no_folders(tmp_path):
 
 
 def test_where_to_write_must_be_said():
-    result = run("train", "--epochs", "1")
-    assert result.exit_code == 1 and "Give --out FOLDER" in " ".join(result.stderr.split())
+    refused("Give --out FOLDER", "train", "--epochs", "1")
 
 
 def test_a_finished_translator_is_replaced_only_if_asked_and_its_halves_are_removed(pairs, tmp_path, whole):
@@ -393,18 +389,15 @@ def test_an_old_translator_stays_until_the_first_epoch_of_the_new_one(pairs, tmp
     out = tmp_path / "model"
     shutil.copytree(whole, out)
     dies(monkeypatch, 5, ValueError("an error"))
-    result = run(*options(pairs, out, "--seed", "1", "--overwrite"))
-    assert result.exit_code == 1 and "an error; no epoch was finished" in " ".join(result.stderr.split())
+    refused("an error; no epoch was finished", *options(pairs, out, "--seed", "1", "--overwrite"))
     assert_same(out, whole)
     dies(monkeypatch, 5, ValueError("another error"))
     result = run("train", "--resume", out)
     assert "another error; no epoch was finished" in " ".join(result.stderr.split()), (
         "the old one is not of this training"
     )
-    result = run(*options(pairs, out, "--overwrite"))
-    assert result.exit_code == 1 and "holds an unfinished training: go on with" in " ".join(result.stderr.split())
-    monkeypatch.undo()
-    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    refused("holds an unfinished training: go on with", *options(pairs, out, "--overwrite"))
+    healed(monkeypatch)
     assert run("train", "--resume", out).exit_code == 0 and Translator.load(out).config["seed"] == 1
 
 
@@ -471,8 +464,7 @@ def test_nothing_is_removed_where_there_is_nothing_to_resume(tmp_path):
     (tmp_path / "checkpoints").mkdir()
     for path, content in files.items():
         (tmp_path / path).write_bytes(content)
-    result = run("train", "--resume", tmp_path)
-    assert result.exit_code == 1 and "holds no checkpoint: nothing to resume" in " ".join(result.stderr.split())
+    refused("holds no checkpoint: nothing to resume", "train", "--resume", tmp_path)
     assert content_of(tmp_path) == files
 
 
@@ -480,13 +472,11 @@ def test_a_training_goes_on_beside_files_of_others_but_not_over_them(pairs, tmp_
     out, mine = tmp_path / "model", {"notes.txt": b"precious", "checkpoints/keep.ckpt": b"precious"}
     dies(monkeypatch, 5, ValueError("an error"))
     assert run(*options(pairs, out)).exit_code == 1
-    monkeypatch.undo()
-    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    healed(monkeypatch)
     for path, content in {**mine, "log.jsonl": b"precious"}.items():
         (out / path).write_bytes(content)
     before = content_of(out)
-    result = run("train", "--resume", out)
-    assert result.exit_code == 1 and "(log.jsonl): move it away" in " ".join(result.stderr.split())
+    refused("(log.jsonl): move it away", "train", "--resume", out)
     assert content_of(out) == before
     (out / "log.jsonl").unlink()
     assert run("train", "--resume", out).exit_code == 0
@@ -504,8 +494,7 @@ def test_a_record_that_somebody_puts_there_meanwhile_stays(pairs, tmp_path, monk
         return update(*args)
 
     monkeypatch.setattr(loop.Training, "update", and_notes)
-    result = run(*options(pairs, out))
-    assert result.exit_code == 1 and "loss.svg is not of this training: move it away" in " ".join(result.stderr.split())
+    refused("loss.svg is not of this training: move it away", *options(pairs, out))
     assert (out / "loss.svg").read_text("utf-8") == "precious"
     (out / "loss.svg").unlink()
     assert run("train", "--resume", out).exit_code == 0
@@ -516,8 +505,7 @@ def test_links_to_another_translator_are_not_followed(pairs, tmp_path, whole):
     for name in ("log.jsonl", "loss.svg", "run.toml", "config.json"):
         (tmp_path / "best" / name).symlink_to(whole / name)
     before = content_of(whole)
-    result = run(*options(pairs, tmp_path / "best"))
-    assert result.exit_code == 1 and "(config.json): choose another folder" in " ".join(result.stderr.split())
+    refused("(config.json): choose another folder", *options(pairs, tmp_path / "best"))
     assert content_of(whole) == before
 
 
@@ -545,8 +533,7 @@ def test_a_folder_that_is_a_link_to_nothing(pairs, tmp_path):
     (tmp_path / "link").symlink_to("nowhere")
     (tmp_path / "loop").symlink_to("loop")
     for name in ("link", "loop"):
-        result = run(*options(pairs, tmp_path / name))
-        assert result.exit_code == 1 and f"{name} is a link that leads nowhere" in " ".join(result.stderr.split())
+        refused(f"{name} is a link that leads nowhere", *options(pairs, tmp_path / name))
 
 
 def test_a_full_disk_at_the_first_checkpoint_leaves_no_folders(pairs, tmp_path, monkeypatch):
@@ -554,8 +541,7 @@ def test_a_full_disk_at_the_first_checkpoint_leaves_no_folders(pairs, tmp_path, 
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("seqlearn.training.storage.save", full)
-    result = run(*options(pairs, tmp_path / "a" / "b"))
-    assert result.exit_code == 1 and "No space left on device" in result.stderr
+    refused("No space left on device", *options(pairs, tmp_path / "a" / "b"))
     assert not (tmp_path / "a").exists()
 
 
@@ -565,8 +551,7 @@ def test_the_folder_has_a_log_and_a_curve_and_the_screen_has_samples(pairs, tmp_
     out = tmp_path / "model"
     result = run(*options(pairs, out))
     assert result.output.count("  ->  ") == 2
-    monkeypatch.undo()
-    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    healed(monkeypatch)
     assert len((out / "log.jsonl").read_text("utf-8").splitlines()) == 1
     result = run("train", "--resume", out)
     log = [json.loads(line) for line in (out / "log.jsonl").read_text("utf-8").splitlines()]
@@ -615,8 +600,7 @@ def test_the_cache_changes_no_weight_and_may_be_another_one_on_resume(pairs, who
     cache, other, out = tmp_path / "cache", tmp_path / "other", tmp_path / "model"
     dies(monkeypatch, 20, RuntimeError("the power is off"))
     assert run(*options(pairs, out, "--cache", cache)).exit_code == 1
-    monkeypatch.undo()
-    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    healed(monkeypatch)
     assert len([path for path in cache.iterdir() if path.is_dir()]) == 2  # train and valid
     result = run("train", "--resume", out, "--cache", other)
     assert result.exit_code == 0 and f"the ids are in {other}, not in memory" in result.output
@@ -630,8 +614,7 @@ def test_a_large_corpus_is_cached_without_being_asked(pairs, whole, tmp_path, mo
     out = tmp_path / "model"
     assert run(*options(pairs, out)).exit_code == 0 and len(list((tmp_path / "here" / "ids").glob("*/about.json"))) == 2
     assert_same(out, whole)
-    monkeypatch.undo()
-    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
+    healed(monkeypatch)
     monkeypatch.setattr("seqlearn.cli.train.LARGE", 61)
     monkeypatch.setenv("SEQLEARN_CACHE", str(tmp_path / "elsewhere"))
     assert run(*options(pairs, tmp_path / "other")).exit_code == 0 and not (tmp_path / "elsewhere").exists()

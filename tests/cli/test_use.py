@@ -34,12 +34,6 @@ SMALL = ["--epochs", "6", "--embed-size", "16", "--hidden", "16", "--batch-size"
 SPLIT = {"valid": 0.1, "test": 0.1, "seed": 0}
 
 
-@pytest.fixture(autouse=True)
-def environment(monkeypatch):
-    monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")
-    monkeypatch.delenv("SEQLEARN_DEBUG", raising=False)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A tiny translator that was trained, and beside it the file of its pairs."""

@@ -326,20 +326,7 @@ def test_pad_cuts_and_fills(sentences, steps):
 # ---------------------------------------------------------------- the command line
 
 run = CliRunner().invoke
-SMALL = [
-    "--epochs",
-    "1",
-    "--embed-size",
-    "4",
-    "--hidden",
-    "4",
-    "--batch-size",
-    "16",
-    "--held-out",
-    "0.2",
-    "--device",
-    "cpu",
-]
+SMALL = "--epochs 1 --embed-size 4 --hidden 4 --batch-size 16 --held-out 0.2 --device cpu".split()
 
 
 @pytest.fixture(autouse=True)

@@ -188,25 +188,19 @@ def test_weights_of_a_batch_are_those_of_each_pair_alone(transformer):
             torch.testing.assert_close(found.weights, expected, atol=1e-5, rtol=0)
 
 
-def test_alignment_error_by_the_mean_over_layers_and_heads(transformer):
+def test_alignment_error_by_the_mean_over_layers_and_heads(either):
     right = total = 0
     for pair in SPLIT.test:
-        rows = transformer.attend(pair.source, pair.target).weights.sum((0, 1))[:-1, :-1]
+        rows = either.attend(pair.source, pair.target).weights.sum((0, 1))[:-1, :-1]
         right += sum(int(row.argmax()) == place for place, row in enumerate(rows))
         total += len(rows)
-    assert transformer.evaluate(SPLIT.test).aer == pytest.approx(1 - right / total)
+    assert either.evaluate(SPLIT.test).aer == pytest.approx(1 - right / total)
 
 
 def test_scores(translator):
     scores = translator.evaluate(SPLIT.test)
     assert scores.pairs == len(SPLIT.test) and scores.exact == 1 and scores.bleu.score == pytest.approx(100)
     assert scores.perplexity < 1.1
-    right = total = 0
-    for pair in SPLIT.test:
-        weights = translator.attend(pair.source, pair.target).weights[0, 0, :-1, :-1]
-        right += sum(int(row.argmax()) == place for place, row in enumerate(weights))
-        total += len(weights)
-    assert scores.aer == pytest.approx(1 - right / total)
     assert "BLEU = 100.0" in str(scores) and f"alignment error rate = {scores.aer:.3f}" in str(scores)
     without = translator.evaluate([Pair(pair.source, pair.target) for pair in SPLIT.test])
     assert without.aer is None and "alignment" not in str(without)
@@ -354,18 +348,11 @@ def test_a_folder_that_names_no_settings_is_loaded_with_all_of_them():
     assert loaded.config["sizes"]["num_hiddens"] == 128 and loaded.config["sizes"]["positions"] == "sinusoidal"
 
 
-def test_a_model_that_gives_nan_is_said(translator):
-    broken = copy.deepcopy(translator)
-    torch.nn.init.constant_(broken.model.decoder.dense.weight, float("nan"))
-    for beam in (1, 2):
-        with pytest.raises(ValueError, match="NaN or infinity: the search has found no translation"):
-            broken.translate("red blue", beam=beam)
-
-
 @pytest.mark.parametrize("beam", [1, 2])
-def test_finite_weights_that_overflow_are_said(translator, beam):
+@pytest.mark.parametrize("weight", [float("nan"), 3e38])  # the second is finite, and the logits are not
+def test_a_model_that_gives_nan_is_said(translator, weight, beam):
     broken = copy.deepcopy(translator)
-    torch.nn.init.constant_(broken.model.decoder.dense.weight, 3e38)
+    torch.nn.init.constant_(broken.model.decoder.dense.weight, weight)
     with pytest.raises(ValueError, match="NaN or infinity: the search has found no translation"):
         broken.translate_all(["red blue", "one"], beam=beam)
 
@@ -473,8 +460,8 @@ def test_a_folder_without_a_registered_model_says_what_is_missing(translator, tm
     assert torch.equal(model.decoder.dense.weight, translator.model.decoder.dense.weight)
 
 
-@pytest.mark.parametrize("written", [True, 2.0, "2", None])
-def test_a_format_is_a_whole_number(translator, tmp_path, written):
+@pytest.mark.parametrize("written", [True, 2.0, "2", None, 99])
+def test_a_format_is_the_whole_number_of_today(translator, tmp_path, written):
     translator.save(tmp_path)
     stored = read_file(tmp_path / MODEL)
     config = json.dumps(json.loads(stored.texts["config"]) | {"format": written})
@@ -501,12 +488,6 @@ def test_what_is_shown_of_languages_and_translators(translator):
 
 def test_what_is_no_translator_is_named(translator, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no model\.safetensors"):
-        Translator.load(tmp_path)
-    translator.save(tmp_path)
-    stored = read_file(tmp_path / MODEL)
-    newer = json.dumps(json.loads(stored.texts["config"]) | {"format": 99})
-    write_file(tmp_path / MODEL, stored.tensors, stored.texts | {"config": newer})
-    with pytest.raises(ValueError, match="another version"):
         Translator.load(tmp_path)
     with pytest.raises(ValueError, match="no model 'mamba'; choose from bahdanau"):
         Translator.new("mamba", translator.source, translator.target)

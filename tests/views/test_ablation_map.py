@@ -16,11 +16,6 @@ SENTENCE = "The old bird ate the orange because it was sweet."
 PLAIN = ["the", "black", "cat", "sleeps", "."]
 
 
-@pytest.fixture(scope="module")
-def pretrained():
-    return Translator.pretrained("transformer", "cpu")
-
-
 def slowly(translator, sentence, prefix, edits, head=None):
     """The whole translation; a full search, whether a head matters or not."""
     edits = [*edits, Ablate(*head)] if head else edits
@@ -47,20 +42,20 @@ def probability(changed, sentence, tokens):
         ("Zork.", [], []),
     ],
 )
-def test_each_head_is_ablated_alone(pretrained, sentence, prefix, edits):
-    found = ablation_map(pretrained, sentence, prefix, edits)
+def test_each_head_is_ablated_alone(transformer, sentence, prefix, edits):
+    found = ablation_map(transformer, sentence, prefix, edits)
     assert found["asked"] == [sentence, prefix, [edit.as_list() for edit in edits]]
     base = found["base"]["tokens"]
     assert len(found["heads"]) == 24
     for head, one in [(None, found["base"]), *((tuple(place), one) for *place, one in found["heads"])]:
-        changed, text = slowly(pretrained, sentence, prefix, edits, head)
+        changed, text = slowly(transformer, sentence, prefix, edits, head)
         assert one["text"] == text
         assert one["probability"] == pytest.approx(probability(changed, sentence, base), rel=1e-3, abs=1e-9)
         assert "".join(one["pieces"]) == text and len(one["tokens"]) - len(one["pieces"]) in (0, 1)
 
 
-def test_one_head_of_24_decides_what_was_sweet(pretrained):
-    found = ablation_map(pretrained, SENTENCE)
+def test_one_head_of_24_decides_what_was_sweet(transformer):
+    found = ablation_map(transformer, SENTENCE)
     others = [place for *place, one in found["heads"] if one["text"] != found["base"]["text"]]
     assert others == [["encoder", 1, 3]]
 
@@ -74,16 +69,16 @@ def test_a_model_with_other_heads():
     assert one["text"] == what_if(bahdanau, edits=[Ablate("cross", 0, 0)]).translate(SENTENCE)
 
 
-def test_a_token_that_the_model_never_writes(pretrained):
+def test_a_token_that_the_model_never_writes(transformer):
     with pytest.raises(ValueError, match="a translation cannot contain the token 'zork'"):
-        ablation_map(pretrained, SENTENCE, ["zork"])
+        ablation_map(transformer, SENTENCE, ["zork"])
 
 
-def test_the_view_answers_when_a_browser_asks(pretrained):
-    view = TranslatorView(pretrained, SENTENCE)
+def test_the_view_answers_when_a_browser_asks(transformer):
+    view = TranslatorView(transformer, SENTENCE)
     assert view.ablations == {} and view.mapped == []
     view.mapped = [SENTENCE, [], []]
-    assert view.ablations == ablation_map(pretrained, SENTENCE)
+    assert view.ablations == ablation_map(transformer, SENTENCE)
     answer = view.ablations
     view.mapped = ["", [], []]  # a question that has no answer changes nothing
     assert view.ablations == answer

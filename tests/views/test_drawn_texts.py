@@ -6,6 +6,7 @@ import io
 import matplotlib
 import pytest
 import torch
+from hostile import HOSTILE
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -15,15 +16,8 @@ from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.training.loop import History
 from seqlearn.views import maps, plots, tables
 
-matplotlib.use("agg")
 DOLLARS = [r"$x^2$", "$5 or $10", "5 $", r"\$5\$", r"$\frac", "$д$", r"\\$a$"]
 PAPER = {"text.parse_math": False, "axes.formatter.use_mathtext": True}  # settings that somebody has for a paper
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def history(low=0.08, high=5.0, epochs=3):
@@ -161,6 +155,14 @@ def test_a_dollar_is_a_dollar(name, parsed, monkeypatch):
         typed = widths((FIGURES | VIEWS)[name](DOLLARS))
         torch.manual_seed(0)
         assert typed == pytest.approx(widths((FIGURES | VIEWS)[name](without_dollars(DOLLARS))), abs=0.51)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", FIGURES | VIEWS)
+def test_no_text_fails_or_warns(name):
+    for start in range(0, len(HOSTILE), 15):
+        (FIGURES | VIEWS)[name](HOSTILE[start : start + 15]).canvas.draw()
 
 
 def test_a_dollar_is_a_dollar_in_axes_that_were_made_before():

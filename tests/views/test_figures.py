@@ -2,7 +2,6 @@
 
 import itertools
 
-import matplotlib
 import pytest
 import torch
 from matplotlib import pyplot as plt
@@ -13,14 +12,6 @@ from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.nn.masking import causal_mask
 from seqlearn.views import plots, tables
 from tools.figures import faults
-
-matplotlib.use("agg")
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
 
 
 def good():
@@ -139,6 +130,7 @@ ORDINARY = {  # what lessons draw, small and large, with short and long texts
     "all_heads, 2 x 4": lambda: plots.all_heads(attention(12, 12, 2, 4), title="Eight heads"),
     "all_heads, 4 x 8": lambda: plots.all_heads(attention(12, 12, 4, 8), title="32 heads"),
     "all_heads, 12 x 12": lambda: plots.all_heads(attention(20, 20, 12, 12), title="144 heads"),
+    "all_heads, long sentences": lambda: plots.all_heads(attention(40, 70, 4, 8)),
     "grid, mask": lambda: plots.grid(causal_mask(12), WORDS, WORDS, title=LONG),
     "grid, small mask": lambda: plots.grid(causal_mask(2), ["a", "b"], ["a", "b"], title=LONG),
     "grid, numbers": lambda: plots.grid(torch.randn(12, 12) * 9, NUMBERS, NUMBERS, title="Numbers", label="score"),
@@ -159,6 +151,7 @@ ORDINARY = {  # what lessons draw, small and large, with short and long texts
     "LivePlot": lambda: live(WORDS),
     "LivePlot, long": lambda: live(WORDS * 9),
     "measured": lambda: tables.measured({name: {"a": 1.5, "b": 2} for name in WORDS}, title=LONG).figure(),
+    "measured, a long name": lambda: tables.measured({LONG * 2: 1.5, "b": -2.25}, title="A title").figure(),
     "text_table": lambda: tables.text_table([[" ".join(WORDS)] * 3] * 5, ["source", "greedy", "beam"]).figure(),
 }
 PLAIN_FIGURES = {f"{name}, plain": lambda draw=draw: draw(PLAIN) for name, draw in FIGURES.items()}

@@ -1,35 +1,16 @@
 """Any script in a picture: the fonts that are installed are tried, and no text makes matplotlib fail or warn."""
 
 import matplotlib
-import pytest
 import torch
-from hostile import HOSTILE
 from matplotlib import pyplot as plt
 from views.samples import PLAIN, SAMPLES
+from views.test_drawn_texts import FIGURES
 
 from seqlearn.analysis.attention_map import AttentionMap
-from seqlearn.views import plots, tables
+from seqlearn.views import plots
 from seqlearn.views.shared import colours, fonts
 
-matplotlib.use("agg")
 HERE = ["DejaVu Sans", "Noto Sans CJK SC"]
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
-
-
-def pictures(tokens):
-    """One of each kind that a learner draws with tokens."""
-    weights = torch.rand(1, 2, len(tokens), len(tokens)).softmax(-1)
-    attention, title = AttentionMap(weights, tokens, tokens), " ".join(tokens)[:60]
-    yield plots.heatmap(attention, title=title)
-    yield plots.all_heads(attention, title=title)
-    cells = [[token[:20] for token in tokens]] * len(tokens)
-    yield plots.grid(weights[0, 0], tokens, tokens, title=title, xlabel=title, texts=cells)
-    yield tables.text_table([tokens[:2]], tokens[2:4]).figure()
 
 
 def test_the_families_that_are_installed_in_order():
@@ -41,7 +22,8 @@ def test_the_families_that_are_installed_in_order():
 def test_every_picture_tries_them(monkeypatch):
     monkeypatch.setattr(fonts, "families", lambda: HERE)
     monkeypatch.setattr(fonts, "_letters", lambda names: frozenset(map(ord, "".join(PLAIN))))
-    for figure in pictures(PLAIN):
+    for name in ("heatmap", "all_heads", "grid", "text_table"):
+        figure = FIGURES[name](PLAIN)
         written = [text for text in figure.findobj(matplotlib.text.Text) if text.get_text() in PLAIN]
         assert written and all(text.get_fontfamily() == HERE for text in written)
     labels = SAMPLES["AttentionSteps"](PLAIN).figure().axes[0].get_yticklabels()
@@ -61,14 +43,6 @@ def test_a_label_is_one_short_line():
     assert fonts.short_label("x" * 500) == "x" * 39 + "…" and fonts.short_label("x" * 40) == "x" * 40
     ax = plots.heatmap(AttentionMap(torch.ones(1, 1), ["x" * 99], ["a"])).axes[0]
     assert len(ax.get_yticklabels()[0].get_text()) == 40
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("start", range(0, len(HOSTILE), 15))
-def test_no_text_fails_or_warns(start):
-    for figure in pictures(HOSTILE[start : start + 15]):
-        figure.canvas.draw()
 
 
 def test_only_the_settings_of_fonts_are_put_back():

@@ -16,61 +16,56 @@ APPLE, LEMON = "The girl washes the apple and eats it.", "The girl washes the le
 FRENCH = ["la", "fille", "lave", "la", "pomme", "et"]
 
 
-@pytest.fixture(scope="module")
-def translator():
-    return Translator.pretrained("transformer", "cpu")
-
-
 @pytest.fixture
-def view(translator):
-    return PatchView(translator, APPLE, LEMON)
+def view(transformer):
+    return PatchView(transformer, APPLE, LEMON)
 
 
-def logits_after(translator, sentence, words):
+def logits_after(transformer, sentence, words):
     """The logits of the next token, in one forward pass."""
-    source = torch.tensor([translator.source.encode(sentence)])
-    target = torch.tensor([[translator.target.vocab.bos, *translator.target.vocab.encode(words)]])
+    source = torch.tensor([transformer.source.encode(sentence)])
+    target = torch.tensor([[transformer.target.vocab.bos, *transformer.target.vocab.encode(words)]])
     with torch.inference_mode():
-        return translator.model.eval()(source, torch.tensor([source.shape[1]]), target)[0, -1]
+        return transformer.model.eval()(source, torch.tensor([source.shape[1]]), target)[0, -1]
 
 
-def test_what_the_sentences_decide(translator, view):
+def test_what_the_sentences_decide(transformer, view):
     result = view.result
     texts = ["".join(pieces) for pieces in result["pieces"]]
-    assert texts == [translator.translate(APPLE), translator.translate(LEMON), translator.translate(APPLE)]
+    assert texts == [transformer.translate(APPLE), transformer.translate(LEMON), transformer.translate(APPLE)]
     assert (result["decisions"], result["decision"], result["words"]) == ([3, 4, 6], 6, ["la", "le"])
     assert result["source"] == APPLE.lower().replace(".", " .").split() and result["twin"][4] == "lemon"
-    ids = translator.target.vocab.encode(["la", "le"])
+    ids = transformer.target.vocab.encode(["la", "le"])
     for sentence, probs in ((APPLE, result["probs"][0]), (LEMON, result["probs"][1]), (APPLE, result["probs"][2])):
-        right = logits_after(translator, sentence, FRENCH).softmax(-1)[ids]
+        right = logits_after(transformer, sentence, FRENCH).softmax(-1)[ids]
         assert probs == pytest.approx(right.tolist(), rel=1e-3, abs=1e-7)
     assert repr(view) == f"PatchView({APPLE!r} -> 'la fille lave la pomme et la mange.', 0 patches)"
 
 
 @pytest.mark.parametrize("step", [3, 6])
-def test_every_number_of_the_maps(translator, step):
+def test_every_number_of_the_maps(transformer, step):
     """One patch, one forward pass, for a third of the places."""
-    result = PatchView(translator, APPLE, LEMON, decision=step).result
+    result = PatchView(transformer, APPLE, LEMON, decision=step).result
     words = FRENCH[:step]
-    la, le = translator.target.vocab.encode(["la", "le"])
+    la, le = transformer.target.vocab.encode(["la", "le"])
 
     def lean(sentence):
-        logits = logits_after(translator, sentence, words)
+        logits = logits_after(transformer, sentence, words)
         return float(logits[le] - logits[la])
 
     own, theirs = lean(APPLE), lean(LEMON)
-    with record_stream(translator.model) as vectors:
+    with record_stream(transformer.model) as vectors:
         lean(LEMON)
-    sides = side_places(translator.model)
+    sides = side_places(transformer.model)
     assert [name for side in sides.values() for name, _ in side] == sorted(
-        places(translator.model), key=lambda name: not name.startswith("encoder")
+        places(transformer.model), key=lambda name: not name.startswith("encoder")
     )
     for side, named in sides.items():
         moved = result["maps"][side]["moved"]
         assert len(moved) == len(named) and {len(row) for row in moved} == {len(result["maps"][side]["tokens"])}
         for (name, _), row in list(zip(named, moved, strict=True))[::3]:
             for column, share in enumerate(row):
-                with patch(translator.model, {name: vectors[name]}, [column]):
+                with patch(transformer.model, {name: vectors[name]}, [column]):
                     right = (lean(APPLE) - own) / (theirs - own)
                 assert share == pytest.approx(right, rel=1e-3, abs=1e-4), (name, column)
     embedding = result["maps"]["encoder"]["moved"][0]
@@ -78,7 +73,7 @@ def test_every_number_of_the_maps(translator, step):
     assert result["maps"]["encoder"]["tokens"][-1] == "<eos>" and result["maps"]["decoder"]["tokens"][0] == "<bos>"
 
 
-def test_patches_are_made_and_taken_back(view, translator):
+def test_patches_are_made_and_taken_back(view, transformer):
     before = view.result["maps"]
     view.patches = [["encoder 1.3", 7], ["encoder 1.3", 6]]
     assert view.translation == "la fille lave la pomme et le mange." and view.result["maps"] is before
@@ -86,7 +81,7 @@ def test_patches_are_made_and_taken_back(view, translator):
     view.patches = [["encoder 1.3", 7]]
     assert "1 patch)" in repr(view)
     view.patches = []
-    assert view.translation == translator.translate(APPLE) and view.result["probs"][2] == view.result["probs"][0]
+    assert view.translation == transformer.translate(APPLE) and view.result["probs"][2] == view.result["probs"][0]
     view.decision = 3
     assert view.result["decision"] == 3 and view.result["maps"] is not before
 
@@ -114,7 +109,7 @@ def test_a_question_that_cannot_be_answered_leaves_the_former_answer(view, as_a_
     assert "former" not in str(view.page_state()["result"]) and view.page_state()["other"] == LEMON
 
 
-def test_maps_are_those_of_the_sentences_after_a_wrong_question_too(view, translator):
+def test_maps_are_those_of_the_sentences_after_a_wrong_question_too(view, transformer):
     """Decision 6 was answered for the lemon, then refused at step 2 for the cake, and is asked for the cake."""
     cake = "The girl washes the cake and eats it."
     view.decision = 6
@@ -122,25 +117,25 @@ def test_maps_are_those_of_the_sentences_after_a_wrong_question_too(view, transl
         view.other, view.decision = cake, 2
     assert view.result["problem"]
     view.decision = 6
-    assert view.result["problem"] == "" and view.result["maps"] == PatchView(translator, APPLE, cake).result["maps"]
-    assert view.result["maps"] != PatchView(translator, APPLE, LEMON).result["maps"]
+    assert view.result["problem"] == "" and view.result["maps"] == PatchView(transformer, APPLE, cake).result["maps"]
+    assert view.result["maps"] != PatchView(transformer, APPLE, LEMON).result["maps"]
 
 
-def test_what_no_view_shows(translator, as_a_user):
+def test_what_no_view_shows(transformer, as_a_user):
     for sentence, other in (("", LEMON), (APPLE, "The girl sleeps."), (APPLE, APPLE), ("the " * 101, "a " * 101)):
         with pytest.raises(ValueError, match="\\."):
-            PatchView(translator, sentence, other)
+            PatchView(transformer, sentence, other)
     with pytest.raises(TypeError, match="PatchView shows a Translator, not a str"):
         patched("model", APPLE, LEMON)
     with pytest.raises(ValueError, match="A patch needs a Transformer with an encoder and a decoder"):
         PatchView(Translator.pretrained("bahdanau", "cpu"), APPLE, LEMON)
 
 
-def test_an_update_begins_anew(view, translator):
+def test_an_update_begins_anew(view, transformer):
     view.patches, view.decision = [["encoder 1.3", 7]], 3
     view.update(other="The girl washes the cake and eats it.")
     assert (view.patches, view.decision, view.result["asked"][1]) == ([], None, "The girl washes the cake and eats it.")
-    assert "".join(view.result["pieces"][1]) == translator.translate("The girl washes the cake and eats it.")
+    assert "".join(view.result["pieces"][1]) == transformer.translate("The girl washes the cake and eats it.")
     view.update(Translator.pretrained("transformer", "cpu"), LEMON, APPLE)
     assert view.result["words"] == ["le", "la"] and view.sentence == LEMON
 
@@ -151,9 +146,9 @@ def test_only_a_small_model_is_in_a_page(view, monkeypatch):
     assert view.page_model() is None and not view.page_state()["data"]["live"]
 
 
-def test_the_model_itself_is_not_touched(translator):
-    model = translator.model.train()
-    view = PatchView(translator, APPLE, LEMON)
+def test_the_model_itself_is_not_touched(transformer):
+    model = transformer.model.train()
+    view = PatchView(transformer, APPLE, LEMON)
     view.patches = [["cross 0.2", 6]]
     assert model.training and not any(part._forward_hooks or part._forward_pre_hooks for part in model.modules())
     model.eval()

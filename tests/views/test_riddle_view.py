@@ -5,40 +5,34 @@ from pathlib import Path
 import pytest
 import traitlets
 
-from seqlearn.translator.translator import Translator
 from seqlearn.translator.whatif import Ablate, what_if
 from seqlearn.views import RiddleView
 from seqlearn.views.riddle.riddle_data import RIDDLES, Riddle
 
 
-@pytest.fixture(scope="module")
-def translator():
-    return Translator.pretrained("transformer", "cpu")
-
-
 @pytest.fixture
-def view(translator):
-    return RiddleView(translator)
+def view(transformer):
+    return RiddleView(transformer)
 
 
 @pytest.mark.parametrize("number", range(len(RIDDLES)))
-def test_one_head_alone_solves_each_riddle(view, translator, number):
+def test_one_head_alone_solves_each_riddle(view, transformer, number):
     riddle, data = RIDDLES[number], view.data["riddles"][number]
     ((kind, layer, head),) = data["solutions"]
-    assert riddle.before in translator.translate(riddle.sentence)
-    words = what_if(translator, edits=[Ablate(kind, layer, head)]).translate(riddle.sentence).replace("'", " ").split()
+    assert riddle.before in transformer.translate(riddle.sentence)
+    words = what_if(transformer, edits=[Ablate(kind, layer, head)]).translate(riddle.sentence).replace("'", " ").split()
     assert riddle.after in words and riddle.before not in words
     assert data["map"]["base"]["tokens"][data["at"]] == riddle.before
 
 
 @pytest.mark.parametrize("number", range(len(RIDDLES)))
-def test_why_a_head_decides_is_measured(view, translator, number):
+def test_why_a_head_decides_is_measured(view, transformer, number):
     """The largest weights in the row of "it" of the head that the loss of the found head changes most."""
     data, sentence = view.data["riddles"][number], RIDDLES[number].sentence
     ((kind, layer, head),), (why,) = data["solutions"], data["why"]
     maps = [
         each.attend(sentence, kind=kind)
-        for each in (translator, what_if(translator, edits=[Ablate(kind, layer, head)]))
+        for each in (transformer, what_if(transformer, edits=[Ablate(kind, layer, head)]))
     ]
     row = maps[0].query_tokens.index("it")
 
@@ -54,9 +48,9 @@ def test_the_lesson_that_explains_is_there(view):
     assert (Path(__file__).parents[2] / "notebooks" / f"{view.data['lesson']}.ipynb").is_file()
 
 
-def test_no_reason_is_given_where_none_is_measured(translator):
+def test_no_reason_is_given_where_none_is_measured(transformer):
     """The head is none of the encoder, or the word is none of the sentence."""
-    (one,) = RiddleView(translator, [Riddle(RIDDLES[0].sentence, "il", "elle", "?", "!", word="dog")]).data["riddles"]
+    (one,) = RiddleView(transformer, [Riddle(RIDDLES[0].sentence, "il", "elle", "?", "!", word="dog")]).data["riddles"]
     assert one["why"] == [None]
 
 
@@ -83,19 +77,19 @@ def test_traits_that_do_not_fit(view):
         view.tried = ["encoder 9 9"]
 
 
-def test_riddles_without_an_answer(translator, as_a_user):
+def test_riddles_without_an_answer(transformer, as_a_user):
     given = {"asks": "?", "solved": "!"}
     with pytest.raises(ValueError, match=r"the translation of 'The girl sleeps\.' has no token 'il': la fille dort"):
-        RiddleView(translator, [Riddle("The girl sleeps.", "il", "elle", **given)])
+        RiddleView(transformer, [Riddle("The girl sleeps.", "il", "elle", **given)])
     with pytest.raises(ValueError, match=r"no head brings 'pomme' into the translation of 'The girl sleeps\.'"):
-        RiddleView(translator, [Riddle("The girl sleeps.", "fille", "pomme", **given)])
+        RiddleView(transformer, [Riddle("The girl sleeps.", "fille", "pomme", **given)])
     with pytest.raises(ValueError, match="at least one riddle"):
-        RiddleView(translator, [])
+        RiddleView(transformer, [])
     with pytest.raises(TypeError, match="RiddleView asks a Translator, not a str"):
         RiddleView("transformer")
 
 
-def test_update(view, translator):
+def test_update(view, transformer):
     view.riddle, view.tried = 1, ["cross 0 0"]
-    view.update(translator, RIDDLES[:1])
+    view.update(transformer, RIDDLES[:1])
     assert (view.riddle, view.tried, len(view.data["riddles"])) == (0, [], 1)

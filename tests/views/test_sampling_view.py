@@ -3,10 +3,9 @@
 import itertools
 import math
 
-import matplotlib
 import pytest
 import torch
-import traitlets
+from views.refusals import keeps, refuses
 
 from seqlearn.nn.contract import eval_mode
 from seqlearn.search.forced_decoding import forced_decoding
@@ -16,7 +15,6 @@ from seqlearn.views import SamplingView
 from seqlearn.views.sampling.sampling_data import drawn_sentences
 from seqlearn.views.shared.packing import unpack
 
-matplotlib.use("agg")
 WORDS = ["le", "la", "un", "<eos>"]
 LOGITS = torch.tensor([2.0, 4.0, 1.0, 1.0]).log()
 SEEDED = torch.Generator().manual_seed(13)
@@ -126,28 +124,21 @@ def test_what_is_said_of_it_is_the_same_in_every_run():
     assert view().title() == "How the next token is drawn: 4 tokens, temperature 1"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
+test_one_sentence_for_what_is_wrong = refuses(
+    SamplingView,
     [
         ((torch.ones(2, 2), "ab"), "logits have 1 axes"),
         ((torch.ones(0), ""), "logits have 1 axes, none of them empty"),
         ((torch.tensor([1.0, math.nan]), "ab"), "NaN"),
         ((torch.tensor([1.0, -math.inf]), "ab"), "infinity"),
         ((torch.ones(2), "abc"), "3 tokens do not fit 2 logits: each token has one"),
+        ({"logits": LOGITS, "tokens": WORDS, "shown": 0}, "at least 1 token is shown, not 0"),
     ],
 )
-def test_one_sentence_for_what_is_wrong(arguments, sentence, as_a_user):
-    with pytest.raises(ValueError, match=sentence):
-        SamplingView(*arguments)
 
 
-def test_at_least_one_token_is_shown():
-    with pytest.raises(ValueError, match="at least 1 token is shown, not 0"):
-        view(shown=0)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "sentence"),
+test_what_cannot_be_chosen = keeps(
+    lambda **settings: view(**{"temperature": 2, "top_k": 2, "top_p": 0.5} | settings),
     [
         ("temperature", 0.0, "a temperature is above 0, not 0.0; for the likeliest token, use greedy search"),
         ("temperature", -1.0, "above 0, not -1.0"),
@@ -159,12 +150,6 @@ def test_at_least_one_token_is_shown():
         ("top_p", 1.1, "top_p is above 0 and at most 1, not 1.1"),
     ],
 )
-def test_what_cannot_be_chosen(name, value, sentence, as_a_user):
-    shown = view(temperature=2, top_k=2, top_p=0.5)
-    for choose in (lambda: setattr(shown, name, value), lambda: view(**{name: value})):
-        with pytest.raises(traitlets.TraitError, match=sentence):
-            choose()
-    assert (shown.temperature, shown.top_k, shown.top_p) == (2, 2, 0.5)
 
 
 def bars_of(ax):
@@ -212,11 +197,6 @@ def test_a_small_probability_is_not_written_as_0():
 # ---- Sentences that are drawn ----
 
 BOXES = "What big boxes!"
-
-
-@pytest.fixture(scope="module")
-def transformer():
-    return Translator.pretrained("transformer", "cpu")
 
 
 def steps_of(translator, source, ids, temperature, top_k, top_p):

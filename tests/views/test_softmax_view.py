@@ -2,16 +2,13 @@
 
 import math
 
-import matplotlib
 import pytest
 import torch
-import traitlets
+from views.refusals import keeps, refuses
 
 from seqlearn.nn.masking import masked_softmax
 from seqlearn.views import SoftmaxView
 from seqlearn.views.softmax.softmax_view import MASKINGS
-
-matplotlib.use("agg")
 
 
 def view(masking=MASKINGS[0]):
@@ -55,8 +52,8 @@ def test_other_scores_in_the_same_view():
     assert shown.data["end"] == 8, "the sliders reach every score"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
+test_one_sentence_for_what_is_wrong = refuses(
+    SoftmaxView,
     [
         ((torch.ones(2, 2),), "scores have 1 axes"),
         ((torch.tensor([1.0, math.nan]),), "NaN"),
@@ -65,15 +62,12 @@ def test_other_scores_in_the_same_view():
         ((torch.ones(2), None, torch.ones(2)), "not torch.float32"),
     ],
 )
-def test_one_sentence_for_what_is_wrong(arguments, sentence, as_a_user):
-    with pytest.raises(ValueError, match=sentence):
-        SoftmaxView(*arguments)
 
 
-@pytest.mark.parametrize(("name", "value"), [("masking", "none"), ("scores", [1.0]), ("mask", [True] * 4)])
-def test_what_cannot_be_chosen(name, value):
-    with pytest.raises(traitlets.TraitError, match=name):
-        setattr(view(), name, value)
+test_what_cannot_be_chosen = keeps(
+    lambda: view(),
+    [("masking", "none", "masking"), ("scores", [1.0], "scores"), ("mask", [True] * 4, "mask")],
+)
 
 
 @pytest.mark.parametrize(

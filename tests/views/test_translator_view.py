@@ -1,17 +1,15 @@
 """TranslatorView shows what the translator finds and what the model gives every token, and says what is wrong."""
 
-import base64
 import json
 import math
 import re
 import threading
 
-import matplotlib
 import pytest
 import torch
 import traitlets
-from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
+from views.refusals import keeps, refuses
 
 from seqlearn.data.text import Language, Vocab
 from seqlearn.nn.recording import record_attention
@@ -34,7 +32,6 @@ from seqlearn.views.translator.translator_picture import draw_candidates
 
 pytestmark = pytest.mark.slow
 
-matplotlib.use("agg")
 APPLE = "The girl washes the red apple and eats it."
 ZEBRA = "Does the zebra wash the old yak?"
 SMALL = {"embed_size": 8, "num_hiddens": 8}
@@ -45,11 +42,6 @@ LINES = [
     "l'homme mange-t-il une pomme ?",
     "aujourd'hui.",
 ]
-
-
-@pytest.fixture(scope="module")
-def transformer():
-    return Translator.pretrained("transformer", "cpu")
 
 
 @pytest.fixture(params=["transformer", "bahdanau"])
@@ -277,13 +269,13 @@ def test_a_model_that_gives_nan_is_told(beam):
     assert re.fullmatch(r"(logits \(.*\) hold|The model gives) NaN or infinity.*", view.result["problem"])
 
 
-@pytest.mark.parametrize(
-    ("given", "error", "sentence"),
+test_one_sentence_for_what_is_wrong = refuses(
+    lambda **given: TranslatorView(**{"translator": Translator.pretrained("transformer", "cpu")} | given),
     [
         ({"translator": "pretrained/transformer"}, TypeError, "TranslatorView shows a Translator, not a str"),
-        ({"beam": 0}, ValueError, "a beam is a whole number from 1 to 16, not 0"),
-        ({"beam": 17}, ValueError, "not 17"),
-        ({"beam": 1.5}, ValueError, "not 1.5"),
+        ({"beam": 0}, "a beam is a whole number from 1 to 16, not 0"),
+        ({"beam": 17}, "not 17"),
+        ({"beam": 1.5}, "not 1.5"),
         ({"chosen": 1}, traitlets.TraitError, "chosen is 0 to 0, not 1: there are 1 translations"),
         ({"step": 11}, traitlets.TraitError, "step is 0 to 10, not 11: the translation has 11 tokens"),
         ({"locked": ["query", 11]}, traitlets.TraitError, "there is no query 11: there are 11 queries and 11 keys"),
@@ -294,19 +286,18 @@ def test_a_model_that_gives_nan_is_told(beam):
         ({"locked": ["query"]}, traitlets.TraitError, "locked is"),
     ],
 )
-def test_one_sentence_for_what_is_wrong(transformer, given, error, sentence, as_a_user):
-    with pytest.raises(error, match=sentence) as caught:
-        TranslatorView(**{"translator": transformer} | given)
-    assert "\n" not in str(caught.value)
 
 
-def test_traits_are_checked(transformer):
-    view = TranslatorView(transformer, beam=3)
-    assert view.data["beams"] == [1, 2, 3, 4, 8]
-    for name, value in [("beam", 5), ("chosen", 3), ("chosen", -1), ("step", 99), ("locked", ["key", 11])]:
-        with pytest.raises(traitlets.TraitError):
-            setattr(view, name, value)
-    assert (view.beam, view.chosen, view.step, view.locked) == (3, 0, 0, None)
+test_traits_are_checked = keeps(
+    lambda: TranslatorView(Translator.pretrained("transformer", "cpu"), beam=3),
+    [
+        ("beam", 5, "beam"),
+        ("chosen", 3, "chosen"),
+        ("chosen", -1, "chosen"),
+        ("step", 99, "step"),
+        ("locked", ["key", 11], "key 11"),
+    ],
+)
 
 
 def test_step_and_lock_go_together(transformer):
@@ -442,6 +433,7 @@ def test_what_is_known_of_the_translator(transformer):
     assert ("apples" in kinds["nouns"], "ate" in kinds["verbs"], "because" in kinds["others"]) == (True, True, True)
     assert (known["unlikely"], known["unsure"], known["short"]) == (0.05, 0.6, 0.7)
     assert known["longest"] == 23, "of the built-in corpus"
+    assert TranslatorView(transformer, beam=3).data["beams"] == [1, 2, 3, 4, 8]
     recurrent = untrained("bahdanau", **SMALL)
     view = TranslatorView(recurrent, "the cat sleeps.")
     assert [count for _, count in view.data["layers"]["cross"]] == [1] and not view.data["links"]
@@ -563,18 +555,9 @@ def test_the_bars_of_the_picture_are_the_probabilities():
     assert [text.get_text() for text in ax.texts] == ["0.90", "1 in 1,000", "1 in 10 million", "about 0"]
 
 
-@pytest.mark.filterwarnings("error")
-def test_the_bundle_of_a_notebook(transformer):
-    before, view = plt.get_fignums(), TranslatorView(transformer, "<b>猫</b> $\\frac$ 🐈 " + "x" * 500)
-    data, _ = view._repr_mimebundle_()
-    assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
-    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG") and len(data["image/png"]) < 400_000
-    assert plt.get_fignums() == before
-
-
-def test_a_page_of_its_own(transformer, tmp_path):
+def test_a_page_has_what_was_translated(transformer):
     view = TranslatorView(transformer, ZEBRA, beam=4, chosen=2, step=3)
-    data, page = view.data, view.to_html(tmp_path / "view.html")
+    data, page = view.data, view.to_html()
     state = json.loads(re.search(r'id="state">(.*?)</script>', page, re.S)[1])
     assert state["data"] == data | {"live": True, "golds": golds(transformer, everything=False)} and view.data == data
     assert (state["sentence"], state["beam"], state["chosen"], state["step"]) == (ZEBRA, 4, 2, 3)
@@ -582,20 +565,7 @@ def test_a_page_of_its_own(transformer, tmp_path):
     view.sentence = ""
     again = json.loads(re.search(r'id="state">(.*?)</script>', view.to_html(), re.S)[1])
     assert again == state and view.result["problem"], "a page shows what was translated, and no problem"
-    assert len(page) < 3_000_000 and not re.search(r"(?:src|href)=[\"']|url\(", page)
-
-
-def test_a_small_probability_is_not_written_as_0(transformer):
-    view = TranslatorView(transformer, APPLE)
-    ax = view.figure().axes[2]
-    values = [*view.result["best"][0]["next"][0]["probs"], view.result["best"][0]["next"][0]["others"]]
-    assert any(0 < value < 0.005 for value in values)
-    for value, text in zip(values, ax.texts, strict=True):
-        if value >= 0.005:
-            assert text.get_text() == f"{value:.2f}"
-        else:
-            odds = float(text.get_text().removeprefix("1 in ").replace(",", "").replace(" million", "e6"))
-            assert odds == pytest.approx(1 / value, rel=0.05), "two digits"
+    assert len(page) < 3_000_000
 
 
 def test_the_step_stays_as_far_as_the_translation_says_the_same(transformer):

@@ -6,7 +6,6 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 import pytest
 import torch
@@ -18,7 +17,6 @@ import seqlearn.views
 from seqlearn.views.shared.arguments import as_text
 from seqlearn.views.shared.packing import pack, unpack
 
-matplotlib.use("agg")
 FOLDER = Path(seqlearn.views.__file__).parent
 SCRIPTS, STYLES = sorted(FOLDER.rglob("*.js")), sorted(FOLDER.rglob("*.css"))
 ELEMENTS = FOLDER / "shared" / "elements.css"
@@ -79,13 +77,6 @@ def test_the_bundle_of_a_notebook(name):
     assert plt.get_fignums() == before, "a figure that pyplot knows would be shown a second time"
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("name", SAMPLES)
-def test_a_picture_of_any_text_has_no_warnings(name):
-    SAMPLES[name](HOSTILE)._repr_mimebundle_()
-
-
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_page_of_its_own(name, tmp_path):
     view = SAMPLES[name](PLAIN)
@@ -121,13 +112,6 @@ def texts(part):
 
 def test_half_a_letter_is_replaced():
     assert as_text("a\ud83d") == "a\ufffd" and as_text("\ud83d\udc08") == "🐈" and as_text(7) == "7"
-
-
-def test_what_python_set_is_in_the_page():
-    view = SAMPLES["AttentionSteps"](PLAIN)
-    view.step, view.locked = 3, [1, 2]
-    state = json.loads(Page(view.to_html()).state)
-    assert (state["step"], state["locked"]) == (3, [1, 2])
 
 
 def test_the_bytes_in_a_page_are_those_of_the_record():
