@@ -297,6 +297,7 @@ def test_a_tap_tells_the_number_beside_the_finger_on_a_phone(show, page):
     assert clock["y"] + clock["height"] <= 844, "with the sliders on one screen"
 
 
+@pytest.mark.motion
 @pytest.mark.parametrize(("position", "offset"), [(8, -8), (0, 8)])
 def test_where_i_cannot_move_the_view_says_so(show, position, offset):
     page = show(positions(position=position, offset=offset))
