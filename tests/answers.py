@@ -1,4 +1,8 @@
-"""How a check answers."""
+"""How a check answers, and answers that differ from another one in a few words."""
+
+import inspect
+import linecache
+import textwrap
 
 import pytest
 
@@ -36,3 +40,20 @@ def judged(check, exercise, answers, ids=None):
             assert diagnosis.lower() in said.lower(), said
 
     return test
+
+
+def variants(function):
+    """`varied("old", "new", ...)`: this function with a piece of its source replaced, or several."""
+    source = textwrap.dedent(inspect.getsource(function))
+
+    def varied(*pieces):
+        text, found = source, {}
+        for old, new in zip(pieces[::2], pieces[1::2], strict=True):
+            assert text.count(old) == 1, f"{old!r} has to stand in the function once"
+            text = text.replace(old, new)
+        name = f"<a variant of {function.__name__}: {pieces}>"
+        linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name  # a check tells a line of it
+        exec(compile(text, name, "exec"), function.__globals__, found)
+        return found[function.__name__]
+
+    return varied

@@ -13,7 +13,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from answers import judged
+from answers import judged, variants
 from seqlearn.exercises import judging, lesson12
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "12-find-the-bug.ipynb"
@@ -38,60 +38,10 @@ def with_a_message(positions):
         raise AssertionError(f"the shape is {table.shape}")
 
 
-def even_widths(positions):
-    for width in (2, 4, 6):
-        assert positions(2000, width).shape == (2000, width)
-
-
-def few_steps(positions):
-    assert positions(10, 5).shape == (10, 5)
-
-
-def rows_alone(positions):
-    assert len(positions(2000, 5)) == 2000
-
-
-def width_alone(positions):
-    assert positions(1001, 5).shape[1] == 5
-
-
-def width_one(positions):
-    for steps, width in [(10, 1), (2000, 4)]:
-        assert positions(steps, width).shape == (steps, width)
-
-
-def no_assert(positions):
-    positions(2000, 5).shape == (2000, 5)  # noqa: B015  a learner's mistake
-
-
-def returns_the_answer(positions):
-    return positions(2000, 5).shape == (2000, 5)
-
-
 def another_error(positions):
     if positions(2000, 4).shape != (2000, 4):
         raise ValueError("wrong shape")
     assert positions(3, 5).shape == (3, 5)
-
-
-def first_sine(positions):
-    assert positions(2000, 5).shape == (2000, 5)
-    assert positions(2, 4)[0].tolist() == [0, 1, 0, 1]
-
-
-def not_too_wide(positions):
-    rows, columns = positions(2000, 5).shape
-    assert rows == 2000 and columns <= 5
-
-
-def begins_with_zero(positions):
-    all_sizes(positions)
-    assert positions(2, 4)[0, 0] == 0
-
-
-def float32(positions):
-    for steps, width in [(2000, 5), (3, 4)]:
-        assert positions(steps, width).shape == (steps, width) and positions(steps, width).dtype == torch.float32
 
 
 def always_fails(positions):
@@ -99,41 +49,46 @@ def always_fails(positions):
     assert False, "always"  # noqa: B011  a learner's mistake
 
 
-def misspelt(positions):
-    assert positions(3, 5).shapes == (3, 5)
-
-
-def too_many_parameters(positions, steps, width):
-    assert positions(steps, width).shape == (steps, width)
-
-
-def something_else(positions):
-    assert torch.zeros(3, 5).shape == (3, 5)
-
+sizes, COMPARED = variants(all_sizes), "tuple(positions(steps, width).shape) == (steps, width)"
 
 SHAPES = [
     (all_sizes, "right!"),
     (with_torch_testing, "right!"),
     (with_a_message, "right!"),
     (
-        even_widths,
+        sizes("(1, 2, 5, 8)", "(2, 4, 6)"),
         "passes the buggy code of this section. It stops at the widths 3, 5, 7, ...: does your test try one?",
     ),
-    (width_one, "does your test try one?"),
-    (few_steps, "never has more than 1,000 rows"),
-    (width_alone, "Compare the number of rows, too, above 1,000 steps."),
-    (rows_alone, "a column too many"),
-    (no_assert, "there is no `assert` in it"),
-    (returns_the_answer, "your test returns True, and nobody looks"),
+    (sizes("(1, 2, 5, 8)", "(1, 4)"), "does your test try one?"),
+    (sizes("1500", "10"), "never has more than 1,000 rows"),
+    (
+        sizes(COMPARED, "positions(steps, width).shape[1] == width"),
+        "Compare the number of rows, too, above 1,000 steps.",
+    ),
+    (sizes(COMPARED, "len(positions(steps, width)) == steps"), "a column too many"),
+    (sizes("assert ", ""), "there is no `assert` in it"),
+    (sizes("assert ", "return "), "your test returns True, and nobody looks"),
     (another_error, "stops with ValueError"),
-    (first_sine, "fails on right code (the columns stand in another order"),
-    (not_too_wide, "a column too few"),
-    (begins_with_zero, "fails on right code (it returns learned positions"),
-    (float32, "fails on right code (it computes in float64)"),
+    (
+        sizes(COMPARED, f"{COMPARED} and positions(2, 4)[0].tolist() == [0, 1, 0, 1]"),
+        "fails on right code (the columns stand in another order",
+    ),
+    (
+        sizes(COMPARED, "len(positions(steps, width)) == steps and positions(steps, width).shape[1] <= width"),
+        "a column too few",
+    ),
+    (
+        sizes(COMPARED, f"{COMPARED} and positions(2, 4)[0, 0] == 0"),
+        "fails on right code (it returns learned positions",
+    ),
+    (
+        sizes(COMPARED, f"{COMPARED} and positions(steps, width).dtype == torch.float32"),
+        "fails on right code (it computes in float64)",
+    ),
     (always_fails, "fails on right code (a plain program), at `assert False"),
-    (misspelt, "your code stopped with AttributeError"),
-    (too_many_parameters, "a test has one parameter"),
-    (something_else, "never calls the code that it gets"),
+    (sizes(".shape", ".shapes"), "your code stopped with AttributeError"),
+    (sizes("(positions):", "(positions, steps, width):"), "a test has one parameter"),
+    (sizes("positions(steps, width)", "torch.zeros(steps, width)"), "never calls the code that it gets"),
     (torch.zeros(2), "yours is of type Tensor"),
     ("test_shape", "yours is of type str"),
 ]
@@ -153,10 +108,14 @@ def both_by_hand(make):
     assert labels.tolist() == [[5, 6, 7, 2], [8, 9, 2, 0]]
 
 
+INPUTS, SHIFTED = "inputs.tolist() == [[1, 5, 6, 7], [1, 8, 9, 2]]", "labels.tolist() == [[5, 6, 7, 2], [8, 9, 2, 0]]"
+by_hand = variants(both_by_hand)
+
+
 def as_tensors(inputs_and_labels):
     inputs, labels = inputs_and_labels(TARGET)
     assert torch.equal(inputs, torch.tensor([[1, 5, 6, 7], [1, 8, 9, 2]]))
-    assert (labels == torch.tensor([[5, 6, 7, 2], [8, 9, 2, 0]])).all()
+    assert (labels == TARGET[:, 1:]).all()
 
 
 def by_positions(inputs_and_labels):
@@ -166,69 +125,35 @@ def by_positions(inputs_and_labels):
         assert inputs[row, column] == TARGET[row, column] and labels[row, column] == TARGET[row, column + 1]
 
 
-def all_tokens_equal(inputs_and_labels):
-    inputs, labels = inputs_and_labels(torch.ones(2, 4, dtype=torch.long))
-    assert inputs.tolist() == labels.tolist() == [[1, 1, 1], [1, 1, 1]]
-
-
-def labels_alone(inputs_and_labels):
-    assert inputs_and_labels(TARGET)[1].tolist() == [[5, 6, 7, 2], [8, 9, 2, 0]]
-
-
-def inputs_alone(inputs_and_labels):
-    assert inputs_and_labels(TARGET)[0].tolist() == [[1, 5, 6, 7], [1, 8, 9, 2]]
-
-
-def they_differ(inputs_and_labels):
-    inputs, labels = inputs_and_labels(TARGET)
-    assert not torch.equal(inputs, labels)
-
-
-def first_column(inputs_and_labels):
-    inputs, labels = inputs_and_labels(TARGET)
-    assert (inputs[:, 0] == 1).all() and (labels[:, 0] != 1).all()
-
-
-def shapes_alone(inputs_and_labels):
-    inputs, labels = inputs_and_labels(TARGET)
-    assert inputs.shape == labels.shape
-
-
-def one_sentence(inputs_and_labels):
-    inputs, labels = inputs_and_labels(TARGET[:1])
-    assert inputs.tolist() == [[1, 5, 6, 7]] and labels.tolist() == [[5, 6, 7, 2]]
-
-
-def wants_a_tuple(inputs_and_labels):
-    both_by_hand(inputs_and_labels)
-    assert isinstance(inputs_and_labels(TARGET), tuple)
-
-
-def ambiguous(inputs_and_labels):
-    inputs, labels = inputs_and_labels(TARGET)
-    assert inputs == TARGET[:, :-1]
-    assert labels == TARGET[:, 1:]
-
-
-def the_wrong_way_round(inputs_and_labels):
-    inputs, labels = inputs_and_labels(TARGET)
-    assert inputs.tolist() == labels.tolist()
-
-
 LABELS = [
     (both_by_hand, "right!"),
     (as_tensors, "right!"),
     (by_positions, "right!"),
-    (all_tokens_equal, "are the right labels different from the inputs?"),
-    (labels_alone, "the *inputs* have moved with them"),
-    (inputs_alone, "And does your test look at the numbers of the labels?"),
-    (they_differ, "lets another form of it pass: the inputs are one token ahead"),
-    (first_column, "the labels are *two* tokens ahead"),
-    (shapes_alone, "There the labels equal the inputs"),
-    (one_sentence, "the first sentence is right, the others are not shifted"),
-    (wants_a_tuple, "fails on right code (it returns copies, in a list)"),
-    (ambiguous, "`assert` wants one truth value: `torch.allclose(a, b)`"),
-    (the_wrong_way_round, "the wrong way round"),
+    (
+        by_hand("TARGET", "torch.ones(2, 5, dtype=torch.long)", INPUTS, "True", SHIFTED, "(labels == inputs).all()"),
+        "are the right labels different from the inputs?",
+    ),
+    (by_hand(INPUTS, "True"), "the *inputs* have moved with them"),
+    (by_hand(SHIFTED, "True"), "And does your test look at the numbers of the labels?"),
+    (
+        by_hand(INPUTS, "True", SHIFTED, "not torch.equal(inputs, labels)"),
+        "lets another form of it pass: the inputs are one token ahead",
+    ),
+    (
+        by_hand(INPUTS, "(inputs[:, 0] == 1).all()", SHIFTED, "(labels[:, 0] != 1).all()"),
+        "the labels are *two* tokens ahead",
+    ),
+    (by_hand(INPUTS, "True", SHIFTED, "inputs.shape == labels.shape"), "There the labels equal the inputs"),
+    (
+        by_hand("TARGET", "TARGET[:1]", ", [1, 8, 9, 2]]", "]", ", [8, 9, 2, 0]]", "]"),
+        "the first sentence is right, the others are not shifted",
+    ),
+    (
+        by_hand(INPUTS, f"{INPUTS} and isinstance(make(TARGET), tuple)"),
+        "fails on right code (it returns copies, in a list)",
+    ),
+    (by_hand(INPUTS, "inputs == TARGET[:, :-1]"), "`assert` wants one truth value: `torch.allclose(a, b)`"),
+    (by_hand(INPUTS, "True", SHIFTED, "inputs.tolist() == labels.tolist()"), "the wrong way round"),
     (lambda inputs_and_labels: both_by_hand(inputs_and_labels) or "fine", "your test returns a str"),
 ]
 
@@ -252,93 +177,45 @@ def as_lists(masked_softmax):
     assert scores.tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
-def by_allclose(masked_softmax):
-    scores = torch.arange(8.0).view(2, 4)
-    masked_softmax(scores, torch.tensor([3, 1]))
-    assert torch.allclose(scores, torch.arange(8.0).view(2, 4))
-
-
-def second_name(masked_softmax):
-    scores = torch.randn(3, 5)
-    before = scores
-    masked_softmax(scores, torch.tensor([2, 4, 1]))
-    assert torch.equal(scores, before)
-
-
-def nothing_masked(masked_softmax):
-    scores = torch.randn(3, 5)
-    before = scores.clone()
-    masked_softmax(scores, torch.tensor([5, 5, 5]))
-    assert torch.equal(scores, before)
-
-
 def same_answer_twice(masked_softmax):
     scores, lens = torch.randn(3, 5), torch.tensor([2, 4, 1])
     assert torch.allclose(masked_softmax(scores, lens), masked_softmax(scores, lens))
-
-
-def all_scores_zero(masked_softmax):
-    scores = torch.zeros(3, 5)
-    masked_softmax(scores, torch.tensor([2, 4, 1]))
-    assert not scores.any()
-
-
-def same_order(masked_softmax):
-    scores = torch.arange(15.0).view(3, 5) / 5
-    masked_softmax(scores, torch.tensor([2, 4, 1]))
-    assert (scores.diff(dim=-1) > 0).all()
-
-
-def with_ones(masked_softmax):
-    clone_and_compare(masked_softmax)
-    assert torch.allclose(masked_softmax(torch.zeros(1, 2), torch.tensor([1])), torch.tensor([[1.0, 0.0]]))
-
-
-def in_float32(masked_softmax):
-    clone_and_compare(masked_softmax)
-    assert masked_softmax(torch.randn(1, 2), torch.tensor([1])).dtype == torch.float32
-
-
-def first_row(masked_softmax):
-    scores = torch.randn(3, 5)
-    before = scores.clone()
-    masked_softmax(scores, torch.tensor([2, 4, 1]))
-    assert torch.equal(scores[0], before[0])
 
 
 def rows_sum_to_one(masked_softmax):
     assert torch.allclose(masked_softmax(torch.randn(2, 5), torch.tensor([2, 4])).sum(-1), torch.ones(2))
 
 
-def weights_are_scores(masked_softmax):
-    scores = torch.randn(3, 5)
-    before = scores.clone()
-    weights = masked_softmax(scores, torch.tensor([2, 4, 1]))
-    assert torch.equal(weights, before)
-
-
-def compared_without_assert(masked_softmax):
-    scores = torch.randn(3, 5)
-    before = scores.clone()
-    masked_softmax(scores, torch.tensor([2, 4, 1]))
-    torch.equal(scores, before)
-
+cloned, UNCHANGED = variants(clone_and_compare), "torch.equal(scores, before)"
+HALF = "masked_softmax(torch.zeros(1, 2), torch.tensor([1]))"
 
 SCORES = [
     (clone_and_compare, "right!"),
     (as_lists, "right!"),
-    (by_allclose, "right!"),
-    (second_name, "`before = scores` makes no copy"),
-    (nothing_masked, "the lengths in your test mask nothing"),
+    (cloned("equal", "allclose", "torch.randn(3, 5)", "torch.arange(15.0).view(3, 5)"), "right!"),
+    (cloned("scores.clone()", "scores"), "`before = scores` makes no copy"),
+    (cloned("[2, 4, 1]", "[5, 5, 5]"), "the lengths in your test mask nothing"),
     (same_answer_twice, "or you compare two results"),
-    (all_scores_zero, "it subtracts the largest score"),
-    (same_order, "it writes `exp` of each score"),
-    (with_ones, "on right code (it computes in float64) your code stopped with RuntimeError"),
-    (in_float32, "fails on right code (it computes in float64)"),
-    (first_row, "it writes into the last row only"),
+    (cloned("torch.randn(3, 5)", "torch.zeros(3, 5)"), "it subtracts the largest score"),
+    (
+        cloned("torch.randn(3, 5)", "torch.arange(15.0).view(3, 5) / 5", UNCHANGED, "(scores.diff(dim=-1) > 0).all()"),
+        "it writes `exp` of each score",
+    ),
+    (
+        cloned(UNCHANGED, f"{UNCHANGED} and torch.allclose({HALF}, torch.tensor([[1.0, 0.0]]))"),
+        "on right code (it computes in float64) your code stopped with RuntimeError",
+    ),
+    (
+        cloned(UNCHANGED, f"{UNCHANGED} and {HALF}.dtype == torch.float32"),
+        "fails on right code (it computes in float64)",
+    ),
+    (cloned(UNCHANGED, "torch.equal(scores[0], before[0])"), "it writes into the last row only"),
     (rows_sum_to_one, "passes the buggy code of this section"),
-    (weights_are_scores, "Compare the scores before with the scores after"),
-    (compared_without_assert, "there is no `assert` in it"),
+    (
+        cloned(UNCHANGED, "torch.equal(masked_softmax(scores, torch.tensor([2, 4, 1])), before)"),
+        "Compare the scores before with the scores after",
+    ),
+    (cloned("assert ", ""), "there is no `assert` in it"),
     (lambda masked_softmax: clone_and_compare, "your test returns a function"),
 ]
 
@@ -353,17 +230,18 @@ def drawn():
     return torch.randn(2, 3, 4), torch.randn(2, 6, 4), torch.randn(2, 6, 4)
 
 
-def changed_padding(attend, *, lens=(4, 2), fill=9.0, keys_too=True, compare=torch.allclose, rows=2, last_only=False):
-    """The property, with a switch for each slip."""
+def changed_padding(attend):
     queries, keys, values = drawn()
-    lens = torch.tensor(lens)
+    lens = torch.tensor([4, 2])
     before = attend(queries, keys, values, lens)
-    other_keys, other_values = keys.clone(), values.clone()
+    new_keys, new_values = keys.clone(), values.clone()
     for row, length in enumerate(lens):
-        start = 5 if last_only else length
-        other_keys[row, start:], other_values[row, start:] = fill, -fill
-    after = attend(queries, other_keys if keys_too else keys, other_values, lens)
-    assert compare(before[:rows], after[:rows])
+        new_keys[row, length:], new_values[row, length:] = 9.0, -9.0
+    after = attend(queries, new_keys, new_values, lens)
+    assert torch.allclose(before, after)
+
+
+padded = variants(changed_padding)
 
 
 def in_place(attend):
@@ -374,29 +252,12 @@ def in_place(attend):
     torch.testing.assert_close(attend(queries, keys, values, torch.tensor([5, 1])), before, atol=1e-5, rtol=1e-5)
 
 
-def against_a_loop(attend, *, lens=(5, 2), rows=(0, 1)):
-    queries, keys, values = drawn()
+def against_a_loop(attend):
+    (queries, keys, values), lens = drawn(), (5, 2)
     contexts = attend(queries, keys, values, torch.tensor(lens))
-    for row in rows:
-        n = lens[row]
+    for row, n in enumerate(lens):
         weights = (queries[row] @ keys[row, :n].T / 2).softmax(-1)
         assert (contexts[row] - weights @ values[row, :n]).abs().max() < 1e-5
-
-
-def other_keys_alone(attend):
-    queries, keys, values = drawn()
-    lens = torch.tensor([4, 2])
-    before = attend(queries, keys, values, lens)
-    keys = torch.where(torch.arange(6)[:, None] < lens[:, None, None], keys, 3.0)
-    assert torch.allclose(attend(queries, keys, values, lens), before)
-
-
-def beyond_the_longest(attend):
-    queries, keys, values = drawn()
-    lens = torch.tensor([4, 2])
-    before = attend(queries, keys, values, lens)
-    keys[:, 4:] = values[:, 4:] = 9.0
-    assert torch.allclose(attend(queries, keys, values, lens), before, atol=1e-5)
 
 
 def added_padding(attend):
@@ -404,13 +265,6 @@ def added_padding(attend):
     lens = torch.tensor([6, 6])
     longer = [torch.cat([tensor, torch.full((2, 3, 4), 2.0)], dim=1) for tensor in (keys, values)]
     assert torch.allclose(attend(queries, keys, values, lens), attend(queries, *longer, lens), atol=1e-5)
-
-
-def exactly_equal(attend):
-    queries, keys, values = drawn()
-    lens = torch.tensor([4, 2])
-    alone = [attend(queries[[b]], keys[[b], :n], values[[b], :n], lens[[b]])[0] for b, n in enumerate((4, 2))]
-    assert torch.equal(torch.stack(alone), attend(queries, keys, values, lens))
 
 
 def lucky_padding(attend):
@@ -423,21 +277,27 @@ def lucky_padding(attend):
 PADDING = [
     (changed_padding, "right!"),
     (in_place, "right!"),
-    (lambda attend: changed_padding(attend, lens=(3, 1)), "right!"),
-    (lambda attend: changed_padding(attend, lens=(1, 3)), "Put a long sentence first"),
-    (lambda attend: changed_padding(attend, lens=(6, 6)), "Does your test have padding"),
-    (lambda attend: changed_padding(attend, lens=(3, 3)), "the length of the first sentence for all"),
-    (lambda attend: changed_padding(attend, keys_too=False), "Change the keys of the padding"),
-    (lambda attend: changed_padding(attend, last_only=True), "one column too late"),
-    (lambda attend: against_a_loop(attend, lens=(2, 5), rows=(1,)), "only what is padding in every sentence"),
-    (lambda attend: changed_padding(attend, rows=1), "and compare both."),
-    (lambda attend: changed_padding(attend, fill=float("nan")), "do not fill the padding with infinity or NaN"),
-    (lambda attend: changed_padding(attend, compare=lambda a, b: a.shape == b.shape), "Does your test have padding"),
-    (lambda attend: changed_padding(attend, fill=0.0, keys_too=True, lens=(4, 2)), "right!"),
-    (other_keys_alone, "Change the values of the padding, too."),
-    (beyond_the_longest, "Put a long sentence first, change *all* the padding of the short one behind it"),
+    (padded("[4, 2]", "[3, 1]"), "right!"),
+    (padded("[4, 2]", "[1, 3]"), "Put a long sentence first"),
+    (padded("[4, 2]", "[6, 6]"), "Does your test have padding"),
+    (padded("[4, 2]", "[3, 3]"), "the length of the first sentence for all"),
+    (padded("new_keys, new_values, lens", "keys, new_values, lens"), "Change the keys of the padding"),
+    (padded("enumerate(lens)", "enumerate([5, 5])"), "one column too late"),
+    (
+        variants(against_a_loop)("(5, 2)", "(2, 5)", "enumerate(lens)", "[(1, 5)]"),
+        "only what is padding in every sentence",
+    ),
+    (padded("before, after", "before[:1], after[:1]"), "and compare both."),
+    (padded(", -9.0", ", torch.nan"), "do not fill the padding with infinity or NaN"),
+    (padded("torch.allclose(before, after)", "before.shape == after.shape"), "Does your test have padding"),
+    (padded("9.0, -9.0", "0.0, 0.0"), "right!"),
+    (padded("new_keys, new_values, lens", "new_keys, values, lens"), "Change the values of the padding, too."),
+    (
+        padded("enumerate(lens)", "enumerate([4, 4])"),
+        "Put a long sentence first, change *all* the padding of the short one behind it",
+    ),
     (added_padding, "uses the length of the first sentence"),
-    (exactly_equal, "`torch.allclose`"),
+    (variants(against_a_loop)("abs().max() < 1e-5", "eq(0).all()"), "`torch.allclose`"),
     (against_a_loop, "right!"),
     (lucky_padding, "depends on luck"),
     (lambda attend: attend(torch.zeros(1, 2, 3), 1, 1, 1), "your code stopped with AttributeError"),
@@ -452,19 +312,12 @@ test_padding = pytest.mark.slow(judged(lesson12.check_padding, "12.4", PADDING))
 TOKENS, LENS = torch.tensor([[4, 5, 0, 0], [6, 7, 8, 9], [3, 2, 7, 0]]), torch.tensor([2, 4, 3])
 
 
-def alone_and_together(encode, *, order=(0, 1, 2), looked_at=(0, 1, 2), compare=torch.allclose):
-    tokens, lens = TOKENS[list(order)], LENS[list(order)]
+def alone_and_together(encode):
+    tokens, lens = (whole[[0, 1, 2]] for whole in (TOKENS, LENS))
     together = encode(tokens, lens)
-    for row in looked_at:
-        assert compare(encode(tokens[[row], : lens[row]], lens[[row]])[0], together[row])
-
-
-def two_batches(encode):
-    short = torch.tensor([[4, 5, 0, 0, 0], [1, 0, 0, 0, 0], [9, 8, 7, 6, 5]])
-    together = encode(short, torch.tensor([2, 1, 5]))
-    for row, length in enumerate((2, 1, 5)):
-        alone = encode(short[row : row + 1, :length], torch.tensor([length]))
-        assert (alone[0] - together[row]).abs().max() < 1e-4
+    for row in range(len(lens)):
+        alone = encode(tokens[[row], : lens[row]], lens[[row]])[0]
+        assert torch.allclose(alone, together[row])
 
 
 def shuffled_batch(encode):
@@ -477,26 +330,6 @@ def more_padding(encode):
     assert torch.allclose(encode(TOKENS, LENS), encode(wider, LENS), atol=1e-5)
 
 
-def both_together(encode):
-    alone_and_together(encode)
-    shuffled_batch(encode)
-
-
-def first_features(encode):
-    alone_and_together(encode, compare=lambda a, b: torch.allclose(a[:8], b[:8]))
-
-
-def with_a_width(encode):
-    alone_and_together(encode)
-    assert encode(TOKENS, LENS).shape == (3, 8)
-
-
-def all_with_one(encode):
-    together = encode(TOKENS, LENS)
-    for row, length in enumerate(LENS):
-        assert torch.allclose(together, encode(TOKENS[[row], :length], LENS[[row]]), atol=1e-5)
-
-
 def alone_with_padding(encode):
     assert torch.allclose(encode(TOKENS[:1], LENS[:1])[0], encode(TOKENS, LENS)[0], atol=1e-5)
 
@@ -507,18 +340,43 @@ def equal_lengths(encode):
     assert torch.allclose(encode(tokens[:1], torch.tensor([2])), together[:1], atol=1e-5)
 
 
+both = variants(alone_and_together)
+
 NEIGHBOURS = [
     (alone_and_together, "right!"),
-    (two_batches, "right!"),
-    (both_together, "right!"),
-    (lambda encode: alone_and_together(encode, order=(1, 2, 0)), "it sorts the sentences by length"),
-    (lambda encode: alone_and_together(encode, looked_at=(1,)), "passes the buggy code of this section"),
-    (lambda encode: alone_and_together(encode, order=(1, 0, 2), looked_at=(0,)), "Does a short sentence stand beside"),
-    (lambda encode: alone_and_together(encode, order=(0, 1), looked_at=(0,)), "it takes the step at which the *first*"),
-    (lambda encode: alone_and_together(encode, compare=torch.equal), "`torch.allclose`"),
-    (all_with_one, "compare row i with the sentence alone, by `torch.allclose`."),
-    (first_features, "backwards it begins in the padding"),
-    (with_a_width, "fails on right code (it reads in both directions"),
+    (
+        both(
+            "(whole[[0, 1, 2]] for whole in (TOKENS, LENS))",
+            "(F.pad(TOKENS, (0, 1, 0, 1), value=3), torch.tensor([2, 1, 3, 5]))",
+            "torch.allclose(alone, together[row])",
+            "(alone - together[row]).abs().max() < 1e-4",
+        ),
+        "right!",
+    ),
+    (lambda encode: alone_and_together(encode) or shuffled_batch(encode), "right!"),
+    (
+        both("[0, 1, 2]", "[1, 2, 0]"),
+        "it sorts the sentences by length",
+    ),
+    (both("range(len(lens))", "[1]"), "passes the buggy code of this section"),
+    (
+        both("[0, 1, 2]", "[1, 0, 2]", "range(len(lens))", "[0]"),
+        "Does a short sentence stand beside",
+    ),
+    (
+        both("[0, 1, 2]", "[0, 1]", "range(len(lens))", "[0]"),
+        "it takes the step at which the *first*",
+    ),
+    (both("torch.allclose", "torch.equal"), "`torch.allclose`"),
+    (
+        both("lens[[row]])[0]", "lens[[row]])", "together[row]", "together"),
+        "compare row i with the sentence alone, by `torch.allclose`.",
+    ),
+    (both("alone, together[row]", "alone[:8], together[row, :8]"), "backwards it begins in the padding"),
+    (
+        both("together[row])", "together[row]) and together.shape == (3, 8)"),
+        "fails on right code (it reads in both directions",
+    ),
     (shuffled_batch, "Does a short sentence stand beside"),
     (more_padding, "the *longest* sentence of the batch ends"),
     (equal_lengths, "Does a short sentence stand beside a longer one"),
@@ -534,14 +392,15 @@ test_neighbours = pytest.mark.slow(judged(lesson12.check_neighbours, "12.5", NEI
 # ---- 12.6 ----
 
 
-def changed_future(
-    look_back, *, at=(1, 2, 3, 4), batch=2, compared=lambda t: slice(0, t), close=torch.allclose, to=None
-):
-    x = torch.randn(batch, 5, 4)
-    for t in at:
-        changed = x.clone()
-        changed[:, t:] = changed[:, t:] + 1 if to is None else to
-        assert close(look_back(changed)[:, compared(t)], look_back(x)[:, compared(t)])
+def changed_future(look_back):
+    x = torch.randn(2, 5, 4)
+    for t in (1, 2, 3, 4):
+        changed, seen = x.clone(), slice(0, t)
+        changed[:, t:] += 1
+        assert torch.allclose(look_back(changed)[:, seen], look_back(x)[:, seen])
+
+
+future = variants(changed_future)
 
 
 def by_prefixes(look_back):
@@ -562,16 +421,16 @@ FUTURE = [
     (changed_future, "right!"),
     (by_prefixes, "right!"),
     (by_gradients, "right!"),
-    (lambda look_back: changed_future(look_back, at=(2, 3)), "right!"),
-    (lambda look_back: changed_future(look_back, compared=lambda t: slice(0, t - 1)), "compare the position right"),
-    (lambda look_back: changed_future(look_back, compared=lambda t: slice(t - 1, t), at=(3,)), "its mask also hides"),
-    (lambda look_back: changed_future(look_back, batch=1), "the first sentence of the batch only"),
-    (lambda look_back: changed_future(look_back, compared=lambda t: slice(0, t + 1)), "may change itself"),
-    (lambda look_back: changed_future(look_back, to=float("nan")), "do not put infinity or NaN"),
-    (lambda look_back: changed_future(look_back, to=0.0, at=(5,)), "sees one step ahead"),
-    (lambda look_back: changed_future(look_back, close=lambda a, b: (a - b).abs().max() < 9), "sees one step ahead"),
+    (future("(1, 2, 3, 4)", "(2, 3)"), "right!"),
+    (future("slice(0, t)", "slice(0, t - 1)"), "compare the position right"),
+    (future("slice(0, t)", "slice(t - 1, t)", "(1, 2, 3, 4)", "(3,)"), "its mask also hides"),
+    (future("randn(2", "randn(1"), "the first sentence of the batch only"),
+    (future("slice(0, t)", "slice(0, t + 1)"), "may change itself"),
+    (future("+= 1", "= torch.nan"), "do not put infinity or NaN"),
+    (future("(1, 2, 3, 4)", "(5,)"), "sees one step ahead"),
+    (future("look_back(x)[:, seen]", "look_back(x)[:, seen], atol=9"), "sees one step ahead"),
     (
-        lambda look_back: changed_future(look_back, compared=lambda t: slice(t, None)),
+        future("slice(0, t)", "slice(t, None)"),
         "fails on right code (a plain program)",
     ),
     (lambda look_back: look_back(torch.randn(2, 5, 4))[:, 0] == 0, "your test returns a Tensor"),
@@ -585,17 +444,20 @@ test_future = pytest.mark.slow(judged(lesson12.check_future, "12.6", FUTURE))
 # ---- 12.7 ----
 
 
-def one_by_one(decoder, *, batch=2, n=6, fresh=True, equal_memory=False, close=torch.allclose, hand_on=True):
-    tokens, memory = torch.randint(20, (batch, n)), torch.randn(batch, 8)
-    memory = memory[:1].expand_as(memory) if equal_memory else memory
-    tokens = tokens[:1].expand_as(tokens) if equal_memory else tokens
-    whole, last = decoder(tokens, decoder.init_state(memory))
-    state, parts = decoder.init_state(memory) if fresh else last, []
-    for step in range(n):
-        logits, new = decoder(tokens[:, step : step + 1], state)
-        state = new if hand_on else state
+def one_by_one(decoder):
+    tokens, memory = torch.randint(20, (2, 6)), torch.randn(2, 8)
+    whole, _ = decoder(tokens, decoder.init_state(memory))
+    state, parts = decoder.init_state(memory), []
+    for column in tokens.split(1, dim=1):
+        logits, state = decoder(column, state)
         parts.append(logits)
-    assert close(torch.cat(parts, dim=1), whole)
+    assert torch.allclose(torch.cat(parts, dim=1), whole)
+
+
+steps = variants(one_by_one)
+memory_as_state = steps(
+    "tokens, decoder.init_state(memory)", "tokens, memory", "= decoder.init_state(memory)", "= memory"
+)
 
 
 def in_two_calls(decoder):
@@ -616,42 +478,30 @@ def last_logits(decoder):
         assert (logits[:, 0] - whole[:, -1]).abs().max() < 1e-4
 
 
-def first_call_alone(decoder):
-    tokens, memory = torch.randint(20, (2, 6)), torch.randn(2, 8)
-    whole, _ = decoder(tokens, decoder.init_state(memory))
-    assert torch.allclose(decoder(tokens[:, :1], decoder.init_state(memory))[0], whole[:, :1], atol=1e-5)
-
-
-def memory_as_state(decoder):
-    tokens, memory = torch.randint(20, (2, 6)), torch.randn(2, 8)
-    whole, _ = decoder(tokens, memory)
-    state, parts = memory, []
-    for column in tokens.split(1, dim=1):
-        logits, state = decoder(column, state)
-        parts.append(logits)
-    assert torch.allclose(torch.cat(parts, dim=1), whole, atol=1e-5)
-
-
-def only_the_state(decoder):
-    decoder.init_state(torch.randn(2, 8))
-    assert True
-
-
 STEPS = [
     (one_by_one, "right!"),
     (in_two_calls, "right!"),
     (last_logits, "right!"),
-    (lambda decoder: one_by_one(decoder, n=1), "give the tokens in several calls"),
-    (first_call_alone, "It is right in its first call"),
-    (lambda decoder: one_by_one(decoder, n=3), "after four steps"),
-    (lambda decoder: one_by_one(decoder, batch=1), "the state of the first one"),
-    (lambda decoder: one_by_one(decoder, equal_memory=True), "with different memories"),
-    (lambda decoder: one_by_one(decoder, fresh=False), "begins with one fresh"),
-    (lambda decoder: one_by_one(decoder, hand_on=False), "fails on right code"),
-    (lambda decoder: one_by_one(decoder, close=torch.equal), "`torch.allclose`"),
-    (lambda decoder: one_by_one(decoder, close=lambda a, b: a.shape == b.shape), "hand the state on"),
+    (steps("(2, 6)", "(2, 1)"), "give the tokens in several calls"),
+    (steps("cat(parts, dim=1), whole", "cat(parts[:1]), whole[:, :1]"), "It is right in its first call"),
+    (steps("(2, 6)", "(2, 3)"), "after four steps"),
+    (steps("(2, 6)", "(1, 6)", "(2, 8)", "(1, 8)"), "the state of the first one"),
+    (
+        steps("randint(20, (2, 6))", "randint(20, (1, 6)).expand(2, -1)", "randn(2, 8)", "randn(1, 8).expand(2, -1)"),
+        "with different memories",
+    ),
+    (steps("whole, _ =", "whole, last =", "= decoder.init_state(memory)", "= last"), "begins with one fresh"),
+    (steps("logits, state", "logits, _"), "fails on right code"),
+    (steps("torch.allclose", "torch.equal"), "`torch.allclose`"),
+    (
+        steps("torch.allclose(torch.cat(parts, dim=1), whole)", "torch.cat(parts, dim=1).shape == whole.shape"),
+        "hand the state on",
+    ),
     (memory_as_state, "comes from `decoder.init_state(memory)` or from the call before; here you passed a tensor"),
-    (only_the_state, "never calls the code that it gets"),
+    (
+        variants(always_fails)("positions(3, 4)", "positions.init_state(torch.randn(2, 8))", "False", "True"),
+        "never calls the code that it gets",
+    ),
     (lambda decoder: decoder(torch.zeros(2), 3), "`tokens[:, t : t + 1]` keeps the axis"),
     (lambda decoder: decoder(torch.zeros(1, 2), 3), "your code stopped with TypeError"),
 ]
@@ -674,29 +524,12 @@ def log_prob(table, sentence, start=(0,)):
     return sum(table[last][token] for last, token in itertools.pairwise((*start, *sentence)))
 
 
-def as_likely(table, sentence, best):
-    return log_prob(table, sentence) > log_prob(table, best) - 1e-5
-
-
-def never_fails(table, sentence, best):
-    return log_prob(table, sentence) <= log_prob(table, best)
-
-
-def same_sentence(table, sentence, best):
-    return tuple(sentence) == best
-
-
-def list_and_tuple(table, sentence, best):
-    return sentence == best
-
-
-def try_all(search, *, tables=8, width=64, looked_at=None, flat=False, start=(0,), good=as_likely, draw=torch.randn):
-    """The property, with a switch for each slip; `good` gets a table, the sentence found, and the best one."""
-    log_probs = torch.zeros(tables, 4, 4) if flat else draw(tables, 4, 4).log_softmax(-1)
-    found = search(log_probs, 3, width).tolist()
-    for table, sentence in list(zip(log_probs.tolist(), found, strict=True))[:looked_at]:
-        best = max(itertools.product(range(4), repeat=3), key=functools.partial(log_prob, table, start=start))
-        assert good(table, sentence, best)
+def try_all(search):
+    log_probs = torch.randn(8, 4, 4).log_softmax(-1)
+    found = search(log_probs, 3, 64).tolist()
+    for table, sentence in zip(log_probs.tolist(), found, strict=True):
+        best = max(itertools.product(range(4), repeat=3), key=functools.partial(log_prob, table, start=[0]))
+        assert log_prob(table, sentence) > log_prob(table, best) - 1e-5
 
 
 def by_totals(search):
@@ -709,7 +542,7 @@ def by_totals(search):
         assert abs(own - totals.max()) < 1e-5
 
 
-def viterbi(search, *, likely=True):
+def viterbi(search):
     tables = torch.randn(10, 4, 4).log_softmax(-1)
     for table, sentence in zip(tables.tolist(), search(tables, 4, 256).tolist(), strict=True):
         best = {0: (0.0, [])}
@@ -718,8 +551,8 @@ def viterbi(search, *, likely=True):
                 new: max((total + table[last][new], [*path, new]) for last, (total, path) in best.items())
                 for new in range(4)
             }
-        total, path = max(best.values())
-        assert abs(log_prob(table, sentence) - total) < 1e-5 if likely else sentence == path
+        total, _ = max(best.values())
+        assert abs(log_prob(table, sentence) - total) < 1e-5
 
 
 def one_of_the_best(search):
@@ -730,23 +563,23 @@ def one_of_the_best(search):
         assert tuple(sentence) in {s for s, total in totals.items() if total > max(totals.values()) - 1e-6}
 
 
-def without_luck(search):
-    """With these tables no two sentences are equally good, so sentences may be compared."""
-    torch.manual_seed(0)
-    try_all(search, good=same_sentence)
-
-
 def alone_or_together(search):
     tables = torch.randn(8, 4, 4).log_softmax(-1)
     alone = [search(table[None], 3, 64)[0].tolist() for table in tables]
     assert search(tables, 3, 64).tolist() == alone
 
 
+tried = variants(try_all)
+single = tried("8, 4, 4", "1, 4, 4")
+
+
 def one_table(search):
     for _ in range(8):
-        try_all(search, tables=1)
+        single(search)
 
 
+GOOD, SAME = "log_prob(table, sentence) > log_prob(table, best) - 1e-5", "tuple(sentence) == best"
+DRAWN = "torch.randn(8, 4, 4).log_softmax(-1)"
 ANOTHER_BEST = "of those that are equally good it returns the"
 
 SEARCHES = [
@@ -754,20 +587,29 @@ SEARCHES = [
     (by_totals, "right!"),
     (viterbi, "right!"),
     (one_of_the_best, "right!"),
-    (without_luck, "right!"),
-    (lambda search: try_all(search, flat=True, tables=1), "passes the buggy code"),
+    # With these tables no two sentences are equally good, so sentences may be compared.
+    (tried(GOOD, SAME, "log_probs = ", "torch.manual_seed(0)\n    log_probs = "), "right!"),
+    (tried(DRAWN, "torch.zeros(1, 4, 4)"), "passes the buggy code"),
     (one_table, "passes the buggy code of this section. It is right for the first sentence"),
-    (lambda search: try_all(search, looked_at=1), "search for eight tables"),
-    (lambda search: try_all(search, good=never_fails), "Is it *as good as* the best?"),
-    (lambda search: try_all(search, width=2), "Is `width = vocabulary ** steps`?"),
-    (lambda search: try_all(search, start=(), good=same_sentence), "Does each sentence begin after token 0?"),
-    (lambda search: try_all(search, good=list_and_tuple), "a list never equals a tuple"),
-    (lambda search: try_all(search, flat=True, good=same_sentence), "several sentences may be equally good"),
-    (lambda search: try_all(search, good=same_sentence), ANOTHER_BEST),
-    (lambda search: try_all(search, good=same_sentence, draw=torch.rand), ANOTHER_BEST),
-    (lambda search: viterbi(search, likely=False), ANOTHER_BEST),
+    (
+        tried("(log_probs.tolist(), found, strict=True)", "(log_probs[:1].tolist(), found, strict=False)"),
+        "search for eight tables",
+    ),
+    (tried("> log_prob(table, best) - 1e-5", "<= log_prob(table, best)"), "Is it *as good as* the best?"),
+    (tried("64", "2"), "Is `width = vocabulary ** steps`?"),
+    (tried("[0]", "[]", GOOD, SAME), "Does each sentence begin after token 0?"),
+    (tried(GOOD, "sentence == best"), "a list never equals a tuple"),
+    (tried(DRAWN, "torch.zeros(8, 4, 4)", GOOD, SAME), "several sentences may be equally good"),
+    (tried(GOOD, SAME), ANOTHER_BEST),
+    (tried(GOOD, SAME, "randn", "rand"), ANOTHER_BEST),
+    (
+        variants(viterbi)(
+            "total, _ =", "_, path =", "abs(log_prob(table, sentence) - total) < 1e-5", "sentence == path"
+        ),
+        ANOTHER_BEST,
+    ),
     (alone_or_together, "the *least* likely of its hypotheses"),
-    (lambda search: try_all(search, tables=1), "It is right for the first sentence"),
+    (single, "It is right for the first sentence"),
     (lambda search: search(torch.randn(8, 4, 4), 3, 64).shape == (8, 3), "your test returns True"),
     (lambda search: search(torch.randn(8, 4, 4), 3, 64), "your test returns a Tensor"),
     (lambda search: search(torch.randn(8, 4), 3, 64), "your code stopped with IndexError"),
@@ -794,11 +636,19 @@ def corpus_of(n, each=3):
     return [(f"sentence {i // each}", f"phrase {i}") for i in range(n)]
 
 
-def no_sentence_twice(split, corpora):
-    for pairs in corpora:
+def no_sentence_twice(split):
+    for pairs in map(corpus_of, range(10, 40)):
         train, test = split(pairs)
         assert not {english for english, _ in train} & {english for english, _ in test}
         assert sorted([*train, *test]) == sorted(pairs)
+
+
+OVERLAP, SORTED = (
+    "{english for english, _ in train} & {english for english, _ in test}",
+    "sorted([*train, *test]) == sorted(pairs)",
+)
+SEVERAL = "map(corpus_of, range(10, 40))"
+splits = variants(no_sentence_twice)
 
 
 def with_a_loop(split):
@@ -813,76 +663,41 @@ def with_a_loop(split):
             assert (pair in train) != (pair in test)
 
 
-def mixed_corpora(split):
-    for seed in range(20):
-        draw = random.Random(seed)
-        pairs = [(f"s{i}", f"{i}.{k}") for i in range(30) for k in range(draw.choice((1, 2, 5)))]
-        no_sentence_twice(split, [pairs])
-
-
-def overlap_alone(split):
-    for n in range(10, 40):
-        train, test = split(corpus_of(n))
-        assert set(dict(train)).isdisjoint(dict(test))
-
-
-def pairs_alone(split):
-    for n in range(10, 40):
-        train, test = split(corpus_of(n))
-        assert not set(train) & set(test)
-
-
-def sentences_among_pairs(split):
-    for n in range(10, 40):
-        train, test = split(corpus_of(n))
-        for english, _ in test:
-            assert english not in train
-        assert sorted([*train, *test]) == sorted(corpus_of(n))
-
-
-def exact_size(split):
-    for n in range(10, 40):
-        pairs = corpus_of(n)
-        no_sentence_twice(split, [pairs])
-        assert len(split(pairs)[1]) >= 0.15 * n
-
-
-def wants_lists(split):
-    no_sentence_twice(split, [corpus_of(n) for n in range(10, 40)])
-    assert isinstance(split(corpus_of(9))[0], list)
-
-
-def keeps_the_order(split):
-    pairs = corpus_of(30)
-    train, test = split(pairs)
-    assert [*train, *test] == pairs
-
-
-def twice_as_many(split):
-    no_sentence_twice(split, [corpus_of(n) for n in range(10, 40)])
-    train, test = split(corpus_of(39))
-    assert len(train) >= 2 * len(test)
-
-
-def lucky_split(split):
-    """One sentence of eleven has a second translation: a leak needs luck."""
-    no_sentence_twice(split, [[(f"s{i}", f"p{i}") for i in range(11)] + [("s0", "again")]])
+def mixed_corpus(seed):
+    draw = random.Random(seed)
+    return [(f"s{i}", f"{i}.{k}") for i in range(30) for k in range(draw.choice((1, 2, 5)))]
 
 
 SPLITS = [
-    (lambda split: no_sentence_twice(split, [corpus_of(n) for n in range(10, 40)]), "right!"),
+    (no_sentence_twice, "right!"),
     (with_a_loop, "right!"),
-    (mixed_corpora, "right!"),
-    (lambda split: no_sentence_twice(split, [corpus_of(n, each=1) for n in range(10, 40)]), "stand in several pairs?"),
-    (lambda split: no_sentence_twice(split, [corpus_of(30)]), "between two translations of one sentence"),
-    (overlap_alone, "throws the other pairs away"),
-    (pairs_alone, "do you compare the *English sentences* of both parts, not the pairs?"),
-    (sentences_among_pairs, "do you compare the *English sentences* of both parts, not the pairs?"),
-    (exact_size, "How large the parts are, and how they are ordered, is not promised"),
-    (keeps_the_order, "fails on right code (it shuffles the sentences first)"),
-    (twice_as_many, "fails on right code (half of the sentences"),
-    (wants_lists, "fails on right code (every fifth sentence"),
-    (lucky_split, "depends on luck"),
+    (splits(SEVERAL, "map(mixed_corpus, range(20))"), "right!"),
+    (splits(SEVERAL, "[corpus_of(n, each=1) for n in range(10, 40)]"), "stand in several pairs?"),
+    (splits(SEVERAL, "[corpus_of(30)]"), "between two translations of one sentence"),
+    (splits(SORTED, "True"), "throws the other pairs away"),
+    (
+        splits(OVERLAP, "set(train) & set(test)", SORTED, "True"),
+        "do you compare the *English sentences* of both parts, not the pairs?",
+    ),
+    (
+        splits(OVERLAP, "{english for english, _ in test} & set(train)"),
+        "do you compare the *English sentences* of both parts, not the pairs?",
+    ),
+    (
+        splits(SORTED, f"{SORTED} and len(test) >= 0.15 * len(pairs)"),
+        "How large the parts are, and how they are ordered, is not promised",
+    ),
+    (
+        splits(SEVERAL, "[corpus_of(30)]", OVERLAP, "set()", SORTED, "[*train, *test] == pairs"),
+        "fails on right code (it shuffles the sentences first)",
+    ),
+    (
+        splits(SORTED, f"{SORTED} and (len(pairs) < 39 or len(train) >= 2 * len(test))"),
+        "fails on right code (half of the sentences",
+    ),
+    (splits(SORTED, f"{SORTED} and isinstance(train, list)"), "fails on right code (every fifth sentence"),
+    # One sentence of eleven has a second translation: a leak needs luck.
+    (splits(SEVERAL, '[[(f"s{i}", f"p{i}") for i in range(11)] + [("s0", "again")]]'), "depends on luck"),
     (lambda split: set(split(corpus_of(9))[0]) & set(split(corpus_of(9))[1]), "your test returns a set"),
     (lambda split: split(corpus_of(9)).train, "your code stopped with AttributeError"),
 ]
@@ -933,7 +748,8 @@ def test_a_failure_of_pytest_is_no_crash_of_the_check(capsys):
 
 
 def test_a_helper_may_hold_the_assertion():
-    assert judging._asserts(one_table) and judging._asserts(lambda x: all_sizes(x)) and not judging._asserts(no_assert)
+    assert judging._asserts(one_table) and judging._asserts(lambda x: all_sizes(x))
+    assert not judging._asserts(sizes("assert ", ""))
 
 
 def all_forms(function, *forms):
