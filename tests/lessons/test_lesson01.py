@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from answers import judged, said_by
+from answers import all_right, judged, variants
 from seqlearn.data.corpus import fra_eng
 from seqlearn.data.download import SHA256
 from seqlearn.exercises import lesson01
@@ -101,23 +101,20 @@ WRONG_PADS = [
 test_wrong_pads = judged(lesson01.check_pad_batch, "1.1", WRONG_PADS)
 
 
-def test_a_right_pad_of_another_kind(capsys):
-    def pad_batch(sentences, pad_id, steps):
-        ids = torch.full((len(sentences), steps), pad_id, dtype=torch.int32)
-        for row, sentence in zip(ids, sentences, strict=True):
-            row[: len(sentence)] = torch.tensor(sentence[:steps])
-        return [ids, torch.tensor([min(len(sentence), steps) for sentence in sentences], dtype=torch.int32)]
-
-    assert said_by(lesson01.check_pad_batch, pad_batch, capsys) == "Exercise 1.1: right!\n"
+def into_a_full_tensor(sentences, pad_id, steps):
+    ids = torch.full((len(sentences), steps), pad_id, dtype=torch.int32)
+    for row, sentence in zip(ids, sentences, strict=True):
+        row[: len(sentence)] = torch.tensor(sentence[:steps])
+    return [ids, torch.tensor([min(len(sentence), steps) for sentence in sentences], dtype=torch.int32)]
 
 
-def test_a_pad_by_the_library_is_right(capsys):
-    def pad_batch(sentences, pad_id, steps):
-        rows = [torch.tensor([*sentence, *[pad_id] * steps][:steps]) for sentence in sentences]
-        ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad_id)
-        return ids, (ids != pad_id).sum(1)
+def by_pad_sequence(sentences, pad_id, steps):
+    rows = [torch.tensor([*sentence, *[pad_id] * steps][:steps]) for sentence in sentences]
+    ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad_id)
+    return ids, (ids != pad_id).sum(1)
 
-    assert said_by(lesson01.check_pad_batch, pad_batch, capsys) == "Exercise 1.1: right!\n"
+
+test_right_pads = all_right(lesson01.check_pad_batch, "1.1", [padded, into_a_full_tensor, by_pad_sequence])
 
 
 def on_and_on(word, merges):
@@ -211,8 +208,7 @@ def by_rank(word, merges):
     return pieces
 
 
-def test_a_right_merge_of_another_kind(capsys):
-    assert said_by(lesson01.check_apply_merges, merged, capsys) == "Exercise 1.2: right!\n"
+test_right_merges = all_right(lesson01.check_apply_merges, "1.2", [merged])
 
 
 test_wrong_merges = judged(
@@ -245,12 +241,13 @@ def parts(pairs, held):
     return [pair for pair in pairs if pair[0] not in held], [pair for pair in pairs if pair[0] in held]
 
 
-def by_source(pairs, share, seed, *, collect=sorted, swap=False):
-    """The solution of 1.3, with a switch for each typical mistake."""
-    sources = collect({english: None for english, _ in pairs})
+def by_source(pairs, share, seed):
+    sources = sorted({english: None for english, _ in pairs})
     random.Random(seed).shuffle(sources)
-    answer = parts(pairs, set(sources[: round(share * len(sources))]))
-    return answer[::-1] if swap else answer
+    return parts(pairs, set(sources[: round(share * len(sources))]))
+
+
+split, SOURCES = variants(by_source), "sorted({english: None for english, _ in pairs})"
 
 
 def by_line(pairs, share, seed):
@@ -270,20 +267,9 @@ def by_distinct_line(pairs, share, seed):
     return [pair for pair in pairs if pair not in held], [pair for pair in pairs if pair in held]
 
 
-def unseeded(pairs, share, seed):
-    sources = sorted({english for english, _ in pairs})
-    random.shuffle(sources)
-    return parts(pairs, set(sources[: round(share * len(sources))]))
-
-
 def one_translation_each(pairs, share, seed):
     train, held = by_source(pairs, share, seed)
     return list(dict(train).items()), list(dict(held).items())
-
-
-def by_hash(pairs, share, seed):
-    sources = sorted({english for english, _ in pairs}, key=lambda english: hash((english, seed)))
-    return parts(pairs, set(sources[: round(share * len(sources))]))
 
 
 def shuffled_in_place(pairs, share, seed):
@@ -292,29 +278,21 @@ def shuffled_in_place(pairs, share, seed):
     return answer
 
 
-def tail(pairs, share, seed):
-    sources = sorted({english for english, _ in pairs})
-    return parts(pairs, set(sources[-round(share * len(sources)) :]))
+def by_digest(pairs, share, seed):
+    def number(text):
+        return int.from_bytes(hashlib.blake2b(f"{seed} {text}".encode(), digest_size=4).digest(), "big")
+
+    return parts(pairs, {english for english, _ in pairs if number(english) < share * 2**32})
 
 
-def test_a_right_split_of_another_kind(capsys):
-    def split(pairs, share, seed):
-        def number(text):
-            return int.from_bytes(hashlib.blake2b(f"{seed} {text}".encode(), digest_size=4).digest(), "big")
-
-        return parts(pairs, {english for english, _ in pairs if number(english) < share * 2**32})
-
-    assert said_by(lesson01.check_split_by_source, split, capsys) == "Exercise 1.3: right!\n"
+def by_numpy(pairs, share, seed):
+    """The sentences are NumPy's texts, the parts are tuples, and the pairs are lists."""
+    sources = np.unique([english for english, _ in pairs])
+    held = set(np.random.default_rng(seed).permutation(sources)[: int(share * len(sources))])
+    return tuple(tuple(map(list, part)) for part in parts(pairs, held))
 
 
-def test_a_split_by_numpy_is_right(capsys):
-    def split(pairs, share, seed):
-        """The sentences are NumPy's texts, the parts are tuples, and the pairs are lists."""
-        sources = np.unique([english for english, _ in pairs])
-        held = set(np.random.default_rng(seed).permutation(sources)[: int(share * len(sources))])
-        return tuple(tuple(map(list, part)) for part in parts(pairs, held))
-
-    assert said_by(lesson01.check_split_by_source, split, capsys) == "Exercise 1.3: right!\n"
+test_right_splits = all_right(lesson01.check_split_by_source, "1.3", [by_source, by_digest, by_numpy])
 
 
 test_wrong_splits = judged(
@@ -326,18 +304,19 @@ test_wrong_splits = judged(
         (by_french, "is in both parts: you chose French sentences; choose English ones"),
         (one_translation_each, "pairs are in neither part, such as ("),
         (lambda *args: tuple(part * 2 for part in by_source(*args)), "more often than in the list"),
-        (lambda *args: by_source(*args, swap=True), "the wrong way round"),
+        (lambda *args: by_source(*args)[::-1], "the wrong way round"),
         (lambda pairs, share, seed: by_source(pairs, share / 4, seed), "you held out 5%"),
         (lambda pairs, share, seed: (list(pairs), []), "you held out 0%"),
         (lambda *args: [[english for english, _ in part] for part in by_source(*args)], "yours holds 'Sentence "),
         (lambda *args: [[part] for part in by_source(*args)], "should be a list of pairs (english, french); yours"),
         (lambda *args: tuple(map(dict, by_source(*args))), "should be a list of pairs (english, french); yours"),
-        (unseeded, "two calls with the same seed"),
-        (tail, "every seed gives the same split"),
-        (lambda *args: by_source(*args, collect=list), "with the lines in another order"),
-        (lambda *args: by_source(*args, collect=lambda sources: list(set(sources))), "order"),
+        (split("random.Random(seed)", "random"), "two calls with the same seed"),
+        (split("random.Random(seed).shuffle(sources)", "sources.reverse()"), "every seed gives the same split"),
+        (split("sorted", "list"), "with the lines in another order"),
+        (split(SOURCES, "list({english for english, _ in pairs})"), "order"),
+        (split(SOURCES, "list(set(sorted(english for english, _ in pairs)))"), "order"),
         (
-            by_hash,
+            split("random.Random(seed).shuffle(sources)", "sources.sort(key=lambda english: hash((english, seed)))"),
             "after a new start of Python the split would be another one: the order of a set of texts, and `hash()`",
         ),
         (lambda *args: by_source(*args)[1], "return two things: the train pairs and the held-out pairs"),
@@ -350,15 +329,6 @@ test_wrong_splits = judged(
 )
 
 
-def test_a_set_without_a_fixed_order_is_found_whatever_the_order_of_the_lines(capsys):
-    def split(pairs, share, seed):
-        sources = list(set(sorted(english for english, _ in pairs)))  # noqa: C414 (sorted in vain)
-        random.Random(seed).shuffle(sources)
-        return parts(pairs, set(sources[: round(share * len(sources))]))
-
-    assert "order" in said_by(lesson01.check_split_by_source, split, capsys)
-
-
 def buckets(lengths, batch_size, seed, *, sort=True, shuffle=True, backwards=False, whole=False):
     """The solution of 1.4, with a switch for each typical mistake."""
     order = sorted(range(len(lengths)), key=lambda index: lengths[index] if sort else 0, reverse=backwards)
@@ -369,10 +339,8 @@ def buckets(lengths, batch_size, seed, *, sort=True, shuffle=True, backwards=Fal
     return batches
 
 
-def shuffled_sentences(lengths, batch_size, seed):
-    order = list(range(len(lengths)))
-    random.Random(seed).shuffle(order)
-    return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+ORDER = "sorted(range(len(lengths)), key=lambda index: lengths[index] if sort else 0, reverse=backwards)"
+bucketed = variants(buckets)
 
 
 def shuffled_within(lengths, batch_size, seed):
@@ -380,45 +348,25 @@ def shuffled_within(lengths, batch_size, seed):
     return [numbers.sample(batch, len(batch)) for batch in buckets(lengths, batch_size, seed, shuffle=False)]
 
 
-def unseeded_buckets(lengths, batch_size, seed):
-    return buckets(lengths, batch_size, random.random())
-
-
-def by_index(lengths, batch_size, seed):
-    order = [lengths.index(length) for length in sorted(lengths)]
-    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
-    random.Random(seed).shuffle(batches)
-    return batches
-
-
-def by_dictionary(lengths, batch_size, seed):
-    index_of = {length: index for index, length in enumerate(lengths)}
-    order = [index_of[length] for length in sorted(index_of)]
-    return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
-
-
 def sorted_in_place(lengths, batch_size, seed):
     lengths.sort()
     return buckets(lengths, batch_size, seed)
 
 
-def test_a_right_bucket_of_another_kind(capsys):
+def longest_first(lengths, batch_size, seed):
+    """Equal lengths in another order for each seed, and the longest sentences first."""
+    order = list(range(len(lengths)))
+    numbers = random.Random(seed)
+    numbers.shuffle(order)
+    order.sort(key=lengths.__getitem__, reverse=True)
+    batches = [tuple(order[start : start + batch_size]) for start in range(0, len(order), batch_size)]
+    return numbers.sample(batches, len(batches))
+
+
+def shuffled_within_of(kind):
+    """The short batch is the first one, and each batch is shuffled, too; its indices are of this kind."""
+
     def bucket(lengths, batch_size, seed):
-        """Equal lengths in another order for each seed, and the longest sentences first."""
-        order = list(range(len(lengths)))
-        numbers = random.Random(seed)
-        numbers.shuffle(order)
-        order.sort(key=lengths.__getitem__, reverse=True)
-        batches = [tuple(order[start : start + batch_size]) for start in range(0, len(order), batch_size)]
-        return numbers.sample(batches, len(batches))
-
-    assert said_by(lesson01.check_bucket, bucket, capsys) == "Exercise 1.4: right!\n"
-
-
-@pytest.mark.parametrize("kind", [list, np.asarray, lambda ids: np.asarray(ids, float), torch.tensor])
-def test_buckets_of_other_numbers_are_right(kind, capsys):
-    def bucket(lengths, batch_size, seed):
-        """The short batch is the first one, and each batch is shuffled, too."""
         order = sorted(range(len(lengths)), key=lengths.__getitem__)[::-1]
         starts = range(len(order) % batch_size - batch_size, len(order), batch_size)
         batches = [order[max(start, 0) : start + batch_size] for start in starts]
@@ -426,7 +374,11 @@ def test_buckets_of_other_numbers_are_right(kind, capsys):
         numbers.shuffle(batches)
         return [kind(numbers.sample(batch, len(batch))) for batch in batches]
 
-    assert said_by(lesson01.check_bucket, bucket, capsys) == "Exercise 1.4: right!\n"
+    return bucket
+
+
+KINDS = [list, np.asarray, lambda ids: np.asarray(ids, float), torch.tensor]
+test_right_buckets = all_right(lesson01.check_bucket, "1.4", [buckets, longest_first, *map(shuffled_within_of, KINDS)])
 
 
 test_wrong_buckets = judged(
@@ -434,7 +386,7 @@ test_wrong_buckets = judged(
     "1.4",
     [
         (lambda *args: buckets(*args, sort=False), "of similar length it would be"),
-        (shuffled_sentences, "of the cells are padding"),
+        (bucketed(ORDER, "random.Random(seed).sample(range(len(lengths)), len(lengths))"), "of the cells are padding"),
         (lambda *args: buckets(*args, shuffle=False), "shuffle the *batches*"),
         (lambda *args: buckets(*args, shuffle=False, backwards=True), "shuffle the *batches*"),
         (
@@ -442,15 +394,21 @@ test_wrong_buckets = judged(
             "5 of 101 sentences are in no batch; the last batch may be smaller.",
         ),
         (lambda *args: buckets(*args)[1:4], "are in no batch."),
-        (by_index, "79 of 101 sentences are in no batch: you have one of each length"),
-        (by_dictionary, "a dictionary keeps the last"),
+        (
+            bucketed(ORDER, "[lengths.index(length) for length in sorted(lengths)]"),
+            "79 of 101 sentences are in no batch: you have one of each length",
+        ),
+        (
+            bucketed(ORDER, "list({length: index for index, length in enumerate(lengths)}.values())"),
+            "a dictionary keeps the last",
+        ),
         (
             lambda lengths, *rest: [[lengths[index] for index in b] for b in buckets(lengths, *rest)],
             "these are lengths",
         ),
         (lambda lengths, size, seed: buckets(lengths, size // 2, seed), "12 full ones and one of 5; your sizes: [1, 4"),
         (lambda lengths, size, seed: buckets(lengths, size, 0), "every seed gives the same order"),
-        (unseeded_buckets, "two calls with the same seed"),
+        (bucketed("random.Random(seed)", "random"), "two calls with the same seed"),
         (lambda *args: [*buckets(*args), [0]], "yours holds one twice"),
         (
             lambda *args: [index for batch in buckets(*args) for index in batch],

@@ -11,7 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from answers import all_right, judged, said_by
+from answers import all_right, judged, variants
 from seqlearn import Translator, pad
 from seqlearn.exercises import checking, lesson05
 
@@ -412,54 +412,16 @@ def right_greedy(step, bos, eos, limit, *, first=None, keep_eos=False, stop=True
     return tokens
 
 
-def two_calls_a_round(step, bos, eos, limit):
-    tokens, token, state = [], bos, None
-    while len(tokens) < limit:
-        token, state = int(step(token, state)[0].argmax()), step(token, state)[1]
-        if token == eos:
-            break
-        tokens.append(token)
-    return tokens
-
-
-def without_return(step, bos, eos, limit):
-    tokens, token, state = [], bos, None
-    for _ in range(limit):
-        scores, state = step(token, state)
-        token = int(scores.argmax())
-        if token == eos:
-            return tokens
-        tokens.append(token)
-
-
-def endless(step, bos, eos, limit):
-    tokens, token, state = [], bos, None
-    while token != 99:
-        scores, state = step(token, state)
-        token = int(scores.argmax())
-        tokens.append(token)
-    return tokens
-
-
-def first_state_kept(step, bos, eos, limit):
-    scores, state = step(bos, None)
-    tokens = [int(scores.argmax())]
-    while len(tokens) < limit:
-        scores, _ = step(tokens[-1], state)
-        tokens.append(int(scores.argmax()))
-    return tokens
-
-
 def until_the_limit(step, bos, eos, limit):
     tokens = right_greedy(step, bos, eos, limit, stop=False)
     return tokens[: tokens.index(eos)] if eos in tokens else tokens
 
 
-def chosen_by(choose, step, bos, eos, limit):
+def with_a_for_loop(step, bos, eos, limit):
     tokens, token, state = [], bos, None
     for _ in range(limit):
         scores, state = step(token, state)
-        token = int(choose(scores))
+        token = int(scores.argmax())
         if token == eos:
             break
         tokens.append(token)
@@ -474,26 +436,36 @@ def worst(step, bos, eos, limit):
     return [int(step(bos, None)[0].argmin())]
 
 
+looped, CALL = variants(with_a_for_loop), "step(token, state)"
 WRONG_GREEDIES = [
     (lambda *args: [args[1], *right_greedy(*args)], "your list starts with bos (1)"),
     (lambda *args: right_greedy(*args, keep_eos=True), "it does not belong in the list"),
     (lambda *args: right_greedy(*args, stop=False), "eos (2) ends the sentence: stop there"),
-    (endless, "your loop never ends"),
-    (without_return, "nothing is returned when the limit is reached: put `return` after the loop"),
+    (looped("for _ in range(limit)", "while token != 99", "if token == eos", "if token == 98"), "your loop never ends"),
+    (
+        looped("\n    return tokens", "", "break", "return tokens"),
+        "nothing is returned when the limit is reached: put `return` after the loop",
+    ),
     (lambda step, bos, eos, limit: right_greedy(step, bos, eos, 50), "with limit 7 there are 7 tokens at most"),
     (lambda step, bos, eos, limit: right_greedy(step, bos, eos, limit - 1), "you stop too early: 7 tokens"),
     (lambda *args: right_greedy(*args, carry=False), "has the state None again"),
-    (two_calls_a_round, "call `step` once a round, and pass on its state"),
-    (first_state_kept, "the same old state at each step"),
+    (looped(CALL, "step(token, state)[0], step(token, state)[1]"), "call `step` once a round, and pass on its state"),
+    (
+        looped(CALL, "(after := step(token, state))[0], after[1] if state is None else state"),
+        "the same old state at each step",
+    ),
     (lambda *args: right_greedy(*args, feed="bos"), "step number 2 was given bos (1) again"),
     (lambda *args: right_greedy(*args, first=args[2]), "start with step(bos, None); you called step(2, None)"),
     (lambda *args: right_greedy(*args, pick=lambda best: best), "use `int(scores.argmax())`"),
     (lambda *args: torch.tensor(right_greedy(*args)), "a list of tokens; yours is of type Tensor"),
     (worst, "the best tokens are [4, 3, 3, 5]; yours: [7]"),
-    (lambda *args: chosen_by(lambda scores: scores.argmin(), *args), "which has the smallest score"),
-    (lambda *args: chosen_by(sampled, *args), "the largest score was that of 4: greedy search takes the best token"),
-    (lambda *args: chosen_by(lambda scores: scores.topk(2).indices[1], *args), "no sampling"),
-    (lambda *args: chosen_by(lambda scores: scores.max(), *args), "`scores.max()` is its score"),
+    (looped("argmax", "argmin"), "which has the smallest score"),
+    (
+        looped("scores.argmax()", "sampled(scores)"),
+        "the largest score was that of 4: greedy search takes the best token",
+    ),
+    (looped("argmax()", "topk(2).indices[1]"), "no sampling"),
+    (looped("argmax", "max"), "`scores.max()` is its score"),
     (lambda step, *args: right_greedy(lambda *given: step(*given)[::-1], *args), "returns the scores first"),
     (lambda step, *args: right_greedy(lambda token, state: step(state, token), *args), "call step(token, state)"),
     (lambda step, *args: right_greedy(lambda token, state: step([token], state), *args), "you gave it list and"),
@@ -525,19 +497,20 @@ def numpy_tokens(step, bos, eos, limit):
     return tokens
 
 
-def test_right_greedies(capsys):
-    def one_call_more(step, bos, eos, limit):
-        tokens, state = [bos], None
-        for _ in range(limit + 1):
-            scores, state = step(tokens[-1], state)
-            tokens.append(max(range(len(scores)), key=lambda place: scores[place]))
-            if tokens[-1] == eos:
-                break
-        tokens = tokens[1:]
-        return tokens[: tokens.index(eos)] if eos in tokens else tokens[:limit]
+def one_call_more(step, bos, eos, limit):
+    tokens, state = [bos], None
+    for _ in range(limit + 1):
+        scores, state = step(tokens[-1], state)
+        tokens.append(max(range(len(scores)), key=lambda place: scores[place]))
+        if tokens[-1] == eos:
+            break
+    tokens = tokens[1:]
+    return tokens[: tokens.index(eos)] if eos in tokens else tokens[:limit]
 
-    for answer in (right_greedy, one_call_more, numpy_tokens):
-        assert said_by(lesson05.check_greedy, answer, capsys) == "Exercise 5.4: right!\n"
+
+test_right_greedies = all_right(
+    lesson05.check_greedy, "5.4", [right_greedy, with_a_for_loop, one_call_more, numpy_tokens]
+)
 
 
 def right_step(
