@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from answers import all_right, judged
+from answers import all_right, judged, variants
 from seqlearn.exercises import checking, lesson08
 from seqlearn.nn.positions import NoPositions, PositionalEncoding, RotaryPositions, rotation, sinusoids
 from seqlearn.views import PositionView
@@ -80,12 +80,6 @@ def halves(steps, size):
     return in_halves(table(steps, size))
 
 
-def like_tensor2tensor(steps, size):
-    """Its slowest hand has exactly the base: the exponents are divided by size - 2."""
-    angles = torch.arange(steps)[:, None] / 10000.0 ** (torch.arange(0, size, 2) / max(size - 2, 1))
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
-
-
 def by_column(steps, size, factor=1):
     columns = torch.arange(size)
     angles = torch.arange(steps)[:, None] * 10000.0 ** (-factor * columns / size)
@@ -103,14 +97,14 @@ def in_degrees(steps, size):
     return table(steps, size, first=lambda a: a.deg2rad().sin(), second=lambda a: a.deg2rad().cos())
 
 
-def by_steps(steps, size):
-    angles = torch.arange(steps)[:, None] / 10000.0 ** (torch.arange(0, size, 2) / steps)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+def by_size(steps, size, divisor):
+    angles = torch.arange(steps)[:, None] / 10000.0 ** (torch.arange(0, size, 2) / divisor)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :size]
 
 
-def rounded_exponents(steps, size):
-    angles = torch.arange(steps)[:, None] / 10000.0 ** (torch.arange(0, size, 2) // size)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+def like_tensor2tensor(steps, size):
+    """Its slowest hand has exactly the base: the exponents are divided by size - 2."""
+    return by_size(steps, size, max(size - 2, 1))
 
 
 def same(angles):
@@ -128,17 +122,17 @@ WRONG_TABLES = [
     (by_column, "each column has its own frequency"),
     (lambda n, d: by_column(n, d, factor=2), "2 times the column in the exponent"),
     (lambda n, d: table(n, d, base=1.0), "is the base missing"),
-    (rounded_exponents, "did `//` round the exponent to 0"),
+    (lambda n, d: variants(by_size)("/ divisor", "// divisor")(n, d, d), "did `//` round the exponent to 0"),
     (lambda n, d: table(n, d, base=1000.0), "the base is 1000"),
     (lambda n, d: table(n, d, sign=1), "you multiply by the power"),
     (times_base, "10000 *times* 2m/size"),
-    (by_steps, "you divide by the number of steps"),
+    (lambda n, d: by_size(n, d, n), "you divide by the number of steps"),
     (in_degrees, "sines take radians"),
     (lambda n, d: table(n, d, first=same, second=same), "these are the angles"),
     (lambda n, d: table(n, d).T, "your table is transposed"),
     (lambda n, d: table(n, d)[None], "should have shape (5, 8); yours: (1, 5, 8)"),
     (lambda n, d: table(n, d).tolist(), "of type list"),
-    (lambda n, d: like_tensor2tensor(n, d), "you divide by size - 2 in the exponent, as some libraries do"),
+    (like_tensor2tensor, "you divide by size - 2 in the exponent, as some libraries do"),
     (lambda n, d: in_halves(like_tensor2tensor(n, d)), "first all sines, then all cosines, and you divide by size - 2"),
     (lambda n, d: table(n, d).half(), "torch.float16 has three digits at most"),
     (lambda n, d: table(n, d, skip=1), "your pairs start from 1"),
@@ -166,11 +160,6 @@ def with_last(column):
     return answer
 
 
-def by_size(steps, size, divisor):
-    angles = torch.arange(steps)[:, None] / 10000.0 ** (torch.arange(0, size, 2) / divisor)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :size]
-
-
 def filled(steps, size, cosines):
     """As many libraries fill their table, with these of the cosines."""
     angles = torch.arange(steps)[:, None] / 10000.0 ** (torch.arange(0, size, 2) / size)
@@ -178,14 +167,6 @@ def filled(steps, size, cosines):
     answer[:, 0::2] = angles.sin()
     answer[:, 1::2] = angles.cos()[:, cosines]
     return answer
-
-
-def first_cosine_left_out(steps, size):
-    return filled(steps, size, slice(size % 2, None))
-
-
-def only_odd(steps, size):
-    return filled(steps, size, slice(0, -1))
 
 
 def fails_at_1(steps, size):
@@ -199,8 +180,8 @@ WRONG_ANY_TABLES = [
     (lambda n, d: table(n, d + d % 2)[:, :d], "for size 5 you divide by 6 in the exponent"),
     (lambda n, d: torch.cat([table(n, d - d % 2), torch.zeros(n, d % 2)], 1), "the last column is all zeros"),
     (lambda n, d: by_size(n, d, d - d % 2 or 1), "for size 5 you divide by 4 in the exponent"),
-    (first_cosine_left_out, "for size 5 you left the *first* cosine out"),
-    (only_odd, "for 5 steps and size 8, your code stopped with RuntimeError"),
+    (lambda n, d: filled(n, d, slice(d % 2, None)), "for size 5 you left the *first* cosine out"),
+    (lambda n, d: filled(n, d, slice(0, -1)), "for 5 steps and size 8, your code stopped with RuntimeError"),
     (fails_at_1, "for 4 steps and size 1, your code stopped with IndexError"),
     (with_last(lambda i, d: 0 * i), "for size 5 the last column is all zeros"),
     (with_last(lambda i, d: (i * 10000 ** (-(d - 1) / d)).cos()), "the *cosine* of the last hand"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from answers import all_right, judged
+from answers import all_right, judged, variants
 from seqlearn.analysis.edits import ablate, in_heads, uniform
 from seqlearn.analysis.measures import choice_accuracy, hit_rate, rollout
 from seqlearn.data.batches import pad
@@ -188,23 +188,6 @@ def right_edit(head, weights, may, *, rule=last_of):
     return edited
 
 
-def writes_into(head, weights, may):
-    weights[:, head] = last_of(may[:, head]).float()
-    return weights
-
-
-def a_sentence(head, weights, may):
-    edited = weights.clone()
-    edited[head] = last_of(may[head]).float()
-    return edited
-
-
-def only(head, weights, may):
-    edited = torch.zeros_like(weights)
-    edited[:, head] = last_of(may[:, head]).float()
-    return edited
-
-
 def last_place(may):
     return torch.ones_like(may).cumsum(-1) == may.shape[-1]
 
@@ -228,22 +211,17 @@ def itself(may):
     return torch.eye(may.shape[-1], dtype=torch.bool) & may
 
 
-def keeps_its_weight(head, weights, may):
-    edited = weights.clone()
-    edited[:, head] *= last_of(may[:, head])
-    return edited
-
-
+edited, SET = variants(right_edit), "[:, head] = rule(may[:, head])"
 WRONG_EDITS = [
-    (writes_into, "`weights` has changed"),
-    (a_sentence, "you edited a *sentence*, not a head"),
-    (only, "the other heads have become 0"),
+    (edited("weights.clone()", "weights"), "`weights` has changed"),
+    (edited(SET, "[head] = rule(may[head])"), "you edited a *sentence*, not a head"),
+    (edited("weights.clone()", "torch.zeros_like(weights)"), "the other heads have become 0"),
     (lambda head, weights, may: last_of(may).float(), "only head 1 should change; other heads have changed, too.\n"),
     (lambda head, w, may: right_edit(head, w, may[:1].expand_as(may)), "you took `may` of sentence 0 for every"),
     (lambda head, w, may: right_edit(head, w, may[:, :1].expand_as(may)), "you took `may` of head 0"),
     (lambda head, weights, may: weights.clone(), "still has its own weights"),
     (lambda head, *rest: right_edit(head, *rest, rule=itself), "each query looks at itself"),
-    (keeps_its_weight, "the last key has kept its own weight: it gets 1"),
+    (edited(SET, "[:, head] *= rule(may[:, head])"), "the last key has kept its own weight: it gets 1"),
     (lambda head, weights, may: right_edit(head, weights, may).bool(), "should be torch.float32; yours: torch.bool"),
     (lambda head, *rest: right_edit(head, *rest, rule=spread), "this is `uniform`"),
     (lambda head, *rest: right_edit(head, *rest, rule=last_place), "where nothing may be attended"),
