@@ -327,8 +327,13 @@ def a_map(query_tokens=("la", "fille", "lave", "<eos>")):
     return AttentionMap(weights, list(query_tokens), ["the", "girl", "washes", "<eos>"])
 
 
-@pytest.mark.parametrize(
-    ("answer", "diagnosis"),
+def check_map(answer):
+    lesson06.check_looked_at(answer, a_map())
+
+
+test_wrong_readings_of_the_map = judged(
+    check_map,
+    "6.3",
     [
         ("the", '"the" is brightest in the row "fille"; you want the row "lave"'),
         ("girl", '"girl" is brightest in the row "la"'),
@@ -343,16 +348,9 @@ def a_map(query_tokens=("la", "fille", "lave", "<eos>")):
         (("lave", "washes"), "yours is of type tuple"),
     ],
 )
-def test_wrong_readings_of_the_map(answer, diagnosis, capsys):
-    lesson06.check_looked_at(answer, a_map())
-    said = capsys.readouterr().out
-    assert said.startswith("Exercise 6.3: not yet.") and said.count("\n") == 1 and diagnosis in said
 
 
-@pytest.mark.parametrize("answer", ["washes", "Washes", " washes "])
-def test_right_readings_of_the_map(answer, capsys):
-    lesson06.check_looked_at(answer, a_map())
-    assert capsys.readouterr().out == "Exercise 6.3: right!\n"
+test_right_readings_of_the_map = all_right(check_map, "6.3", ["washes", "Washes", " washes "])
 
 
 def test_a_map_of_another_sentence_is_said(capsys):

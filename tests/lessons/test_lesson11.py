@@ -255,51 +255,53 @@ test_right_edits = all_right(lesson11.check_look_at_last, "11.3", [right_edit, w
 # ---- 11.4 ----
 
 
-def read(layer_and_head, percent, capsys):
-    lesson11.check_readings(layer_and_head, percent)
-    return capsys.readouterr().out
+def check_both(readings):
+    lesson11.check_readings(*readings)
 
 
-@pytest.mark.parametrize(
-    ("layer_and_head", "percent", "diagnosis"),
+test_wrong_readings = judged(
+    check_both,
+    "11.4",
     [
-        ((0, 2), 51.7, "looks at the *noun*"),
-        ((0, 1), 51.7, "looks at the *noun*"),
-        ((3, 1), 51.7, "the layer comes first"),
-        ((2, 4), 51.7, "counted from 0"),
-        ((1, 0), 51.7, "has a larger number"),
-        ((1, 1), 51.7, "has a larger number"),
-        (3, 51.7, "two numbers in brackets"),
+        (((0, 2), 51.7), "looks at the *noun*"),
+        (((0, 1), 51.7), "looks at the *noun*"),
+        (((3, 1), 51.7), "the layer comes first"),
+        (((2, 4), 51.7), "counted from 0"),
+        (((1, 0), 51.7), "has a larger number"),
+        (((1, 1), 51.7), "has a larger number"),
+        ((3, 51.7), "two numbers in brackets"),
         (
-            ("1", "3"),
-            51.7,
+            (("1", "3"), 51.7),
             "give two numbers in brackets for 1, the layer and the head, such as (0, 3); yours is of type str",
         ),
-        ((1, 3), math.nan, "give a number of percent for 2; yours is nan"),
-        ((1, 3), None, "2 is still to come"),
-        ((1, 3), "52", "of type str"),
-        ((1, 3), 0.517, "give percent"),
-        ((1, 3), 48.3, "what is *lost*"),
-        ((1, 3), 92.3, "causal 1.0 is still there"),
-        ((1, 3), 99.3, "encoder 1.3 is still there"),
-        ((1, 3), 95.3, "the 7 other causal heads"),
-        ((1, 3), 44, "cross 0.1, 0.2"),
-        ((1, 3), 85.3, "the column *uniform* of the right row"),
-        ((1, 3), 78, "the column *because, ablate*"),
-        ((1, 3), 78.7, "the column *because, uniform*"),
-        ((1, 3), 50, "50 is not in this row and column. The table is in section 8"),
-        ((1, 3), 83.3, "83.3 is not in this row and column"),
+        (((1, 3), math.nan), "give a number of percent for 2; yours is nan"),
+        (((1, 3), None), "2 is still to come"),
+        (((1, 3), "52"), "of type str"),
+        (((1, 3), 0.517), "give percent"),
+        (((1, 3), 48.3), "what is *lost*"),
+        (((1, 3), 92.3), "causal 1.0 is still there"),
+        (((1, 3), 99.3), "encoder 1.3 is still there"),
+        (((1, 3), 95.3), "the 7 other causal heads"),
+        (((1, 3), 44), "cross 0.1, 0.2"),
+        (((1, 3), 85.3), "the column *uniform* of the right row"),
+        (((1, 3), 78), "the column *because, ablate*"),
+        (((1, 3), 78.7), "the column *because, uniform*"),
+        (((1, 3), 50), "50 is not in this row and column. The table is in section 8"),
+        (((1, 3), 83.3), "83.3 is not in this row and column"),
     ],
 )
-def test_wrong_readings(layer_and_head, percent, diagnosis, capsys):
-    said = read(layer_and_head, percent, capsys)
-    assert said.startswith("Exercise 11.4: not yet.") and diagnosis.lower() in said.lower()
 
 
-def test_right_readings(capsys):
-    for answer, percent in (((1, 3), 51.7), ([1, 3], 51.67), ((1, 3), 52), ((1.0, np.int64(3)), torch.tensor(51.7))):
-        assert read(answer, percent, capsys) == "Exercise 11.4: right!\n"
-    assert read(None, None, capsys) == "Exercise 11.4: not tried yet.\n"
+test_right_readings = all_right(
+    check_both,
+    "11.4",
+    [((1, 3), 51.7), ([1, 3], 51.67), ((1, 3), 52), ((1.0, np.int64(3)), torch.tensor(51.7))],
+)
+
+
+def test_readings_not_tried_yet(capsys):
+    check_both((None, None))
+    assert capsys.readouterr().out == "Exercise 11.4: not tried yet.\n"
 
 
 # ---- What the pictures show: stated anew, with other sentences where the lesson has made its choice ----
