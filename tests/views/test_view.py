@@ -114,6 +114,13 @@ def test_half_a_letter_is_replaced():
     assert as_text("a\ud83d") == "a\ufffd" and as_text("\ud83d\udc08") == "🐈" and as_text(7) == "7"
 
 
+def test_what_python_set_is_in_the_page():
+    view = SAMPLES["AttentionSteps"](PLAIN)
+    view.step, view.locked = 3, [1, 2]
+    state = json.loads(Page(view.to_html()).state)
+    assert (state["step"], state["locked"]) == (3, [1, 2])
+
+
 def test_the_bytes_in_a_page_are_those_of_the_record():
     view = SAMPLES["AttentionSteps"](PLAIN)
     sent = json.loads(Page(view.to_html()).state)["data"]["matrices"]["weights"]["numbers"]["data"]["base64"]
