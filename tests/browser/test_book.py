@@ -292,6 +292,8 @@ def test_the_riddle_leads_to_its_lesson_and_to_the_translator(book, page):
     riddle.get_by_role("button", name="head encoder 0 1").click()
     riddle.get_by_role("button", name="The next riddle").click()
     riddle.get_by_role("button", name="head encoder 1 3").click()
+    gliding = "getComputedStyle(document.documentElement).scrollBehavior"
+    assert page.evaluate(gliding) == "auto", "a link is missed while the page still scrolls"
     riddle.get_by_role("link", name="try sentences of your own").click()
     page.wait_for_url("**/index.html#try-it")
     page.wait_for_function("document.activeElement.id === 'try-it'")  # from there the Tab key goes on
