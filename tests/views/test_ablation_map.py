@@ -32,6 +32,7 @@ def probability(changed, sentence, tokens):
     return math.exp(sum((row[token] - row.exp().sum().log()).item() for row, token in zip(rows, ids, strict=True)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sentence", "prefix", "edits"),
     [
