@@ -200,6 +200,21 @@ def test_a_link_that_cannot_be_opened_says_why(translator_page):
     expect(opened(page)).to_be_hidden()
 
 
+def test_the_address_follows_what_is_shown(translator_page):
+    """After a link was opened or copied, and somebody typed another sentence: a page that is loaded again has it."""
+    page, box = translator_page, translator_page.get_by_label("sentence to translate")
+    opened(page, sentence=CAT, edits='[["ablate","encoder",0,1]]')
+    box.fill("The dog sleeps.")
+    box.press("Enter")
+    page.wait_for_function("() => location.hash.includes('dog')")
+    page.reload()
+    settled(page)
+    assert box.input_value() == "The dog sleeps." and page.evaluate("model.get('result').sentence") == "The dog sleeps."
+    box.fill("cat " * 600)
+    box.press("Enter")
+    page.wait_for_function("() => location.hash === ''")  # no link is that long
+
+
 def test_marks_that_do_not_fit_the_answer_are_refused(translator_page):
     """Where a link asks for another sentence, only the answer tells how many steps there are."""
     page = translator_page

@@ -474,6 +474,8 @@ def test_what_cannot_be_patched_is_told_as_in_python(inside, rounded):
     for other, chosen, step in [
         ("", [], None), ("The girl sleeps.", [], None), (apple, [], None), ("the " * 200, [], None),
         (apple.replace("apple", "lemon"), [], 1), (apple.replace("apple", "lemon"), [["encoder 7.7", 1]], None),
+        (apple.replace("apple", "lemon"), [["encoder 1.3", 10]], None),
+        (apple.replace("apple", "lemon"), [["cross 0.2", 7], ["cross 0.2", 10]], None),
     ]:  # fmt: skip
         found = inside("ask", ["patched", {"sentence": apple, "other": other, "patches": chosen, "decision": step}])
         with pytest.raises(ValueError) as caught:

@@ -48,6 +48,10 @@ def test_the_padding_that_the_gallery_names():
     assert [f"{shown.padding(order):.0%}" for order in ORDERS] == ["32%", "8%", "8%"]
 
 
+def test_the_size_of_a_batch_is_one_that_is_offered():
+    assert [BatchView([3] * count).batch_size for count in (1, 5, 8, 9, 50)] == [1, 5, 8, 8, 8]
+
+
 def test_the_seed_decides():
     one, same, other = (BatchView(LENGTHS, seed=seed).data["plans"] for seed in (0, 0, 1))
     assert one == same and all(one[order] != other[order] for order in ("random", "bucketed"))

@@ -245,6 +245,11 @@ def test_what_is_wrong_changes_nothing():
         with pytest.raises((ValueError, TypeError, ZeroDivisionError)):
             view.update(search)
     assert view.tree is tree and view.trees == trees
+    inner, view._search = view._search, lambda width, alpha: 1 / 0
+    with pytest.raises(ZeroDivisionError), view.hold_trait_notifications():
+        view.width, view.alpha = 4, 0.9
+    assert (view.width, view.alpha, view.trees) == (2, 0.0, trees), "the numbers are those of the tree"
+    view._search = inner
     view.width = 1
     assert view.tree.best[0].tokens == [THE, CAT, SLEEPS], "it still searches as before"
 
@@ -369,7 +374,8 @@ def test_a_sentence_that_is_typed(transformer):
         assert view.tree is tree and view.trees[0]["sentence"] == "The girl sleeps."
         assert view.trees[1]["sentence"] == text and view.trees[1]["problem"].startswith(problem)
         assert [view.trees[1][name] for name in ("width", "alpha")] == [2, 0.6]
-    view.width = 3
+    shown, view.width = repr(view), 3
+    assert repr(view) == shown and "width 2" in shown, "what was searched last"
     assert view.trees[1]["width"] == 3 and "This sentence has" in view.trees[1]["problem"]
     state = view.page_state(live=True)
     assert state["sentence"] == "The girl sleeps." and {one["sentence"] for one in state["trees"]} == {

@@ -79,10 +79,8 @@ test_what_cannot_be_chosen = keeps(
     [
         ("kernel", "triangular", "kernel"),
         ("locked", [2], "locked"),
-        *[
-            ("readings", readings, "readings are 3 finite")
-            for readings in ([[0, 1]], [[0, 1], [1, math.nan], [2, 0]], [[0], [1], [2]], [])
-        ],
+        *[("readings", readings, "readings are 3 finite") for readings in ([[0, 1]], [[0], [1], [2]], [])],
+        ("readings", [[0, 1], [1, math.nan], [2, 0]], "readings.* a finite number, not the float nan"),
     ],
 )
 

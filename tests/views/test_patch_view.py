@@ -87,7 +87,7 @@ def test_patches_are_made_and_taken_back(view, transformer):
 
 
 def test_a_question_that_cannot_be_answered_leaves_the_former_answer(view, as_a_user):
-    text = view.translation
+    text, shown = view.translation, repr(view)
     for change, said in [
         ({"other": "The girl sleeps."}, "Both sentences need the same number of tokens: A has 9, and B has 4."),
         ({"other": ""}, "A sentence is missing: type two, which differ in a word."),
@@ -98,6 +98,7 @@ def test_a_question_that_cannot_be_answered_leaves_the_former_answer(view, as_a_
             for name, value in change.items():
                 setattr(view, name, value)
         assert view.result["problem"] == said and view.translation == text
+        assert repr(view) == shown, "the answer never stands beside another question"
     view.decision = None
     assert view.result["problem"] == ""
     view.patches = [["encoder 7.7", 1]]

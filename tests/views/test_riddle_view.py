@@ -7,11 +7,22 @@ import traitlets
 
 from seqlearn.translator.whatif import Ablate, what_if
 from seqlearn.views import RiddleView
-from seqlearn.views.riddle.riddle_data import RIDDLES, Riddle
+from seqlearn.views.riddle.riddle_data import RIDDLES, Riddle, riddle_data
+
+
+@pytest.fixture(scope="module")
+def first(transformer):
+    return RiddleView(transformer)
 
 
 @pytest.fixture
-def view(transformer):
+def view(first, monkeypatch, transformer):
+    """A view as after its start; what it computes of the riddles is computed once."""
+
+    def computed(model, riddles):
+        return first.data if riddles is RIDDLES else riddle_data(model, riddles)
+
+    monkeypatch.setattr("seqlearn.views.riddle.riddle_view.riddle_data", computed)
     return RiddleView(transformer)
 
 

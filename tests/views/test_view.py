@@ -2,6 +2,7 @@
 
 import base64
 import json
+import math
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import traitlets
 from hostile import HOSTILE
 from matplotlib import pyplot as plt
 from views.samples import PLAIN, SAMPLES
@@ -84,13 +86,27 @@ def test_a_page_of_its_own(name, tmp_path):
     assert (tmp_path / "view.html").read_text("utf-8") == text
     page = Page(text)
     scripts = ["script"] * (2 + (view.page_model() is not None))  # data, code, and the model where one answers
-    assert page.tags == ["html", *["meta"] * 5, "title", "style", "header", "h1", "main", *scripts]
+    assert page.tags == ["html", *["meta"] * 5, "title", "style", "noscript", "p", "header", "h1", "main", *scripts]
     assert "default-src 'none'" in text and not re.search(r"(?:src|href)=[\"']|url\(", text)
     state = json.loads(page.state)
     own = {trait for trait in view.trait_names(sync=True) if trait in vars(type(view)) and trait[0] != "_"}
     assert set(state) >= own and set(state["data"]) == set(view.data)
     for trait in own - {"trees"}:
         assert state[trait] == getattr(view, trait)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_trait_is_no_number_that_the_constructor_refuses(name):
+    """True is no whole number, and no page can hold NaN or infinity."""
+    view = SAMPLES[name](PLAIN)
+    for trait, kind in view.traits(sync=True).items():
+        if trait[0] == "_" or not isinstance(kind, (traitlets.Int, traitlets.Float)):
+            continue
+        before = getattr(view, trait)
+        for wrong in (True, math.nan, math.inf, -math.inf):
+            with pytest.raises(traitlets.TraitError, match=trait):
+                setattr(view, trait, wrong)
+        assert getattr(view, trait) == before
 
 
 def test_any_text_is_escaped_in_the_page():

@@ -17,6 +17,7 @@ from ...translator.whatif import change_of
 from ..live.weights import in_page, live_model
 from ..shared.arguments import as_text
 from ..shared.attention import has_rollout
+from ..shared.traits import Finite, Whole
 from ..shared.types import Data, Lock, Proposal
 from ..shared.view import View
 from ..translator.translator_data import about
@@ -86,10 +87,10 @@ class AttentionView(View, folder=Path(__file__).parent):
     caption = "Who looks at whom"
 
     kind = traitlets.Unicode().tag(sync=True)
-    layer = traitlets.Int().tag(sync=True)
-    head = traitlets.Int().tag(sync=True)
+    layer = Whole().tag(sync=True)
+    head = Whole().tag(sync=True)
     show = traitlets.Unicode("head").tag(sync=True)
-    threshold = traitlets.Float(0.05).tag(sync=True)
+    threshold = Finite(0.05).tag(sync=True)
     locked = traitlets.List(allow_none=True, default_value=None).tag(sync=True)
     zoom = traitlets.Unicode("heads").tag(sync=True)
     overlay = traitlets.List().tag(sync=True)

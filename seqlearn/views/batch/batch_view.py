@@ -8,6 +8,7 @@ from pathlib import Path
 import traitlets
 from matplotlib.figure import Figure
 
+from ..shared.traits import Whole
 from ..shared.types import Proposal
 from ..shared.view import View
 from .batch_data import ORDERS, batch_data, padding_of
@@ -23,7 +24,7 @@ class BatchView(View, folder=Path(__file__).parent):
     Args:
         sentences: the length of each sentence in tokens, or its tokens, which the view then shows; at most 256.
         order: one of `ORDERS`.
-        batch_size: sentences in a batch: a power of 2, or the number of all sentences.
+        batch_size: sentences in a batch: a power of 2, or the number of all sentences; default: 8, or all if fewer.
         seed: of the shuffles.
 
     Traits, synced with the browser:
@@ -39,12 +40,18 @@ class BatchView(View, folder=Path(__file__).parent):
     caption = "How much of a batch is padding"
 
     order = traitlets.Unicode(ORDERS[0]).tag(sync=True)
-    batch_size = traitlets.Int(1).tag(sync=True)
+    batch_size = Whole(1).tag(sync=True)
 
     def __init__(
-        self, sentences: Iterable[int | Sequence[str]], order: str = ORDERS[0], batch_size: int = 8, seed: int = 0
+        self,
+        sentences: Iterable[int | Sequence[str]],
+        order: str = ORDERS[0],
+        batch_size: int | None = None,
+        seed: int = 0,
     ):
-        super().__init__(data=batch_data(sentences, seed), order=order, batch_size=batch_size)
+        data = batch_data(sentences, seed)
+        size = max(size for size in data["sizes"] if size <= 8) if batch_size is None else batch_size
+        super().__init__(data=data, order=order, batch_size=size)
 
     def update(self, sentences: Iterable[int | Sequence[str]], seed: int = 0) -> None:
         """Show other sentences in the same view; the batch size stays, or becomes the largest that is offered."""

@@ -6,6 +6,8 @@ import { isFor } from "./beam_view.js";
 /** @import { Live } from "../live/engine.js" */
 /** @import { BeamModel } from "./beam_view.js" */
 
+const MOST = 100; // trees that are kept: a question is not asked twice, and a page does not grow for ever
+
 /** @param {BeamModel} model @param {Live} live */
 export function answers(model, live) {
   const question = () => ({
@@ -19,6 +21,7 @@ export function answers(model, live) {
     const answer = await live.ask("tree", asked, model);
     if (answer === null || !isFor(asked)(question())) return; // another question came meanwhile
     const found = "tree" in answer ? answer.tree : { ...asked, problem: answer.problem };
-    change(model, { trees: [...model.get("trees"), found] });
+    const trees = model.get("trees").filter((one) => !("problem" in one));
+    change(model, { trees: [...trees.slice(-MOST), found] });
   });
 }

@@ -13,6 +13,7 @@ from ...search.hypotheses import Tree
 from ...translator.translator import Translator
 from ..live.weights import live_model
 from ..shared.arguments import as_text, offered
+from ..shared.traits import Finite, Whole
 from ..shared.types import Data, Proposal
 from ..shared.view import View
 from .beam_data import Search, tree_data, tree_search
@@ -57,10 +58,10 @@ class BeamView(View, folder=Path(__file__).parent):
     caption = "The search for a translation, as a tree"
 
     sentence = traitlets.Unicode(None, allow_none=True).tag(sync=True)
-    width = traitlets.Int().tag(sync=True)
-    alpha = traitlets.Float().tag(sync=True)
-    step = traitlets.Int(min=0).tag(sync=True)
-    locked = traitlets.List(traitlets.Int(), allow_none=True, default_value=None).tag(sync=True)
+    width = Whole().tag(sync=True)
+    alpha = Finite().tag(sync=True)
+    step = Whole(min=0).tag(sync=True)
+    locked = traitlets.List(Whole(), allow_none=True, default_value=None).tag(sync=True)
     probabilities = traitlets.Bool(False).tag(sync=True)
     trees = traitlets.List(traitlets.Dict()).tag(sync=True)
     """What `tree_data` returns, with `sentence`, `width` and `alpha`: of the current search; in a page, of every one.
@@ -160,9 +161,12 @@ class BeamView(View, folder=Path(__file__).parent):
             if self._translator is not None:
                 self._search = tree_search(self._translator, self.sentence or "")
             found = self._searched(**asked)
-        except ValueError as error:
+        except Exception as error:
             self._search = before
-            if self._translator is None:
+            if self._translator is None or not isinstance(error, ValueError):
+                with self.hold_trait_notifications():
+                    for name in asked:
+                        setattr(self, name, self.trees[0][name])
                 raise
             self.trees = [self.trees[0], asked | {"problem": str(error)}]
         else:
@@ -218,9 +222,10 @@ class BeamView(View, folder=Path(__file__).parent):
         return super().page_state(live) | {"data": data, "sentence": sentence, "trees": trees}
 
     def summary(self) -> str:
-        """The numbers of steps and nodes; width and alpha if there are sliders."""
+        """The numbers of steps and nodes; width and alpha, of what was searched last, if there are sliders."""
+        shown = self.trees[0]
         size = f"{len(self.tree.steps)} steps, {sum(map(len, self.tree.steps))} nodes"
-        return f"width {self.width}, alpha {self.alpha:g}, {size}" if self.data["widths"] else size
+        return f"width {shown['width']}, alpha {shown['alpha']:g}, {size}" if self.data["widths"] else size
 
     def figure(self) -> Figure:
         """The whole tree, 6 steps in a line; an arrow marks the current step, if it is not the last."""

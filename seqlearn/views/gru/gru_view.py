@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from ...data.text import EOS
 from ...translator.translator import Translator
 from ..shared.packing import unpack
+from ..shared.traits import Finite, Whole
 from ..shared.types import Proposal
 from ..shared.view import View
 from .gru_data import gru_data
@@ -69,10 +70,10 @@ class GruView(View, folder=Path(__file__).parent):
 
     caption = "What a GRU keeps, and what it replaces"
 
-    unit = traitlets.Int().tag(sync=True)
-    word = traitlets.Int().tag(sync=True)
-    z = traitlets.Float(None, allow_none=True).tag(sync=True)
-    r = traitlets.Float(None, allow_none=True).tag(sync=True)
+    unit = Whole().tag(sync=True)
+    word = Whole().tag(sync=True)
+    z = Finite(None, allow_none=True).tag(sync=True)
+    r = Finite(None, allow_none=True).tag(sync=True)
 
     def __init__(
         self, tokens: Iterable[object] | None, gru: nn.GRU, inputs: Real[Tensor, "..."], *, unit: int = 0, word: int = 0

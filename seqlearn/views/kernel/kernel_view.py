@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from torch import Tensor
 from ..shared.arguments import as_text
 from ..shared.constants import LARGEST
 from ..shared.packing import unpack
+from ..shared.traits import Finite, Whole
 from ..shared.types import Data, Proposal
 from ..shared.view import View
 from .kernel_data import Readings, answered, kernel_data, readings_of
@@ -55,9 +55,9 @@ class KernelView(View, folder=Path(__file__).parent):
     caption = "An average that knows what you ask for"
 
     kernel = traitlets.Unicode().tag(sync=True)
-    width = traitlets.Float().tag(sync=True)
-    locked = traitlets.List(traitlets.Int(min=0)).tag(sync=True)
-    readings = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True)
+    width = Finite().tag(sync=True)
+    locked = traitlets.List(Whole(min=0)).tag(sync=True)
+    readings = traitlets.List(traitlets.List(Finite())).tag(sync=True)
     answer = traitlets.Dict().tag(sync=True)
     """What `answered` returns for moved readings; empty where the readings are those that were given."""
 
@@ -125,7 +125,7 @@ class KernelView(View, folder=Path(__file__).parent):
     @traitlets.validate("readings")
     def _sorted(self, proposal: Proposal) -> Readings:
         readings, (count,) = proposal["value"], self.data["keys"]["shape"]
-        if len(readings) != count or any(len(one) != 2 or not all(map(math.isfinite, one)) for one in readings):
+        if len(readings) != count or any(len(one) != 2 for one in readings):
             raise traitlets.TraitError(f"readings are {count} finite [key, value], not {readings}")
         return sorted(readings, key=lambda one: one[0])
 

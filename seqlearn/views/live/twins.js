@@ -41,6 +41,7 @@ export function twins(parts, question, kept) {
   const twinWords = likeliest(model, vocab, [bos, ...written.slice(0, -1)], starts[1].restart());
   const decisions = written.map((_, i) => i).filter((i) => written[i] !== twinWords[i]);
   const step = decisionOf(decisions, asked);
+  checkRows(patches, mine.length, written.length);
   const after = [bos, ...written.slice(0, step)];
   const reading = { model, mine, theirs, starts, after, words: [written[step], twinWords[step]] };
   const { decoder, state } = changed(reading, patches);
@@ -55,6 +56,7 @@ export function twins(parts, question, kept) {
   const key = JSON.stringify([sentence, other, step]);
   const maps = kept?.key === key ? kept.maps : mapsOf(reading, [...read, EOS], [BOS, ...vocab.decode(after.slice(1))]);
   const answer = {
+    sentence,
     patches,
     source: read,
     twin,
@@ -78,6 +80,15 @@ function checkLengths(mine, theirs) {
     );
   if (mine !== theirs)
     throw new Problem(`Both sentences need the same number of tokens: A has ${mine}, and B has ${theirs}.`);
+}
+
+/** @param {Twins["patches"]} patches @param {number} source @param {number} target how many rows each side has */
+function checkRows(patches, source, target) {
+  for (const [place, row] of patches) {
+    const [side, rows] = place.startsWith("encoder") ? ["source", source] : ["target", target];
+    if (row >= rows)
+      throw new Problem(`${place} has rows 0 to ${rows - 1}, for the ${side} tokens that it reads, not ${row}.`);
+  }
 }
 
 /** @param {number[]} decisions @param {number | null} asked */

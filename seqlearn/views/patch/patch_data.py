@@ -46,17 +46,17 @@ def patched(
         before: a result of the same model; if the sentences and the decision are the same, so are its maps.
 
     Returns:
-        All that the view draws. `asked` repeats the question, and `patches` a part of it. `source` and `twin` are the
-        tokens of both sentences. `pieces` are the translations of the sentence, of its twin, and of the sentence with
-        the patches, each as the parts of the text that its tokens add. `decisions` are steps of the first, and
-        `decision` is the one that is asked; `words` are the two words for it, and `probs` the probability of each in
-        all three readings, after the tokens before. `maps` has for both sides the `tokens` of the rows, and how far
-        each vector alone moves the decision, see `Decision.moved`.
+        All that the view draws. `asked` repeats the question, and `sentence` and `patches` parts of it. `source` and
+        `twin` are the tokens of both sentences. `pieces` are the translations of the sentence, of its twin, and of the
+        sentence with the patches, each as the parts of the text that its tokens add. `decisions` are steps of the
+        first, and `decision` is the one that is asked; `words` are the two words for it, and `probs` the probability of
+        each in all three readings, after the tokens before. `maps` has for both sides the `tokens` of the rows, and how
+        far each vector alone moves the decision, see `Decision.moved`.
 
     Raises:
         TypeError: `translator` is no `Translator`.
         ValueError: a sentence is empty or too long, they have not as many tokens, nothing is decided by what differs,
-            the step is no decision, or there is no such place.
+            the step is no decision, or there is no such place or row.
     """
     if not isinstance(translator, Translator):
         raise TypeError(f"PatchView shows a Translator, not a {type(translator).__name__}")
@@ -87,6 +87,11 @@ def patched(
         raise ValueError(
             f"Both sentences have the same token at step {step}; they differ at {', '.join(map(str, decisions))}."
         )
+    for place, row in chosen:
+        inputs_of = "source" if place.startswith("encoder") else "target"
+        rows = len(source) + 1 if inputs_of == "source" else len(written)
+        if row >= rows:
+            raise ValueError(f"{place} has rows 0 to {rows - 1}, for the {inputs_of} tokens that it reads, not {row}.")
     asked_of = Decision(own.model, mine, their, inputs[:, : step + 1], (written[step], theirs[step]))
     changed = what_if(own, edits=[Patch(other, place, row) for place, row in chosen])
     now = changed.search([sentence])[0][0]
@@ -96,6 +101,7 @@ def patched(
     return {
         "asked": [sentence, other, patches, asked],
         "problem": "",
+        "sentence": sentence,
         "patches": patches,
         **tokens,
         "pieces": [list(map(as_text, pieces(own.target, one.tokens))) for one in (first, second, now)],

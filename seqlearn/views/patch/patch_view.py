@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from ...translator.translator import Translator
 from ..live.weights import in_page, live_model
 from ..shared.arguments import as_text
+from ..shared.traits import Whole
 from ..shared.types import Data, Proposal
 from ..shared.view import View
 from .patch_data import patched, side_places
@@ -45,7 +46,7 @@ class PatchView(View, folder=Path(__file__).parent):
 
     sentence = traitlets.Unicode().tag(sync=True)
     other = traitlets.Unicode().tag(sync=True)
-    decision = traitlets.Int(None, allow_none=True).tag(sync=True)
+    decision = Whole(None, allow_none=True).tag(sync=True)
     patches = traitlets.List().tag(sync=True)
     result = traitlets.Dict().tag(sync=True)
 
@@ -123,10 +124,10 @@ class PatchView(View, folder=Path(__file__).parent):
         return super().page_state(live) | asked | {"data": self.data | {"live": live}, "result": result}
 
     def summary(self) -> str:
-        """The sentence, its translation with the patches, and how many there are."""
-        count = len(self.result["asked"][2])
+        """The sentence that was answered last, its translation with the patches, and how many there are."""
+        count = len(self.result["patches"])
         patches = "1 patch" if count == 1 else f"{count} patches"
-        return f"{self.result['asked'][0]!r} -> {self.translation!r}, {patches}"
+        return f"{self.result['sentence']!r} -> {self.translation!r}, {patches}"
 
     def figure(self) -> Figure:
         """The maps of both sides: how far each vector moves the decision."""

@@ -9,6 +9,7 @@ import traitlets
 from matplotlib.figure import Figure
 
 from ..shared.arguments import as_text
+from ..shared.traits import Whole
 from ..shared.types import Proposal
 from ..shared.view import View
 from .pieces_data import after, pieces_data, vocabulary
@@ -39,7 +40,7 @@ class PiecesView(View, folder=Path(__file__).parent):
 
     caption = "How letters become pieces"
 
-    joins = traitlets.Int(0).tag(sync=True)
+    joins = Whole(0).tag(sync=True)
     word = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, words: Iterable[object], merges: Iterable[object], *, joins: int = 0, word: object = ""):

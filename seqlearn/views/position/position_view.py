@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ...nn.positions import BASE
 from ..shared.packing import unpack
+from ..shared.traits import Whole
 from ..shared.types import Proposal
 from ..shared.view import View
 from .position_data import defaults, position_data, wrong_choice
@@ -48,9 +49,9 @@ class PositionView(View, folder=Path(__file__).parent):
 
     caption = "Positions as waves"
 
-    position = traitlets.Int().tag(sync=True)
-    offset = traitlets.Int().tag(sync=True)
-    pair = traitlets.Int().tag(sync=True)
+    position = Whole().tag(sync=True)
+    offset = Whole().tag(sync=True)
+    pair = Whole().tag(sync=True)
 
     def __init__(
         self,

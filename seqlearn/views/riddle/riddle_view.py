@@ -9,6 +9,7 @@ import traitlets
 from matplotlib.figure import Figure
 
 from ...translator.translator import Translator
+from ..shared.traits import Whole
 from ..shared.types import Proposal
 from ..shared.view import View
 from .riddle_data import RIDDLES, Riddle, riddle_data
@@ -35,7 +36,7 @@ class RiddleView(View, folder=Path(__file__).parent):
 
     caption = "Which head decides?"
 
-    riddle = traitlets.Int(0).tag(sync=True)
+    riddle = Whole(0).tag(sync=True)
     tried = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
     def __init__(self, translator: Translator | None = None, riddles: Sequence[Riddle] = RIDDLES):

@@ -16,6 +16,7 @@ from ...translator.translator import Translator
 from ..live.weights import live_model
 from ..shared.arguments import as_text
 from ..shared.packing import unpack
+from ..shared.traits import Finite, Whole
 from ..shared.types import Data, Proposal
 from ..shared.view import View
 from .sampling_data import Write, check_setting, drawn_sentences, first_logits, sampling_data
@@ -61,10 +62,10 @@ class SamplingView(View, folder=Path(__file__).parent):
 
     caption = "How the next token is drawn"
 
-    temperature = traitlets.Float(1.0).tag(sync=True)
-    top_k = traitlets.Int(None, allow_none=True).tag(sync=True)
-    top_p = traitlets.Float(None, allow_none=True).tag(sync=True)
-    seed = traitlets.Int(None, allow_none=True, min=0).tag(sync=True)
+    temperature = Finite(1.0).tag(sync=True)
+    top_k = Whole(None, allow_none=True).tag(sync=True)
+    top_p = Finite(None, allow_none=True).tag(sync=True)
+    seed = Whole(None, allow_none=True, min=0).tag(sync=True)
     written = traitlets.Dict().tag(sync=True)
 
     def __init__(

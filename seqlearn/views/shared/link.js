@@ -12,6 +12,7 @@ import { pngOf, save, svgOf } from "./picture.js";
 /** css: the styles of the page.
  * @typedef {Known & { css: string }} Named */
 
+const REST = 300; // milliseconds: a browser counts how often an address changes
 const CHANGES = ["prefix", "edits", "patches"]; // of a question: what stood there without them is compared with them
 
 /** The link of one view, and what the view shows of it: a line at its top if a link could not be opened, and the
@@ -23,18 +24,40 @@ export class Link extends Address {
     this.model = model;
     this.css = css;
     this.turn = 0; // counts the links that were opened
+    this.kept = ""; // the link in the address: it follows what is shown
+    this.timer = 0;
     /** Where the link is kept: gives the whole address. A frame has it in the page around it.
      * @type {(link: string) => string} */
     this.keep = keepHere;
     this.top = make("p", { class: "linked", "aria-live": "polite", hidden: true });
     this.end = buttons(this);
+    for (const name of this.names) model.on(`change:${name}`, () => this.follow());
+  }
+
+  /** The address names nothing else than what is shown: a page that is loaded again shows the same. */
+  follow() {
+    window.clearTimeout(this.timer);
+    if (!this.kept) return;
+    this.timer = window.setTimeout(() => {
+      const link = this.write();
+      if (this.kept && this.kept !== link) this.keep(this.read(link).problem ? "" : link);
+      this.kept &&= link;
+    }, REST);
   }
 
   /** Shows what a link says: all of it, or nothing.
    * @param {string} link */
   async open(link) {
-    const { values, problem } = this.read(link);
     this.turn++;
+    const { turn } = this;
+    this.kept = "";
+    await this.show(link);
+    if (turn === this.turn) this.kept = link;
+  }
+
+  /** @param {string} link */
+  async show(link) {
+    const { values, problem } = this.read(link);
     this.say(problem);
     if (problem) return;
     const before = this.now();
@@ -97,7 +120,10 @@ export function followAddress(links) {
     if (!link.includes("=")) return; // the name of a part of the page
     const id = new URLSearchParams(link).get("view");
     const named = links.find((one) => one.id === id) ?? null;
-    for (const one of links) one.say("");
+    for (const one of links) {
+      one.say("");
+      one.kept = "";
+    }
     if (named) named.open(link);
     else links[0].say(DAMAGED);
     const { top } = named ?? links[0];
@@ -131,6 +157,7 @@ function buttons(link) {
     const written = link.write();
     const { problem } = link.read(written);
     field.value = problem ? "" : link.keep(written);
+    if (!problem) link.kept = written;
     if (!problem) link.say("");
     field.hidden = true;
     said.textContent = problem ? "What is shown is too long for a link." : "";

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ...nn.masking import masked_softmax
+from ..shared.traits import Finite
 from ..shared.types import Proposal
 from ..shared.view import View
 from .softmax_data import softmax_data
@@ -43,7 +44,7 @@ class SoftmaxView(View, folder=Path(__file__).parent):
 
     caption = "Scores become attention weights"
 
-    scores = traitlets.List(traitlets.Float()).tag(sync=True)
+    scores = traitlets.List(Finite()).tag(sync=True)
     mask = traitlets.List(traitlets.Bool()).tag(sync=True)
     masking = traitlets.Unicode().tag(sync=True)
 

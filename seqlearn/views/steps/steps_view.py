@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ...nn.masking import Mask
 from ..shared.packing import unpack
+from ..shared.traits import Whole
 from ..shared.types import Proposal
 from ..shared.view import View
 from .steps_data import changed, steps_data, wrong_change
@@ -43,8 +44,8 @@ class AttentionSteps(View, folder=Path(__file__).parent):
 
     caption = "One attention, step by step"
 
-    step = traitlets.Int(0, min=0, max=4).tag(sync=True)
-    locked = traitlets.List(traitlets.Int(min=0)).tag(sync=True)
+    step = Whole(0, min=0, max=4).tag(sync=True)
+    locked = traitlets.List(Whole(min=0)).tag(sync=True)
     changes = traitlets.List().tag(sync=True)
 
     def __init__(

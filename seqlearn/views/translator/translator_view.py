@@ -12,6 +12,7 @@ from ...translator.translator import Translator
 from ...translator.whatif import change_of
 from ..live.weights import in_page, live_model
 from ..shared.arguments import as_text, offered
+from ..shared.traits import Whole
 from ..shared.types import Data, Lock, Proposal
 from ..shared.view import View
 from .ablation_map import ablation_map
@@ -57,12 +58,12 @@ class TranslatorView(View, folder=Path(__file__).parent):
     caption = "Type a sentence, and see where its translation comes from"
 
     sentence = traitlets.Unicode().tag(sync=True)
-    beam = traitlets.Int(1).tag(sync=True)
+    beam = Whole(1).tag(sync=True)
     prefix = traitlets.List(traitlets.Unicode()).tag(sync=True)
     edits = traitlets.List().tag(sync=True)
     links = traitlets.Bool(False).tag(sync=True)
-    chosen = traitlets.Int(min=0).tag(sync=True)
-    step = traitlets.Int(min=0).tag(sync=True)
+    chosen = Whole(min=0).tag(sync=True)
+    step = Whole(min=0).tag(sync=True)
     locked = traitlets.List(allow_none=True, default_value=None).tag(sync=True)
     mapped = traitlets.List().tag(sync=True)
     ablations = traitlets.Dict().tag(sync=True)
