@@ -90,8 +90,8 @@ class Seq2SeqEncoder(nn.Module):
 
     def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> RNNMemory:
         """Read each source up to its length (at least 1)."""
+        source_lens = check_lengths("the lengths of these sources", source_lens, source.shape[1], least=1)
         lengths = source_lens.cpu()
-        check_lengths("the lengths of these sources", lengths, source.shape[1])
         embedded = self.dropout(embed(self.embedding, source))
         if bool((lengths == source.shape[1]).all()):  # no padding: reading without packing is faster
             outputs, last = self.rnn(embedded)

@@ -11,17 +11,21 @@ import torch
 from torch import Tensor, nn
 
 
-def whole(name: str, value: object, least: int = 1) -> int:
+def whole(name: str, value: object, least: int = 1, most: int | None = None) -> int:
     """A whole number of Python, NumPy or torch as an int.
 
     Raises:
-        TypeError: the value is no whole number.
-        ValueError: the number is below `least`.
+        TypeError: the value is not a whole number; True and False are not numbers.
+        ValueError: the number is below `least` or above `most`.
     """
     try:
+        if getattr(value, "dtype", type(value)) in (bool, torch.bool):
+            raise TypeError
         number = operator.index(value)  # pyright: ignore[reportArgumentType]  whatever a user gave
     except TypeError:
         raise TypeError(f"{name} is a whole number, not {_named(value)}") from None
+    if most is not None and not least <= number <= most:
+        raise ValueError(f"{name} is from {least} to {most}, not {number}")
     if number < least:
         raise ValueError(f"{name} is at least {least}, not {number}")
     return number
@@ -78,31 +82,44 @@ def as_tensor(name: str, given: object, device: torch.device | None = None) -> T
         raise TypeError(f"{name} is a tensor, an array or a list of numbers, not {_named(given)}") from None
 
 
-def check_lengths(name: str, lengths: Tensor, most: int) -> None:
-    """Refuse valid lengths below 0 or above `most`. Lengths on a GPU pass: looking at them would wait for the GPU.
+def whole_numbers(name: str, numbers: object) -> Tensor:
+    """Whole numbers of any integer type as a tensor of int64.
 
     Raises:
-        TypeError: they are no whole numbers.
-        ValueError: there is such a length.
+        TypeError: they are not whole numbers.
     """
-    if lengths.dtype == torch.bool or lengths.is_floating_point() or lengths.is_complex():
-        raise TypeError(f"{name} are whole numbers, not {lengths.dtype}")
-    if lengths.device.type != "cpu" or not lengths.numel():
-        return
-    shortest, longest = (int(length) for length in lengths.aminmax())
-    if shortest < 0 or longest > most:
-        raise ValueError(f"{name} are from 0 to {most}, not {shortest if shortest < 0 else longest}")
+    numbers = as_tensor(name, numbers)
+    if numbers.dtype == torch.bool or numbers.is_floating_point() or numbers.is_complex():
+        raise TypeError(f"{name} are whole numbers, not {numbers.dtype}")
+    return numbers.long()
 
 
-def check_size(name: str, vectors: Tensor, size: int) -> None:
-    """Refuse vectors of another size than that for which a layer was made.
+def check_lengths(name: str, lengths: object, most: int, least: int = 0) -> Tensor:
+    """Valid lengths as int64. Lengths on a GPU are not looked at, which would wait for the GPU.
 
     Raises:
-        TypeError: they are no tensor.
-        ValueError: the last axis has another size.
+        TypeError: they are not whole numbers.
+        ValueError: a length is below `least` or above `most`.
+    """
+    lengths = whole_numbers(name, lengths)
+    if lengths.device.type == "cpu" and lengths.numel():
+        shortest, longest = (int(length) for length in lengths.aminmax())
+        if shortest < least or longest > most:
+            raise ValueError(f"{name} are from {least} to {most}, not {shortest if shortest < least else longest}")
+    return lengths
+
+
+def check_size(name: str, vectors: Tensor, size: int | None = None, axes: int = 3) -> None:
+    """Refuse vectors of another size than that for which a layer was made (None: any size).
+
+    Raises:
+        TypeError: they are not a tensor.
+        ValueError: the last axis has another size, or there are fewer axes, such as that of the batch.
     """
     need_tensor(name, vectors)
-    if vectors.shape[-1] != size:
+    if vectors.dim() < axes:
+        raise ValueError(f"{name} are (batch, {name}, size), not {tuple(vectors.shape)}; x[None] is a batch of one")
+    if size is not None and vectors.shape[-1] != size:
         raise ValueError(f"this layer was made for {name} of size {size}, not {vectors.shape[-1]}")
 
 

@@ -17,7 +17,7 @@ from seqlearn.nn.attention import (
     MultiHeadAttention,
     dot_product_attend,
 )
-from seqlearn.nn.masking import masked_softmax
+from seqlearn.nn.masking import causal_mask, masked_softmax
 from seqlearn.nn.recording import edit_attention, record_attention
 from seqlearn.nn.seq2seq import BahdanauConfig, bahdanau
 from seqlearn.nn.transformer import TransformerConfig, transformer
@@ -159,7 +159,7 @@ def test_dot_product_with_any_heads_and_masks_equals_the_plain_way(heads, form):
         "lengths2": torch.randint(0, 6, (2, 5)),
         "keys": torch.rand(2, 1, 5) < 0.6,
         "full": torch.rand(2, 5, 5) < 0.5,
-        "causal": torch.ones(5, 5, dtype=torch.bool).tril(),
+        "causal": causal_mask(5),
     }[form]
     plain = masked_softmax(queries @ keys.mT / 2, mask) @ values
     torch.testing.assert_close(DotProductAttention()(queries, keys, values, mask), plain)

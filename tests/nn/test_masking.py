@@ -66,9 +66,9 @@ FORMS = {  # name -> (make a mask or lengths, whether key k of query q in senten
     "keys": (lambda b, h, q, k: torch.rand(b, 1, k) < 0.5, lambda mask, b, h, q, k: mask[b, 0, k]),
     "heads": (lambda b, h, q, k: torch.rand(b, h, q, k) < 0.5, lambda mask, b, h, q, k: mask[b, h, q, k]),
     "over heads": (lambda b, h, q, k: torch.rand(b, 1, 1, k) < 0.5, lambda mask, b, h, q, k: mask[b, 0, 0, k]),
-    "causal": (lambda b, h, q, k: causal_mask(max(q, k))[:q, :k], lambda mask, b, h, q, k: k <= q),
+    "causal": (lambda b, h, q, k: causal_mask(max(q, k))[None, :q, :k], lambda mask, b, h, q, k: k <= q),
     "strictly causal": (
-        lambda b, h, q, k: torch.ones(q, k, dtype=torch.bool).tril(-1),
+        lambda b, h, q, k: torch.ones(1, q, k, dtype=torch.bool).tril(-1),
         lambda mask, b, h, q, k: k < q,
     ),
     "causal and keys": (
@@ -77,7 +77,7 @@ FORMS = {  # name -> (make a mask or lengths, whether key k of query q in senten
     ),
     "lengths": (lambda b, h, q, k: torch.randint(0, k + 1, (b,)), lambda lens, b, h, q, k: k < lens[b]),
     "lengths of queries": (
-        lambda b, h, q, k: torch.randint(0, k + 1, (b, q)),
+        lambda b, h, q, k: torch.cat([torch.full((b, 1), k), torch.randint(0, k + 1, (b, q - 1))], 1),  # not all 0 or 1
         lambda lens, b, h, q, k: k < lens[b, q],
     ),
     "nothing": (lambda b, h, q, k: torch.zeros(b, 1, k, dtype=torch.bool), lambda *_: False),

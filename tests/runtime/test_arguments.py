@@ -94,8 +94,8 @@ LISTS = [
     ([2, 4], torch.tensor([2, 4])),
     (np.array([0, 3], dtype=np.int32), torch.tensor([0, 3])),
     ([[1, 2, 3], [4, 0, 1]], torch.tensor([[1, 2, 3], [4, 0, 1]])),
-    (np.eye(3, 4, dtype=bool), torch.eye(3, 4, dtype=torch.bool)),
-    ([[True, False, True, False]] * 3, torch.tensor([[True, False, True, False]] * 3)),
+    (np.eye(3, 4, dtype=bool)[None], torch.eye(3, 4, dtype=torch.bool)[None]),
+    ([[[True, False, True, False]] * 3], torch.tensor([[[True, False, True, False]] * 3])),
 ]
 
 
