@@ -89,9 +89,16 @@ class Seq2SeqEncoder(nn.Module):
         )  # fmt: skip
 
     def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> RNNMemory:
-        """Read each source up to its length (at least 1)."""
-        source_lens = check_lengths("the lengths of these sources", source_lens, source.shape[1], least=1)
+        """Read each source up to its length.
+
+        Raises:
+            TypeError: ids or lengths are not whole numbers.
+            ValueError: a length is below 1 or above the number of steps, or an id is not in the vocabulary.
+        """
+        source_lens = check_lengths("the lengths of these sources", source_lens, source.shape[1])
         lengths = source_lens.cpu()
+        if not lengths.all():
+            raise ValueError("a source is empty: it has one token at least, its <eos>")
         embedded = self.dropout(embed(self.embedding, source))
         if bool((lengths == source.shape[1]).all()):  # no padding: reading without packing is faster
             outputs, last = self.rnn(embedded)

@@ -94,18 +94,18 @@ def whole_numbers(name: str, numbers: object) -> Tensor:
     return numbers.long()
 
 
-def check_lengths(name: str, lengths: object, most: int, least: int = 0) -> Tensor:
+def check_lengths(name: str, lengths: object, most: int) -> Tensor:
     """Valid lengths as int64. Lengths on a GPU are not looked at, which would wait for the GPU.
 
     Raises:
         TypeError: they are not whole numbers.
-        ValueError: a length is below `least` or above `most`.
+        ValueError: a length is below 0 or above `most`.
     """
     lengths = whole_numbers(name, lengths)
     if lengths.device.type == "cpu" and lengths.numel():
         shortest, longest = (int(length) for length in lengths.aminmax())
-        if shortest < least or longest > most:
-            raise ValueError(f"{name} are from {least} to {most}, not {shortest if shortest < least else longest}")
+        if shortest < 0 or longest > most:
+            raise ValueError(f"{name} are from 0 to {most}, not {shortest if shortest < 0 else longest}")
     return lengths
 
 
