@@ -294,7 +294,7 @@ def _check_batches(queries: Tensor, keys: Tensor, values: Tensor) -> None:
         check_size(name, vectors)
     batches = [tuple(vectors.shape[:-2]) for vectors in (queries, keys, values)]
     if not batches[0] == batches[1] == batches[2]:
-        raise ValueError("queries, keys and values have the same sentences and heads, not {}, {} and {}".format(*batches))
+        raise ValueError(f"queries, keys and values have the same sentences and heads, not {batches}")
     if keys.shape[-2] != values.shape[-2]:
         raise ValueError(f"each key has one value: there are {keys.shape[-2]} keys and {values.shape[-2]} values")
 

@@ -100,10 +100,7 @@ def as_mask(mask: Mask, shape: Sequence[int], device: torch.device | None = None
                 "and mask[None] if a row is a query"
             )
         if mask.dim() and mask.shape[-1] == 1 < keys:
-            raise ValueError(
-                f"{given} has one value for all {keys} keys: the last axis of a mask is the keys, as in (ids != pad)"
-                "[:, None]"
-            )
+            raise ValueError(f"{given} has one value for {keys} keys: its last axis is the keys, as in real[:, None]")
     elif mask.dim() not in (1, 2) or mask.shape[0] != shape[0]:
         raise ValueError(
             f"valid lengths are (batch,) or (batch, queries); got {tuple(mask.shape)} for scores {tuple(shape)}"
@@ -115,10 +112,10 @@ def as_mask(mask: Mask, shape: Sequence[int], device: torch.device | None = None
                 f"{given} of integers would be lengths, one for each query: write mask.bool()[:, None] if 1 means that "
                 "a key may be attended, and sequence_mask(mask, keys) if these are lengths"
             )
-        mask = sequence_mask(mask, keys) if mask.dim() == 2 else sequence_mask(mask, keys).unsqueeze(1)
-        mask = mask if axes > 2 else mask.squeeze(1)
-    heads = [1] * (axes - mask.dim())
-    fitted = mask.reshape(mask.shape[0], *heads, *mask.shape[1:]) if mask.dim() > 2 else mask.reshape(*heads, *mask.shape)
+        mask = sequence_mask(mask, keys)
+        mask = mask.unsqueeze(1) if mask.dim() == 2 < axes else mask
+    batch = int(mask.dim() > 2)  # the axes of the heads come after that of the batch
+    fitted = mask.reshape(*mask.shape[:batch], *[1] * (axes - mask.dim()), *mask.shape[batch:])
     fits = fitted.dim() == axes and all(have in (1, want) for have, want in zip(fitted.shape, shape, strict=True))
     if not fits:
         raise ValueError(f"{given} does not fit scores {tuple(shape)} (batch, ..., queries, keys)")

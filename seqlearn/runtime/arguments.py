@@ -31,6 +31,20 @@ def whole(name: str, value: object, least: int = 1, most: int | None = None) -> 
     return number
 
 
+def token_ids(ids: Iterable[int], vocab: int | None = None) -> list[int]:
+    """Ids of tokens as a list of int.
+
+    Raises:
+        TypeError: they are not a list of whole numbers.
+        ValueError: an id is below 0, or not in a vocabulary of `vocab` tokens.
+    """
+    try:
+        given = list(ids)
+    except TypeError:
+        raise TypeError(f"forbidden is a list of ids, not {_named(ids)}") from None
+    return [whole("the id of a token", each, 0, None if vocab is None else vocab - 1) for each in given]
+
+
 def real(name: str, value: object) -> None:
     """Refuse what is no number.
 

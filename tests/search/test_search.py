@@ -575,7 +575,7 @@ def test_without_a_temperature_the_distribution_is_that_of_the_model():
         ({"top_p": 1.5}, "top_p is above 0 and at most 1, not 1.5"),
         (
             {"forbidden": range(7)},
-            "no next token to draw: the logits hold NaN or infinity, or every token is forbidden",
+            "no next token: the logits hold NaN or infinity, or every token is forbidden",
         ),
     ],
 )
@@ -584,5 +584,5 @@ def test_no_sample_without_a_distribution(options, message):
         sample(random_model(6), *padded([[4, 5]]), **{**IDS, **options})
     broken = random_model(6)
     broken.decoder.dense.bias.data[4] = math.nan
-    with pytest.raises(ValueError, match="no next token to draw"):
+    with pytest.raises(ValueError, match="no next token: the logits"):
         sample(broken, *padded([[4, 5]]), **IDS)

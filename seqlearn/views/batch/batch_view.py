@@ -23,7 +23,8 @@ class BatchView(View, folder=Path(__file__).parent):
     Args:
         sentences: the length of each sentence in tokens, or its tokens, which the view then shows; at most 256.
         order: one of `ORDERS`.
-        batch_size: sentences in a batch: a power of 2, or the number of all sentences.
+        batch_size: sentences in a batch: a power of 2, or the number of all sentences; default: 8, or all if they are
+            fewer.
         seed: of the shuffles.
 
     Traits, synced with the browser:
@@ -42,9 +43,15 @@ class BatchView(View, folder=Path(__file__).parent):
     batch_size = traitlets.Int(1).tag(sync=True)
 
     def __init__(
-        self, sentences: Iterable[int | Sequence[str]], order: str = ORDERS[0], batch_size: int = 8, seed: int = 0
+        self,
+        sentences: Iterable[int | Sequence[str]],
+        order: str = ORDERS[0],
+        batch_size: int | None = None,
+        seed: int = 0,
     ):
-        super().__init__(data=batch_data(sentences, seed), order=order, batch_size=batch_size)
+        data = batch_data(sentences, seed)
+        default = min(8, len(data["lengths"]))
+        super().__init__(data=data, order=order, batch_size=default if batch_size is None else batch_size)
 
     def update(self, sentences: Iterable[int | Sequence[str]], seed: int = 0) -> None:
         """Show other sentences in the same view; the batch size stays, or becomes the largest that is offered."""
