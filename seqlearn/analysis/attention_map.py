@@ -104,10 +104,8 @@ class AttentionMap:
         tolerance = 1e-2 if is_half else 1e-3
         wrong = (weights < -tolerance) | (weights.masked_fill(mask, 0) > tolerance)
         if wrong.any():
-            layer, head, query, key = at = wrong.nonzero()[0].tolist()
-            number = float(weights[tuple(at)])
-            where = f"layer {layer}, head {head}, query {query}, key {key} ({self.key_tokens[key]!r})"
-            raise ValueError(f"a weight is from 0 to 1, and 0 where the mask is False: {where} has {number:.3g}")
+            number = float(weights[wrong][0])
+            raise ValueError(f"a weight is from 0 to 1, and 0 where the mask is False: there is one of {number:.3g}")
         self._check_sums(weights, mask, tolerance)
         weights = weights.to(torch.float32, copy=True)
         if is_half:  # its rows sum to 1 up to 1e-2; maps made of it are checked with 1e-3

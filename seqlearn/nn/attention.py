@@ -83,7 +83,7 @@ class AdditiveAttention(ScoreAttention):
     ) -> Float[Tensor, "batch queries value_size"]:
         """Like `forward`, with keys that went through `project_keys` already."""
         check_size("queries", queries, self.W_q.in_features)
-        _check_batches(queries, projected_keys, values)
+        _check_fit(queries, projected_keys, values)
         features = self.W_q(queries).unsqueeze(2) + projected_keys.unsqueeze(1)  # batch, queries, keys, hiddens
         scores = self.w_v(features.tanh_()).squeeze(-1)  # batch, queries, keys
         weights = self.expose(masked_softmax(scores, mask), mask)
@@ -262,6 +262,7 @@ def dot_product_attend(
             axis is missing.
     """
     _check_fit(queries, keys, values)
+    _check_one_size(queries.shape[-1], keys.shape[-1])
     if mask is not None:
         mask = as_mask(mask, (*queries.shape[:-1], keys.shape[-2]), queries.device)
     steps, past = queries.shape[-2], keys.shape[-2] - queries.shape[-2]
@@ -285,11 +286,6 @@ def dot_product_attend(
 
 
 def _check_fit(queries: Tensor, keys: Tensor, values: Tensor) -> None:
-    _check_batches(queries, keys, values)
-    _check_one_size(queries.shape[-1], keys.shape[-1])
-
-
-def _check_batches(queries: Tensor, keys: Tensor, values: Tensor) -> None:
     for name, vectors in (("queries", queries), ("keys", keys), ("values", values)):
         check_size(name, vectors)
     batches = [tuple(vectors.shape[:-2]) for vectors in (queries, keys, values)]

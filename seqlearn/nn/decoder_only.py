@@ -23,7 +23,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from ..runtime.arguments import check_lengths, check_size, embed, whole
+from ..runtime.arguments import check_size, embed, source_lengths, whole
 from ..runtime.devices import send
 from .attention import MultiHeadAttention
 from .cache import Past
@@ -201,7 +201,7 @@ class PromptEmbedding(nn.Module):
     def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> Prompt:
         """Embed the sources. As in `TransformerEncoder`, the embeddings are multiplied by sqrt(num_hiddens)."""
         steps = source.shape[1]
-        source_lens = check_lengths("the lengths of these sources", source_lens, steps)
+        source_lens = source_lengths(source, source_lens)
         padding = (steps - source_lens.to(source.device)).unsqueeze(1)  # batch, 1
         came_from = torch.arange(steps, device=source.device) - padding  # batch, source; negative for padding
         embedded = embed(self.embedding, source.gather(1, came_from % steps)) * self.embedding.embedding_dim**0.5

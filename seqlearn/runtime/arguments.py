@@ -123,6 +123,20 @@ def check_lengths(name: str, lengths: object, most: int) -> Tensor:
     return lengths
 
 
+def source_lengths(source: Tensor, lengths: object) -> Tensor:
+    """The valid lengths of padded sources, as int64. On a GPU, only their shape is looked at.
+
+    Raises:
+        TypeError: they are not whole numbers.
+        ValueError: there is not one for each source, or one is below 0 or above the number of steps.
+    """
+    lengths = whole_numbers("the lengths of these sources", lengths)
+    shapes = tuple(source.shape), tuple(lengths.shape)
+    if len(shapes[0]) != 2 or shapes[1] != shapes[0][:1]:
+        raise ValueError(f"source is (batch, source) and source_lens (batch,), not {shapes[0]} and {shapes[1]}")
+    return check_lengths("the lengths of these sources", lengths, shapes[0][1])
+
+
 def check_size(name: str, vectors: Tensor, size: int | None = None, axes: int = 3) -> None:
     """Refuse vectors of another size than that for which a layer was made (None: any size).
 

@@ -85,8 +85,8 @@ def beam_search(
             banned = [*forbidden, eos] if step <= min_length else forbidden
             if step == 1:
                 token_ids([eos, *forbidden], logits.shape[-1])
-            candidates = best_tokens(logits[:, -1], width + refill, banned, 1 if trace is None else 2)
-            candidates = beams.checked(candidates)
+            shown = 1 if trace is None else 2
+            candidates = beams.checked(best_tokens(logits[:, -1], width + refill, banned, shown))
             at_limit = [limits[place] == step for place in live]
             extensions = Extensions.of(beams, candidates, width, eos, at_limit, refill)
             for sentence, ids, log_probs in extensions.completed():

@@ -10,7 +10,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ..nn.contract import Model
-from ..runtime.arguments import check_model, need_tensor, token_ids, whole, whole_numbers
+from ..runtime.arguments import check_model, need_tensor, source_lengths, token_ids, whole, whole_numbers
 from ..runtime.devices import to_list
 from .hypotheses import LengthPenalty
 
@@ -34,7 +34,7 @@ def gnmt(alpha: float = 0.6) -> LengthPenalty:
 
 def default_max_length(source_lens: Int[Tensor, "batch"]) -> list[int]:
     """How many tokens each translation may have. The limit depends on its own source, not on the rest of the batch."""
-    return [2 * length + 10 for length in to_list(source_lens)]
+    return [2 * length + 10 for length in to_list(whole_numbers("source_lens", source_lens))]
 
 
 def largest_penalties(length_penalty: LengthPenalty, limit: int) -> list[float]:
@@ -57,14 +57,9 @@ def limits_and_ids(
     check_model(model)
     need_tensor("source", source)
     need_tensor("source_lens", source_lens)
-    shapes = tuple(source.shape), tuple(source_lens.shape)
-    if len(shapes[0]) != 2 or shapes[1] != shapes[0][:1]:
-        raise ValueError(f"source is (batch, source) and source_lens (batch,), not {shapes[0]} and {shapes[1]}")
-    for sentence, length in enumerate(to_list(whole_numbers("source_lens", source_lens))):
+    for sentence, length in enumerate(to_list(source_lengths(source, source_lens.cpu()))):
         if length < 1:
             raise ValueError(f"source {sentence} is empty: a source has one token at least, its <eos>")
-        if length > shapes[0][1]:
-            raise ValueError(f"source {sentence} has no {length} tokens: all sources are padded to {shapes[0][1]}")
     token_ids(ids[:2])
     forbidden = token_ids(ids[2])
     min_length = whole("min_length", min_length, 0)

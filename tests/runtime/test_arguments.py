@@ -204,7 +204,7 @@ def test_a_decoder_names_ids_that_cannot_be(build):
             "source is (batch, source) and source_lens (batch,), not (2, 3) and (1,)",
         ),
         ((None, SOURCE[0], LENS), ValueError, "not (3,) and (2,)"),
-        ((None, SOURCE, LENS + 4), ValueError, "source 0 has no 7 tokens: all sources are padded to 3"),
+        ((None, SOURCE, LENS + 4), ValueError, "the lengths of these sources are from 0 to 3, not 7"),
     ],
 )
 def test_what_cannot_be_searched_is_said(search, arguments, error, message):
