@@ -114,6 +114,7 @@ def as_mask(mask: Mask, shape: Sequence[int], device: torch.device | None = None
             )
         mask = sequence_mask(mask, keys)
         mask = mask.unsqueeze(1) if mask.dim() == 2 < axes else mask
+    mask = mask if mask.dim() else mask.expand(keys)
     batch = int(mask.dim() > 2)  # the axes of the heads come after that of the batch
     fitted = mask.reshape(*mask.shape[:batch], *[1] * (axes - mask.dim()), *mask.shape[batch:])
     fits = fitted.dim() == axes and all(have in (1, want) for have, want in zip(fitted.shape, shape, strict=True))
