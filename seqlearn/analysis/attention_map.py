@@ -102,11 +102,11 @@ class AttentionMap:
             raise ValueError("weights hold NaN or infinity")
         is_half = weights.dtype in (torch.float16, torch.bfloat16)
         tolerance = 1e-2 if is_half else 1e-3
+        self._check_sums(weights, mask, tolerance)
         wrong = (weights < -tolerance) | (weights.masked_fill(mask, 0) > tolerance)
         if wrong.any():
             number = float(weights[wrong][0])
             raise ValueError(f"a weight is from 0 to 1, and 0 where the mask is False: there is one of {number:.3g}")
-        self._check_sums(weights, mask, tolerance)
         weights = weights.to(torch.float32, copy=True)
         if is_half:  # its rows sum to 1 up to 1e-2; maps made of it are checked with 1e-3
             totals = weights.sum(-1, keepdim=True)

@@ -261,6 +261,8 @@ def test_map_fills_in_layers_and_heads():
         ([[0.5, 0.4]], "cross", None, "query 0 \\('q'\\) sums to 0.900"),
         ([[0.5, 0.5]], "cross", [[False, False]], "sums to 1.000"),
         ([[0.5, 0.5]], "cross", [[True]], "mask"),
+        ([[2.0, -1.0]], "cross", None, "a weight is from 0 to 1, .* there is one of -1"),
+        ([[0.5, 0.5]], "cross", [[True, False]], "and 0 where the mask is False: there is one of 0.5"),
     ],
 )
 def test_map_names_what_is_wrong(weights, kind, mask, message, as_a_user):
@@ -273,6 +275,13 @@ def test_map_of_what_is_not_finite_or_no_mask(as_a_user):
         AttentionMap(torch.tensor([[math.inf, -math.inf]]), ["q"], ["a", "b"])
     with pytest.raises(TypeError, match=r"the mask of a map is bool, .* not torch[.]int64"):
         AttentionMap(torch.eye(2), ["q", "r"], ["a", "b"], "causal", torch.ones(2, 2).long().tril())
+
+
+def test_a_map_does_not_share_the_memory_of_what_it_was_made_of():
+    weights, mask = torch.eye(2), torch.eye(2).bool()
+    attention = AttentionMap(weights, "ab", "ab", mask=mask)
+    weights[0], mask[0] = torch.tensor([-5.0, 99.0]), True
+    assert torch.equal(attention.weights[0, 0], torch.eye(2)) and torch.equal(attention.mask, torch.eye(2).bool())
 
 
 def test_map_of_rounded_weights_can_be_worked_with():

@@ -9,8 +9,10 @@ import torch
 from seqlearn import AttentionMap, Translator, all_heads, beam_search, greedy_search, heatmap, sample
 from seqlearn.data.text import Language
 from seqlearn.nn.attention import AdditiveAttention, BilinearAttention, DotProductAttention, MultiHeadAttention
-from seqlearn.nn.decoder_only import DecoderOnlyConfig, decoder_only
+from seqlearn.nn.decoder_only import DecoderOnlyConfig, GroupedQueryAttention, RMSNorm, decoder_only
+from seqlearn.nn.kernels import KernelRegression
 from seqlearn.nn.masking import as_mask, masked_softmax
+from seqlearn.nn.positions import LearnedPositions, PositionalEncoding, RotaryPositions, sinusoids
 from seqlearn.nn.seq2seq import BahdanauConfig, Seq2SeqConfig, bahdanau, seq2seq
 from seqlearn.nn.transformer import TransformerConfig, transformer
 
@@ -154,6 +156,32 @@ ONE_SIZE = "a dot product needs queries and keys of one size, not 8 and 6"
 def test_sizes_that_do_not_fit_are_named(layer, vectors, message):
     with pytest.raises(ValueError, match=message):
         layer(*vectors)
+
+
+ONE = torch.ones(1, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: RMSNorm(4)(ONE), "this layer was made for vectors of size 4, not 1"),
+        (lambda: PositionalEncoding(4)(ONE), "this layer was made for embeddings of size 4, not 1"),
+        (lambda: LearnedPositions(3, 4)(ONE), "this layer was made for embeddings of size 4, not 1"),
+        (lambda: RotaryPositions(4)(torch.ones(1, 1, 2, 2)), "this layer was made for vectors of size 4, not 2"),
+        (lambda: sinusoids(2, 4, base=0), "the base of the frequencies is a number above 0, not 0"),
+        (lambda: KernelRegression()(Q[0, 0], Q[0, 1], Q[0, 2, :1]), r"each key has one value: keys are \(8,\), values"),
+        (lambda: MultiHeadAttention(6, 1.5), "num_heads is a whole number, not 1.5"),
+        (lambda: MultiHeadAttention(6, 2, query_size=0), "query_size is at least 1, not 0"),
+        (lambda: GroupedQueryAttention(6, 3, 1.5), "num_kv_heads is a whole number, not 1.5"),
+        (lambda: MultiHeadAttention(8, 1)(Q[0], Q[0], Q[0]), r"queries|keys are \(batch, keys, size\), not \(3, 8\)"),
+        (lambda: DotProductAttention()(Q[0], Q[0], Q[0]), r"queries are \(batch, queries, size\), not \(3, 8\)"),
+        (lambda: DotProductAttention()(Q, Q[:1], Q), r"the same sentences and heads, not \[\(2,\), \(1,\), \(2,\)\]"),
+        (lambda: AdditiveAttention(8, 8, 4)(Q, Q, Q[:, 1:]), "there are 3 keys and 2 values"),
+    ],
+)
+def test_nothing_is_stretched_silently(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])

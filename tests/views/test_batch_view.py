@@ -109,6 +109,10 @@ test_what_cannot_be_chosen = keeps(
 )
 
 
+def test_fewer_sentences_than_8_are_one_batch():
+    assert BatchView([3, 4, 5, 1, 2]).batch_size == 5 and BatchView(LENGTHS).batch_size == 8
+
+
 def test_the_picture_has_all_three_orders():
     """Bars as long as the sentences, on a hatched box as wide as the batch."""
     shown = BatchView(LENGTHS, batch_size=16)
