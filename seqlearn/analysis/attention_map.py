@@ -105,8 +105,8 @@ class AttentionMap:
         self._check_sums(weights, mask, tolerance)
         wrong = (weights < -tolerance) | (weights.masked_fill(mask, 0) > tolerance)
         if wrong.any():
-            number = float(weights[wrong][0])
-            raise ValueError(f"a weight is from 0 to 1, and 0 where the mask is False: there is one of {number:.3g}")
+            rule = "a weight is from 0 to 1, and 0 where the mask is False"
+            raise ValueError(f"{rule}: there is one of {float(weights[wrong][0]):.3g}")
         weights = weights.to(torch.float32, copy=True)
         if is_half:  # its rows sum to 1 up to 1e-2; maps made of it are checked with 1e-3
             totals = weights.sum(-1, keepdim=True)

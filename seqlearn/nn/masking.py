@@ -90,27 +90,25 @@ def as_mask(mask: Mask, shape: Sequence[int], device: torch.device | None = None
             count as 0 and as all keys.)
     """
     mask, keys, axes = as_tensor("mask", mask, device), shape[-1], len(shape)
-    given = f"mask {tuple(mask.shape)}"
+    given = tuple(mask.shape)
     if mask.dtype.is_floating_point or mask.dtype.is_complex:
         raise TypeError(f"a mask is bool (True = may be attended) or integer (valid lengths), not {mask.dtype}")
     if mask.dtype == torch.bool:
         if mask.dim() == 2 and axes > 2 and shape[0] > 1 and not hasattr(mask, OF_QUERIES):
             raise ValueError(
-                f"{given} for {shape[0]} sentences could mean two things: write mask[:, None] if a row is a sentence, "
-                "and mask[None] if a row is a query"
+                f"mask {given} for {shape[0]} sentences could mean two things: write mask[:, None] if a row is a "
+                "sentence, and mask[None] if a row is a query"
             )
         if mask.dim() and mask.shape[-1] == 1 < keys:
-            raise ValueError(f"{given} has one value for {keys} keys: its last axis is the keys, as in real[:, None]")
+            raise ValueError(f"mask {given} has one value for {keys} keys: the last axis is the keys, see padding_mask")
     elif mask.dim() not in (1, 2) or mask.shape[0] != shape[0]:
-        raise ValueError(
-            f"valid lengths are (batch,) or (batch, queries); got {tuple(mask.shape)} for scores {tuple(shape)}"
-        )
+        raise ValueError(f"valid lengths are (batch,) or (batch, queries); got {given} for scores {tuple(shape)}")
     else:
         mask = check_lengths("valid lengths over the keys", mask, keys)
         if mask.dim() == 2 and mask.shape[1] == keys > 1 and (axes < 3 or keys != shape[-2] or _holds_0_and_1(mask)):
             raise ValueError(
-                f"{given} of integers would be lengths, one for each query: write mask.bool()[:, None] if 1 means that "
-                "a key may be attended, and sequence_mask(mask, keys) if these are lengths"
+                f"mask {given} of integers would be lengths, one for each query: write mask.bool()[:, None] if 1 "
+                "means that a key may be attended, and sequence_mask(mask, keys) if these are lengths"
             )
         mask = sequence_mask(mask, keys)
         mask = mask.unsqueeze(1) if mask.dim() == 2 < axes else mask
@@ -119,7 +117,7 @@ def as_mask(mask: Mask, shape: Sequence[int], device: torch.device | None = None
     fitted = mask.reshape(*mask.shape[:batch], *[1] * (axes - mask.dim()), *mask.shape[batch:])
     fits = fitted.dim() == axes and all(have in (1, want) for have, want in zip(fitted.shape, shape, strict=True))
     if not fits:
-        raise ValueError(f"{given} does not fit scores {tuple(shape)} (batch, ..., queries, keys)")
+        raise ValueError(f"mask {given} does not fit scores {tuple(shape)} (batch, ..., queries, keys)")
     return fitted
 
 

@@ -7,7 +7,6 @@ positions as training.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
@@ -28,7 +27,7 @@ def frequencies(size: int, base: float = BASE) -> Float[Tensor, "pairs"]:
     Raises:
         ValueError: the base is not above 0.
     """
-    if not 0 < base < math.inf:
+    if not 0 < base < float("inf"):
         raise ValueError(f"the base of the frequencies is a number above 0, not {base}")
     return base ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
 

@@ -24,10 +24,9 @@ def whole(name: str, value: object, least: int = 1, most: int | None = None) -> 
         number = operator.index(value)  # pyright: ignore[reportArgumentType]  whatever a user gave
     except TypeError:
         raise TypeError(f"{name} is a whole number, not {_named(value)}") from None
-    if most is not None and not least <= number <= most:
-        raise ValueError(f"{name} is from {least} to {most}, not {number}")
-    if number < least:
-        raise ValueError(f"{name} is at least {least}, not {number}")
+    if number < least or (most is not None and number > most):
+        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name} is {bounds}, not {number}")
     return number
 
 
