@@ -103,10 +103,10 @@ class AttentionMap:
         is_half = weights.dtype in (torch.float16, torch.bfloat16)
         tolerance = 1e-2 if is_half else 1e-3
         self._check_sums(weights, mask, tolerance)
-        wrong = (weights < -tolerance) | (weights.masked_fill(mask, 0) > tolerance)
-        if wrong.any():
-            rule = "a weight is from 0 to 1, and 0 where the mask is False"
-            raise ValueError(f"{rule}: there is one of {float(weights[wrong][0]):.3g}")
+        if weights.min() < -tolerance:
+            raise ValueError(f"attention weights are not negative; the smallest is {float(weights.min()):.3g}")
+        if (hidden := weights.masked_fill(mask, 0).max()) > tolerance:
+            raise ValueError(f"where the mask is False, weights are 0; the largest is {float(hidden):.3g}")
         weights = weights.to(torch.float32, copy=True)
         if is_half:  # its rows sum to 1 up to 1e-2; maps made of it are checked with 1e-3
             totals = weights.sum(-1, keepdim=True)

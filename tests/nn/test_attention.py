@@ -261,8 +261,8 @@ def test_map_fills_in_layers_and_heads():
         ([[0.5, 0.4]], "cross", None, "query 0 \\('q'\\) sums to 0.900"),
         ([[0.5, 0.5]], "cross", [[False, False]], "sums to 1.000"),
         ([[0.5, 0.5]], "cross", [[True]], "mask"),
-        ([[2.0, -1.0]], "cross", None, "a weight is from 0 to 1, .* there is one of -1"),
-        ([[0.5, 0.5]], "cross", [[True, False]], "and 0 where the mask is False: there is one of 0.5"),
+        ([[2.0, -1.0]], "cross", None, "attention weights are not negative; the smallest is -1"),
+        ([[0.5, 0.5]], "cross", [[True, False]], "where the mask is False, weights are 0; the largest is 0.5"),
     ],
 )
 def test_map_names_what_is_wrong(weights, kind, mask, message, as_a_user):
