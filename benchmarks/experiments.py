@@ -34,7 +34,7 @@ from seqlearn.data.pairs import Pair
 from seqlearn.data.text import WordTokenizer, normalize
 from seqlearn.nn.attention import MultiHeadAttention
 from seqlearn.nn.contract import eval_mode
-from seqlearn.nn.masking import masked_softmax
+from seqlearn.nn.masking import causal_mask, masked_softmax
 from seqlearn.nn.positions import POSITIONS, make_positions
 from seqlearn.training import History, Schedule, constant, fit, mean_loss, warmup
 from seqlearn.translator.translator import Translator
@@ -155,7 +155,7 @@ class BiasedReader(Reader):
             for project in (layer.W_q, layer.W_k, layer.W_v)
         )
         if self.kind.endswith("causal"):
-            past = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).tril()
+            past = causal_mask(ids.shape[1])[None]
             mask = past if mask is None else mask & past
         scores = queries @ keys.transpose(-2, -1) * queries.shape[-1] ** -0.5
         context = masked_softmax(scores + self.bias(ids.shape[1]), mask) @ values
@@ -186,7 +186,7 @@ def right(model: Reader, task: str, length: int, window: int | None = None) -> f
     answers, first = TASKS[task]
     ids = torch.randint(SYMBOLS, (200, length), generator=torch.Generator().manual_seed(1000 + length))
     places = torch.arange(length)
-    mask = None if window is None else (places[:, None] - places).abs() <= window
+    mask = None if window is None else ((places[:, None] - places).abs() <= window)[None]
     with torch.no_grad():
         found = model(ids, mask=mask).argmax(-1)
     return round((found == answers(ids))[:, first:].float().mean().item(), 4)

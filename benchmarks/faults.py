@@ -32,9 +32,12 @@ def tests_of(checkout: Path, file: str) -> list[list[str]]:
     elif parts[0] == "shared":
         found = [SHARED]
     else:
-        names = sorted((checkout / "tests" / "browser").glob(f"test_{parts[0]}*.py"))
-        family = ["-k", {"steps": "AttentionSteps"}.get(parts[0], f"{parts[0].title()}View"), *SHARED]
-        found = [[str(name.relative_to(checkout)) for name in names], family]
+        view = {"steps": "AttentionSteps"}.get(parts[0], f"{parts[0].title()}View")
+        every = sorted((checkout / "tests" / "browser").glob("test_*.py"))
+        own = [path for path in every if path.name.startswith(f"test_{parts[0]}")]
+        others = [path for path in every if path not in own and view in path.read_text("utf-8")]
+        named = [[str(path.relative_to(checkout)) for path in paths] for paths in (own, others)]
+        found = [*named, ["-k", view, *SHARED]]
     return [[word for word in words if exists(checkout, word)] for words in found]
 
 

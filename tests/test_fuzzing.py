@@ -1,9 +1,12 @@
 """Some hundred random cases of each kind. `benchmarks/fuzz.py` tries thousands, and counts a hang as a fault."""
 
+import itertools
+from collections import Counter
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from fuzzing import GROUPS
+from fuzzing import GROUPS, masks
 
 SLOW = ["commands", "files of others", "pieces"]
 
@@ -24,3 +27,17 @@ def test_random_cases(name):
         group.check(case)
 
     every_case()
+
+
+@pytest.mark.usefixtures("as_a_user")
+@pytest.mark.parametrize("group", masks.GROUPS)
+def test_masks_and_lengths_mean_the_same_everywhere(group):
+    """Each function that takes a mask or lengths, 300 times: its slow loop, or one sentence; nothing is silent."""
+    tried, seeds = Counter(), itertools.count()
+    while not tried or min(tried.values()) < 300:  # some functions take only a part of the cases of their group
+        tried.update(masks.check(group, next(seeds)))
+
+
+def test_no_function_that_takes_a_mask_is_missing_from_the_table():
+    named = {name for each in masks.GROUPS.values() for seed in range(9) for name, *_ in list(each(seed))[1:]}
+    assert masks.takers() == named | masks.ELSEWHERE.keys()

@@ -43,7 +43,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from ..nn.recording import Kind
-from ..runtime.arguments import as_tensor
+from ..runtime.arguments import as_tensor, whole
 
 KINDS: tuple[str, ...] = get_args(Kind)
 NO_WEIGHTS = (
@@ -67,8 +67,9 @@ class AttentionMap:
 
     Raises:
         TypeError: the mask is not bool, or weights or mask are no numbers.
-        ValueError: there are no weights, the shapes do not match the tokens, a weight is not finite, or a row does not
-            sum to 1 (to 0 if the row is masked as a whole, or if the head is ablated: all its weights are 0).
+        ValueError: there are no weights, the shapes do not match the tokens, a weight is not finite, below 0 or above
+            0 where the mask is False, or a row does not sum to 1 (to 0 if the row is masked as a whole, or if the head
+            is ablated: all its weights are 0).
     """
 
     weights: Float[Tensor, "*axes queries keys"]
@@ -100,15 +101,20 @@ class AttentionMap:
         if not weights.isfinite().all():
             raise ValueError("weights hold NaN or infinity")
         is_half = weights.dtype in (torch.float16, torch.bfloat16)
-        self._check_sums(weights, mask, tolerance=1e-2 if is_half else 1e-3)
-        weights = weights.float()
+        tolerance = 1e-2 if is_half else 1e-3
+        self._check_sums(weights, mask, tolerance)
+        if weights.min() < -tolerance:
+            raise ValueError(f"attention weights are not negative; the smallest is {float(weights.min()):.3g}")
+        if (hidden := weights.masked_fill(mask, 0).max()) > tolerance:
+            raise ValueError(f"where the mask is False, weights are 0; the largest is {float(hidden):.3g}")
+        weights = weights.to(torch.float32, copy=True)
         if is_half:  # its rows sum to 1 up to 1e-2; maps made of it are checked with 1e-3
             totals = weights.sum(-1, keepdim=True)
             weights = weights / totals.where(totals > 0.5, 1.0)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "query_tokens", tuple(self.query_tokens))
         object.__setattr__(self, "key_tokens", tuple(self.key_tokens))
-        object.__setattr__(self, "mask", None if self.mask is None else mask)
+        object.__setattr__(self, "mask", None if self.mask is None else mask.clone())
 
     def _check_sums(self, weights: Tensor, mask: Tensor, tolerance: float) -> None:
         """Each row sums to 1, or to 0 where everything is masked; an ablated head has no weight at all."""
@@ -137,7 +143,7 @@ def stack_layers(
         sentence: its number in the batch, from 0. Its padding is not cut off.
 
     Raises:
-        ValueError: there are no weights, or the layers differ in their tokens.
+        ValueError: there are no weights, the layers differ in their tokens, or there is no such sentence.
     """
     layers = [layer for layer in attentions or () if layer is not None]
     if not layers:
@@ -148,6 +154,7 @@ def stack_layers(
             f"the layers have weights of the shapes {', '.join(map(str, shapes))}: take layers of one kind, such as "
             "those of cross-attention, by their names"
         )
+    sentence = whole("sentence", sentence, 0, len(layers[0]) - 1)
     return torch.stack([layer[sentence] for layer in layers])
 
 

@@ -19,19 +19,29 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from ..nn.contract import Model
+from ..nn.masking import Mask, as_mask
 from ..nn.patching import heads
+from ..runtime.arguments import as_tensor
 
 
-def mean_over_words(
-    calls: Sequence[Float[Tensor, "batch _ size"]], real: Bool[Tensor, "batch rows"]
-) -> Float[Tensor, "size"]:
+def mean_over_words(calls: Sequence[Float[Tensor, "batch _ size"]], real: Mask) -> Float[Tensor, "size"]:
     """The mean vector of all words of all sentences, for a mean ablation. Padding does not count.
 
     Args:
         calls: the vectors of one place, as `record_stream` collects them.
-        real: True where a row is no padding.
+        real: bool, `(batch, rows)`, True where a row is no padding; or the valid lengths, `(batch,)`.
+
+    Raises: see `seqlearn.nn.masking.as_mask`; and
+        ValueError: no word is left.
     """
-    return torch.cat(list(calls), dim=1)[real].mean(0)
+    vectors = torch.cat(list(calls), dim=1)
+    batch, rows = vectors.shape[:2]
+    real = as_tensor("real", real, vectors.device)
+    mask = as_mask(real[:, None] if real.dtype == torch.bool and real.dim() == 2 else real, (batch, 1, rows))
+    words = vectors[mask.squeeze(1).expand(batch, rows)]
+    if not len(words):
+        raise ValueError("there is no word to take the mean of: `real` is False everywhere")
+    return words.mean(0)
 
 
 def mean_by_position(

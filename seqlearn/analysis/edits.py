@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ..nn.recording import Edit
+from ..runtime.arguments import whole
 
 
 def ablate(weights: Float[Tensor, "*axes"], may: Bool[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
@@ -41,8 +42,14 @@ def reweighted(row: int, column: int, weight: float) -> Edit:
     Args:
         row, column: of the weight, counted from 0; without such a row or column, nothing is changed.
         weight: from 0 to 1.
+
+    Raises:
+        TypeError: row or column is not a whole number.
+        ValueError: row or column is below 0, or the weight is not from 0 to 1.
     """
-    seen = 0
+    row, column, seen = whole("row", row, 0), whole("column", column, 0), 0
+    if not 0 <= weight <= 1:
+        raise ValueError(f"a weight is from 0 to 1, not {weight}")
 
     def edit(weights: Tensor, may: Tensor) -> Tensor:
         nonlocal seen
@@ -64,13 +71,20 @@ def reweighted(row: int, column: int, weight: float) -> Edit:
 
 
 def in_heads(edit: Edit, *heads: int) -> Edit:
-    """An edit of these heads only, counted from 0. The other heads keep their weights."""
+    """An edit of these heads only, counted from 0. The other heads keep their weights.
+
+    Raises:
+        TypeError: the number of a head is not a whole number.
+        ValueError: it is below 0. The edit itself raises this if a head is not there.
+    """
+    chosen = [whole("head", head, 0) for head in heads]
 
     def only(weights: Tensor, may: Tensor) -> Tensor:
         if weights.dim() < 4:
             raise ValueError(f"this attention has no heads to choose from: its weights are {tuple(weights.shape)}")
         edited = weights.clone()
-        edited[:, list(heads)] = edit(weights, may)[:, list(heads)]
+        whole("head", max(chosen, default=0), 0, weights.shape[1] - 1)
+        edited[:, chosen] = edit(weights, may)[:, chosen]
         return edited
 
     return only

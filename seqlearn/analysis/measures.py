@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ..data.pairs import Link
+from ..runtime.arguments import whole
 from .attention_map import AttentionMap
 from .metrics import alignment_error_rate, argmax_links
 
@@ -67,14 +68,16 @@ def hit_rate(
         wanted: for each map the rows that count, each with its wanted columns.
 
     Raises:
-        ValueError: `wanted` has not one entry for each map, or no row at all.
+        TypeError: a row or a column is not a whole number.
+        ValueError: `wanted` has not one entry for each map, or no row at all; or a map has no such row or column.
     """
     hits = []
     for attention, rows in zip(maps, _one_for_each(maps, wanted), strict=True):
         largest = attention.weights.argmax(-1)  # layers, heads, queries
         for row, columns in rows:
+            row, wanted_columns = _row_and_columns(attention, row, columns)
             attends = attention.weights[:, :, row].amax(-1) > 0  # a row of zeros has no largest weight
-            hits.append(torch.isin(largest[:, :, row], torch.tensor(sorted(columns), dtype=torch.long)) & attends)
+            hits.append(torch.isin(largest[:, :, row], torch.tensor(wanted_columns, dtype=torch.long)) & attends)
     return _share(hits)
 
 
@@ -90,12 +93,14 @@ def choice_accuracy(
         questions: for each map the row, the columns of each candidate, and the index of the right candidate.
 
     Raises:
-        ValueError: there is not one question for each map, or none.
+        TypeError: a row, a column or the right candidate is not a whole number.
+        ValueError: there is not one question for each map, or none; or there is no such row, column or candidate.
     """
     hits = []
     for attention, (row, candidates, right) in zip(maps, _one_for_each(maps, questions), strict=True):
-        weights = attention.weights[:, :, row]  # layers, heads, keys
-        totals = torch.stack([weights[..., sorted(columns)].sum(-1) for columns in candidates], -1)
+        right = whole("the right candidate", right, 0, len(candidates) - 1)
+        checked = [_row_and_columns(attention, row, columns) for columns in candidates]
+        totals = torch.stack([attention.weights[:, :, row][..., columns].sum(-1) for row, columns in checked], -1)
         others = [index for index in range(len(candidates)) if index != right]
         hits.append((totals[..., [right]] > totals[..., others]).all(-1) & (totals[..., right] > 0))
     return _share(hits)
@@ -135,6 +140,12 @@ def link_errors(maps: Sequence[AttentionMap], gold: Sequence[Iterable[Link]]) ->
         for head in range(heads)
     ]
     return torch.tensor(rates).view(layers, heads)
+
+
+def _row_and_columns(attention: AttentionMap, row: int, columns: Collection[int]) -> tuple[int, list[int]]:
+    """Both, after a check. A column that is named twice counts once."""
+    queries, keys = attention.weights.shape[2:]
+    return whole("row", row, 0, queries - 1), sorted({whole("column", each, 0, keys - 1) for each in columns})
 
 
 def _one_for_each(maps: Sequence[AttentionMap], answers: Sequence[T]) -> Sequence[T]:

@@ -54,8 +54,12 @@ def perplexity(loss: float) -> float:
 
 
 def argmax_links(weights: Float[Tensor, "queries keys"]) -> set[Link]:
-    """For each target token (query) the link `(source, target)` to the source token with the largest weight."""
-    return {(source, target) for target, source in enumerate(weights.argmax(-1).tolist())}
+    """For each target token (query) the link `(source, target)` to the source token with the largest weight.
+
+    A row that is all 0, or that holds NaN, has no largest weight, and so no link.
+    """
+    rows = enumerate(zip(weights.argmax(-1).tolist(), weights.amax(-1).tolist(), strict=True))
+    return {(source, target) for target, (source, most) in rows if most > 0}
 
 
 def alignment_error_rate(predicted: Iterable[Iterable[Link]], gold: Iterable[Iterable[Link]]) -> float:

@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ..runtime.arguments import check_size, need_tensor
+from ..runtime.arguments import check_size, need_tensor, whole
 from .masking import Mask, as_mask, causal_mask, masked_softmax
 from .positions import RotaryPositions
 from .recording import AttentionLayer
@@ -83,6 +83,7 @@ class AdditiveAttention(ScoreAttention):
     ) -> Float[Tensor, "batch queries value_size"]:
         """Like `forward`, with keys that went through `project_keys` already."""
         check_size("queries", queries, self.W_q.in_features)
+        _check_fit(queries, projected_keys, values)
         features = self.W_q(queries).unsqueeze(2) + projected_keys.unsqueeze(1)  # batch, queries, keys, hiddens
         scores = self.w_v(features.tanh_()).squeeze(-1)  # batch, queries, keys
         weights = self.expose(masked_softmax(scores, mask), mask)
@@ -164,7 +165,8 @@ class MultiHeadAttention(AttentionLayer):
             queries then have the last positions of the keys.
 
     Raises:
-        ValueError: the heads do not share the features evenly.
+        TypeError: a size or the number of heads is not a whole number.
+        ValueError: one of them is below 1, or the heads do not share the features evenly.
     """
 
     def __init__(
@@ -179,12 +181,13 @@ class MultiHeadAttention(AttentionLayer):
         rotary: bool = False,
     ):
         super().__init__()
+        num_hiddens, num_heads = whole("num_hiddens", num_hiddens), whole("num_heads", num_heads, 0)
         if num_heads < 1 or num_hiddens % num_heads:
             raise ValueError(f"{num_heads} heads cannot share {num_hiddens} features evenly")
         self.num_heads = num_heads
-        self.W_q = nn.Linear(query_size or num_hiddens, num_hiddens, bias=bias)
-        self.W_k = nn.Linear(key_size or num_hiddens, num_hiddens, bias=bias)
-        self.W_v = nn.Linear(value_size or num_hiddens, num_hiddens, bias=bias)
+        given = {"query_size": query_size, "key_size": key_size, "value_size": value_size}
+        sizes = (num_hiddens if size is None else whole(name, size) for name, size in given.items())
+        self.W_q, self.W_k, self.W_v = (nn.Linear(size, num_hiddens, bias=bias) for size in sizes)
         self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
         self.dropout = nn.Dropout(dropout)
         self.rotary = RotaryPositions(num_hiddens // num_heads) if rotary else None
@@ -255,15 +258,17 @@ def dot_product_attend(
     its place would cost between 6 % and 130 % of the kernel's time.)
 
     Raises:
-        ValueError: queries and keys differ in size, or keys and values in number.
+        ValueError: queries and keys differ in size, keys and values in number, or all three in batches or heads; or an
+            axis is missing.
     """
     _check_fit(queries, keys, values)
+    _check_one_size(queries.shape[-1], keys.shape[-1])
     if mask is not None:
         mask = as_mask(mask, (*queries.shape[:-1], keys.shape[-2]), queries.device)
     steps, past = queries.shape[-2], keys.shape[-2] - queries.shape[-2]
     kernel_is_causal = causal and mask is None and past == 0 and layer.record is None
     if causal and steps > 1 and not kernel_is_causal:
-        order = causal_mask(steps, past, queries.device)
+        order = causal_mask(steps, past, queries.device)[None]
         mask = order if mask is None else mask & order
     if layer.record is not None:
         if layer.vectors is not None:
@@ -274,16 +279,18 @@ def dot_product_attend(
     if queries.dim() > 3:
         return F.scaled_dot_product_attention(queries, keys, values, mask, dropout, kernel_is_causal, scale=scale)
     # The fused kernels want an axis of heads.
-    mask = mask if mask is None or mask.dim() < 3 else mask.unsqueeze(1)
+    mask = None if mask is None else mask.unsqueeze(1)
     queries, keys, values = (tensor.unsqueeze(1) for tensor in (queries, keys, values))
     context = F.scaled_dot_product_attention(queries, keys, values, mask, dropout, kernel_is_causal, scale=scale)
     return context.squeeze(1)
 
 
 def _check_fit(queries: Tensor, keys: Tensor, values: Tensor) -> None:
-    need_tensor("keys", keys)
-    need_tensor("values", values)
-    _check_one_size(queries.shape[-1], keys.shape[-1])
+    for name, vectors in (("queries", queries), ("keys", keys), ("values", values)):
+        check_size(name, vectors)
+    batches = [tuple(vectors.shape[:-2]) for vectors in (queries, keys, values)]
+    if not batches[0] == batches[1] == batches[2]:
+        raise ValueError(f"queries, keys and values have the same sentences and heads, not {batches}")
     if keys.shape[-2] != values.shape[-2]:
         raise ValueError(f"each key has one value: there are {keys.shape[-2]} keys and {values.shape[-2]} values")
 

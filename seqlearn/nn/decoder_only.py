@@ -23,7 +23,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from ..runtime.arguments import check_lengths, embed
+from ..runtime.arguments import check_size, embed, source_lengths, whole
 from ..runtime.devices import send
 from .attention import MultiHeadAttention
 from .cache import Past
@@ -47,6 +47,7 @@ class RMSNorm(nn.Module):
 
     def forward(self, x: Float[Tensor, "*batch hiddens"]) -> Float[Tensor, "*batch hiddens"]:
         """Every vector gets a root mean square of 1, and then the gain."""
+        check_size("vectors", x, len(self.weight), axes=1)
         exact = x.to(torch.promote_types(x.dtype, torch.float32))
         size = (exact.square().mean(-1, keepdim=True) + self.eps).sqrt()
         return self.weight * (exact / size).to(x.dtype)
@@ -88,7 +89,7 @@ class GroupedQueryAttention(MultiHeadAttention):
 
     def __init__(self, num_hiddens: int, num_heads: int, num_kv_heads: int):
         super().__init__(num_hiddens, num_heads, rotary=True)
-        if num_kv_heads < 1 or num_heads % num_kv_heads:
+        if whole("num_kv_heads", num_kv_heads, 0) < 1 or num_heads % num_kv_heads:
             raise ValueError(f"{num_heads} query heads cannot share {num_kv_heads} heads of keys and values evenly")
         self.group = num_heads // num_kv_heads  # query heads that share a head of keys and values
         self.W_k = nn.Linear(num_hiddens, num_hiddens // self.group, bias=False)
@@ -200,7 +201,7 @@ class PromptEmbedding(nn.Module):
     def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> Prompt:
         """Embed the sources. As in `TransformerEncoder`, the embeddings are multiplied by sqrt(num_hiddens)."""
         steps = source.shape[1]
-        check_lengths("the lengths of these sources", source_lens, steps)
+        source_lens = source_lengths(source, source_lens)
         padding = (steps - source_lens.to(source.device)).unsqueeze(1)  # batch, 1
         came_from = torch.arange(steps, device=source.device) - padding  # batch, source; negative for padding
         embedded = embed(self.embedding, source.gather(1, came_from % steps)) * self.embedding.embedding_dim**0.5

@@ -95,7 +95,13 @@ class KernelRegression(AttentionLayer):
         values: Float[Tensor, "*batch keys"],
         mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*batch queries"]:
-        """The prediction at each query; 0 where no key is within reach. A NaN out of reach does not matter."""
+        """The prediction at each query; 0 where no key is within reach. A NaN out of reach does not matter.
+
+        Raises:
+            ValueError: there is not one value for each key.
+        """
+        if values.shape[-1:] != keys.shape[-1:]:
+            raise ValueError(f"each key has one value: keys are {tuple(keys.shape)}, values {tuple(values.shape)}")
         weights = self.expose(self.weights(queries, keys, mask), mask)
         reached = torch.where(weights == 0, 0.0, values.unsqueeze(-2))  # 0 times NaN would be NaN
         return (weights * reached).sum(-1)

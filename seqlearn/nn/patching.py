@@ -25,6 +25,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from ..runtime.arguments import whole
 from .attention import MultiHeadAttention
 from .contract import Model
 from .recording import attention_layers, remember_last
@@ -107,8 +108,12 @@ def patch(
         rows: the rows to patch, counted from 0; default: all.
 
     Raises:
-        ValueError: the model has no such place, or the vectors have not the batch, the rows or the size that is asked.
+        TypeError: a row is not a whole number.
+        ValueError: the model has no such place, a row is below 0, or the vectors have not the batch, the rows or the
+            size that is asked.
     """
+    if rows is not None and not isinstance(rows, Tensor):
+        rows = [whole("row", row, 0) for row in rows]
     with _changed(model, {place: _patched(place, _joined(given), rows) for place, given in vectors.items()}):
         yield
 
@@ -198,7 +203,7 @@ def _at(indices: Sequence[tuple[int, ...]], shape: Sequence[int]) -> Tensor:
     """A bool tensor `(1, *shape)`, True at these indices."""
     chosen = torch.zeros(1, *shape, dtype=torch.bool)
     for index in indices:
-        chosen[(0, *index)] = True
+        chosen[(0, *(whole("row or key", i, 0, size - 1) for i, size in zip(index, shape, strict=True)))] = True
     return chosen
 
 

@@ -13,6 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from ..runtime.arguments import check_size
+
 BASE = 10000.0
 POSITIONS = ("sinusoidal", "learned", "rotary", "none")
 
@@ -21,7 +23,12 @@ def frequencies(size: int, base: float = BASE) -> Float[Tensor, "pairs"]:
     """How fast each pair of dimensions turns, in radians per position: base^(-2j / size), in float64.
 
     Vaswani et al. (2017), section 3.5. With an odd size the last pair lacks its cosine.
+
+    Raises:
+        ValueError: the base is not above 0.
     """
+    if not 0 < base < float("inf"):
+        raise ValueError(f"the base of the frequencies is a number above 0, not {base}")
     return base ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
 
 
@@ -84,6 +91,7 @@ class PositionalEncoding(nn.Module):
 
     def forward(self, x: Float[Tensor, "batch steps size"], start: int = 0) -> Float[Tensor, "batch steps size"]:
         """The embeddings x of the tokens at positions start, start + 1, ... with these positions added."""
+        check_size("embeddings", x, self.num_hiddens)
         return self.dropout((x + self.rows(start, x.shape[1])).to(x.dtype))
 
     def rows(self, start: int, steps: int) -> Float[Tensor, "1 {steps} size"]:
@@ -123,6 +131,7 @@ class LearnedPositions(nn.Module):
 
     def forward(self, x: Float[Tensor, "batch steps size"], start: int = 0) -> Float[Tensor, "batch steps size"]:
         """The embeddings x of the tokens at positions start, start + 1, ... with these positions added."""
+        check_size("embeddings", x, self.P.shape[2])
         return self.dropout(x + self.rows(start, x.shape[1]))
 
     def rows(self, start: int, steps: int) -> Float[Tensor, "1 {steps} size"]:
@@ -157,6 +166,7 @@ class RotaryPositions(nn.Module):
         self, x: Float[Tensor, "batch heads steps size"], start: int = 0
     ) -> Float[Tensor, "batch heads steps size"]:
         """Queries or keys x at positions start, start + 1, ..., rotated. Half precision is computed in float32."""
+        check_size("vectors", x, self.angles.num_hiddens, axes=4)
         sine, cosine = torch.unflatten(self.angles.rows(start, x.shape[2]), -1, (-1, 2)).unbind(-1)  # 1, steps, pairs
         first, second = torch.unflatten(x, -1, (-1, 2)).unbind(-1)  # batch, heads, steps, pairs
         turned = torch.stack([first * cosine - second * sine, first * sine + second * cosine], dim=-1)

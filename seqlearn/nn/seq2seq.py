@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ..runtime.arguments import check_lengths, embed
+from ..runtime.arguments import embed, source_lengths
 from ..runtime.devices import send
 from .attention import SCORES, make_attention
 from .cache import sentences_of
@@ -89,9 +89,16 @@ class Seq2SeqEncoder(nn.Module):
         )  # fmt: skip
 
     def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> RNNMemory:
-        """Read each source up to its length (at least 1)."""
+        """Read each source up to its length.
+
+        Raises:
+            TypeError: ids or lengths are not whole numbers.
+            ValueError: a length is below 1 or above the number of steps, or an id is not in the vocabulary.
+        """
+        source_lens = source_lengths(source, source_lens)
         lengths = source_lens.cpu()
-        check_lengths("the lengths of these sources", lengths, source.shape[1])
+        if not lengths.all():
+            raise ValueError("a source is empty: it has one token at least, its <eos>")
         embedded = self.dropout(embed(self.embedding, source))
         if bool((lengths == source.shape[1]).all()):  # no padding: reading without packing is faster
             outputs, last = self.rnn(embedded)

@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from ..runtime.arguments import check_lengths, embed
+from ..runtime.arguments import embed, source_lengths
 from .attention import MultiHeadAttention
 from .cache import KeysValues, Past, TransformerState
 from .config import MOST_LAYERS, Setting, words
@@ -131,7 +131,7 @@ class TransformerEncoder(nn.Module):
 
     def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> Memory:
         """Read the sources. No token looks at padding."""
-        check_lengths("the lengths of these sources", source_lens, source.shape[1])
+        source_lens = source_lengths(source, source_lens)
         mask = None
         if (source_lens < source.shape[1]).any():  # without a mask the fused kernel is a third faster
             mask = sequence_mask(source_lens.to(source.device), source.shape[1]).unsqueeze(1)  # batch, 1, source

@@ -11,20 +11,37 @@ import torch
 from torch import Tensor, nn
 
 
-def whole(name: str, value: object, least: int = 1) -> int:
+def whole(name: str, value: object, least: int = 1, most: int | None = None) -> int:
     """A whole number of Python, NumPy or torch as an int.
 
     Raises:
-        TypeError: the value is no whole number.
-        ValueError: the number is below `least`.
+        TypeError: the value is not a whole number; True and False are not numbers.
+        ValueError: the number is below `least` or above `most`.
     """
     try:
+        if getattr(value, "dtype", type(value)) in (bool, torch.bool):
+            raise TypeError
         number = operator.index(value)  # pyright: ignore[reportArgumentType]  whatever a user gave
     except TypeError:
         raise TypeError(f"{name} is a whole number, not {_named(value)}") from None
-    if number < least:
-        raise ValueError(f"{name} is at least {least}, not {number}")
+    if number < least or (most is not None and number > most):
+        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name} is {bounds}, not {number}")
     return number
+
+
+def token_ids(ids: Iterable[int], vocab: int | None = None) -> list[int]:
+    """Ids of tokens as a list of int.
+
+    Raises:
+        TypeError: they are not a list of whole numbers.
+        ValueError: an id is below 0, or not in a vocabulary of `vocab` tokens.
+    """
+    try:
+        given = list(ids)
+    except TypeError:
+        raise TypeError(f"forbidden is a list of ids, not {_named(ids)}") from None
+    return [whole("the id of a token", each, 0, None if vocab is None else vocab - 1) for each in given]
 
 
 def real(name: str, value: object) -> None:
@@ -78,31 +95,58 @@ def as_tensor(name: str, given: object, device: torch.device | None = None) -> T
         raise TypeError(f"{name} is a tensor, an array or a list of numbers, not {_named(given)}") from None
 
 
-def check_lengths(name: str, lengths: Tensor, most: int) -> None:
-    """Refuse valid lengths below 0 or above `most`. Lengths on a GPU pass: looking at them would wait for the GPU.
+def whole_numbers(name: str, numbers: object) -> Tensor:
+    """Whole numbers of any integer type as a tensor of int64.
 
     Raises:
-        TypeError: they are no whole numbers.
-        ValueError: there is such a length.
+        TypeError: they are not whole numbers.
     """
-    if lengths.dtype == torch.bool or lengths.is_floating_point() or lengths.is_complex():
-        raise TypeError(f"{name} are whole numbers, not {lengths.dtype}")
-    if lengths.device.type != "cpu" or not lengths.numel():
-        return
-    shortest, longest = (int(length) for length in lengths.aminmax())
-    if shortest < 0 or longest > most:
-        raise ValueError(f"{name} are from 0 to {most}, not {shortest if shortest < 0 else longest}")
+    numbers = as_tensor(name, numbers)
+    if numbers.dtype == torch.bool or numbers.is_floating_point() or numbers.is_complex():
+        raise TypeError(f"{name} are whole numbers, not {numbers.dtype}")
+    return numbers.long()
 
 
-def check_size(name: str, vectors: Tensor, size: int) -> None:
-    """Refuse vectors of another size than that for which a layer was made.
+def check_lengths(name: str, lengths: object, most: int) -> Tensor:
+    """Valid lengths as int64. Lengths on a GPU are not looked at, which would wait for the GPU.
 
     Raises:
-        TypeError: they are no tensor.
-        ValueError: the last axis has another size.
+        TypeError: they are not whole numbers.
+        ValueError: a length is below 0 or above `most`.
+    """
+    lengths = whole_numbers(name, lengths)
+    if lengths.device.type == "cpu" and lengths.numel():
+        shortest, longest = (int(length) for length in lengths.aminmax())
+        if shortest < 0 or longest > most:
+            raise ValueError(f"{name} are from 0 to {most}, not {shortest if shortest < 0 else longest}")
+    return lengths
+
+
+def source_lengths(source: Tensor, lengths: object) -> Tensor:
+    """The valid lengths of padded sources, as int64. On a GPU, only their shape is looked at.
+
+    Raises:
+        TypeError: they are not whole numbers.
+        ValueError: there is not one for each source, or one is below 0 or above the number of steps.
+    """
+    lengths = whole_numbers("the lengths of these sources", lengths)
+    shapes = tuple(source.shape), tuple(lengths.shape)
+    if len(shapes[0]) != 2 or shapes[1] != shapes[0][:1]:
+        raise ValueError(f"source is (batch, source) and source_lens (batch,), not {shapes[0]} and {shapes[1]}")
+    return check_lengths("the lengths of these sources", lengths, shapes[0][1])
+
+
+def check_size(name: str, vectors: Tensor, size: int | None = None, axes: int = 3) -> None:
+    """Refuse vectors of another size than that for which a layer was made (None: any size).
+
+    Raises:
+        TypeError: they are not a tensor.
+        ValueError: the last axis has another size, or there are fewer axes, such as that of the batch.
     """
     need_tensor(name, vectors)
-    if vectors.shape[-1] != size:
+    if vectors.dim() < axes:
+        raise ValueError(f"{name} are (batch, {name}, size), not {tuple(vectors.shape)}; x[None] is a batch of one")
+    if size is not None and vectors.shape[-1] != size:
         raise ValueError(f"this layer was made for {name} of size {size}, not {vectors.shape[-1]}")
 
 

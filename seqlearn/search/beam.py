@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import accumulate
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from ..nn.contract import Model, eval_mode
-from ..runtime.arguments import whole
+from ..runtime.arguments import token_ids, whole
 from ..runtime.devices import send, to_list
 from .fast_step import fast_step
 from .forced_decoding import forced_decoding
-from .hypotheses import Beams, Extensions, Hypothesis, LengthPenalty, Tree, best_tokens
-from .lengths import length_limits, no_penalty
-
-
-def _largest_penalties(length_penalty: LengthPenalty, limit: int) -> list[float]:
-    """For each length below `limit`, the largest penalty of a longer hypothesis."""
-    penalties = [length_penalty(length) for length in range(1, limit + 1)]
-    for length, penalty in enumerate(penalties, 1):
-        if not penalty > 0:
-            raise ValueError(f"a length penalty is positive; that of length {length} is {penalty}")
-    return list(accumulate(reversed(penalties), max))[::-1]
+from .hypotheses import Beams, Extensions, Hypothesis, LengthPenalty, NoToken, Tree, best_tokens
+from .lengths import largest_penalties, limits_and_ids, no_penalty
 
 
 def beam_search(
@@ -67,13 +57,14 @@ def beam_search(
         The best complete hypotheses of each sentence, best first; fewer than `n_best` if the search found fewer.
 
     Raises:
-        ValueError: a source is empty, a penalty is not positive, or lengths, width and n_best contradict each other.
+        ValueError: a source is empty, a penalty is not positive, an id is not in the vocabulary, or lengths, width and
+            n_best contradict each other; or there is no next token (`NoToken`).
         TypeError: something is of another type.
     """
     if whole("n_best", n_best) > whole("width", width):
         raise ValueError(f"a beam of width {width} cannot give the {n_best} best hypotheses")
-    limits = length_limits(model, source, source_lens, min_length, max_length)
-    largest = {limit: _largest_penalties(length_penalty, limit) for limit in set(limits)}
+    limits, forbidden = limits_and_ids(model, source, source_lens, (bos, eos, forbidden), min_length, max_length)
+    largest = {limit: largest_penalties(length_penalty, limit) for limit in set(limits)}
     best: list[list[Hypothesis]] = [[] for _ in limits]  # the complete hypotheses of each sentence, best first
     trees = [Tree(hypotheses) for hypotheses in best]
     if not best:
@@ -92,8 +83,10 @@ def beam_search(
         for step in range(1, max(limits) + 1):
             logits, state = decoder(send(beams.tokens[:, :, -1].reshape(-1, 1), source.device), state)
             banned = [*forbidden, eos] if step <= min_length else forbidden
-            number = width + refill if trace is None else max(width + refill, 2)  # a tree also has who is pruned
-            candidates = best_tokens(logits[:, -1], number, banned)
+            if step == 1:
+                token_ids([eos, *forbidden], logits.shape[-1])
+            shown = 1 if trace is None else 2
+            candidates = beams.checked(best_tokens(logits[:, -1], width + refill, banned, shown))
             at_limit = [limits[place] == step for place in live]
             extensions = Extensions.of(beams, candidates, width, eos, at_limit, refill)
             for sentence, ids, log_probs in extensions.completed():
@@ -102,6 +95,8 @@ def beam_search(
                 hypotheses.sort(key=lambda hypothesis: -hypothesis.score)
                 del hypotheses[n_best:]
             totals = extensions.best_totals()
+            if any(total == -math.inf and not best[place] for place, total in zip(live, totals, strict=True)):
+                raise NoToken
             going = [sentence for sentence, place in enumerate(live) if can_win(place, totals[sentence], step)]
             if trace is not None:
                 for sentence, place in enumerate(live):

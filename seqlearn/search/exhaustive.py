@@ -10,9 +10,10 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ..nn.contract import Model, eval_mode
+from ..runtime.arguments import token_ids
 from ..runtime.devices import to_list
-from .hypotheses import Hypothesis, LengthPenalty
-from .lengths import length_limits, no_penalty
+from .hypotheses import Hypothesis, LengthPenalty, NoToken
+from .lengths import largest_penalties, limits_and_ids, no_penalty
 
 Prefix = tuple[tuple[int, ...], tuple[float, ...]]  # tokens, and their log-probabilities
 
@@ -37,10 +38,12 @@ def exhaustive_search(
         most: how many sentences may be tried.
 
     Raises:
-        ValueError: there are more than `most` sentences.
+        ValueError: there are more than `most` sentences, or see `beam_search`.
         TypeError: something is of another type.
     """
-    limits = length_limits(model, source, source_lens, min_length, max_length)
+    limits, forbidden = limits_and_ids(model, source, source_lens, (bos, eos, forbidden), min_length, max_length)
+    for limit in set(limits):
+        largest_penalties(length_penalty, limit)
     best: list[list[Hypothesis]] = []
     with eval_mode(model):
         for sentence, limit in enumerate(limits):
@@ -51,14 +54,18 @@ def exhaustive_search(
             for step in range(1, limit + 1):
                 last = torch.tensor([ids[-1:] or (bos,) for ids, _ in live], device=source.device)
                 logits, state = model.decoder(last, state)
+                token_ids([eos, *forbidden], logits.shape[-1])
                 words = sorted({*range(logits.shape[-1])} - {*forbidden})
                 if len(words) ** limit > most:
                     power = limit * math.log10(len(words))
                     raise ValueError(f"{len(words):,} tokens make 10^{power:.0f} sentences of {limit}: too many to try")
                 longer: list[Prefix] = []
                 rows: list[int] = []
-                for row, gains in enumerate(to_list(logits[:, -1].log_softmax(-1))):
-                    for token in words:
+                log_probs = logits[:, -1].log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+                if log_probs.isnan().any():
+                    raise NoToken
+                for row, gains in enumerate(to_list(log_probs)):
+                    for token in (token for token in words if gains[token] > -math.inf):
                         prefix = (*live[row][0], token), (*live[row][1], gains[token])
                         if token != eos and step < limit:
                             longer.append(prefix)
@@ -68,6 +75,8 @@ def exhaustive_search(
                 if not longer:
                     break
                 live, state = longer, state.select(torch.tensor(rows))
+            if not complete:
+                raise NoToken
             hypotheses = [Hypothesis.of(*prefix, eos, length_penalty) for prefix in complete]
             best.append(sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)[:n_best])
     return best

@@ -20,6 +20,14 @@ from ..runtime.devices import to_list
 LengthPenalty = Callable[[int], float]
 """Takes the length of a hypothesis; returns the number, above 0, that divides the log-probability."""
 
+
+class NoToken(ValueError):
+    """No hypothesis can be extended: the distribution of the next token is not one, or no token is left."""
+
+    def __init__(self):
+        super().__init__("there is no next token: the logits hold NaN or infinity, or every token is forbidden")
+
+
 Candidates = tuple[Float[Tensor, "rows candidates"], Int[Tensor, "rows candidates"]]
 """Log-probabilities and ids of the tokens that each hypothesis may be extended by, on the CPU."""
 
@@ -113,6 +121,19 @@ class Beams:
         zeros = torch.zeros(tokens.shape)
         return cls(tokens, zeros, zeros[:, :, 0], tokens[:, :, 0])
 
+    def checked(self, candidates: Candidates) -> Candidates:
+        """The candidates; those of unused entries, which may be NaN, get a log-probability of -inf.
+
+        Raises:
+            NoToken: a candidate of a hypothesis is NaN.
+        """
+        log_probs, tokens = candidates
+        if not (wrong := log_probs.isnan()).any():
+            return candidates
+        if wrong[self.totals.flatten() > -math.inf].any():
+            raise NoToken
+        return log_probs.masked_fill(wrong, -math.inf), tokens
+
     def extend(self, candidates: Candidates, number: int) -> Beams:
         """The best of all extensions of each sentence, best first. An extension with a total of -inf does not count.
 
@@ -123,7 +144,7 @@ class Beams:
         (log_probs, tokens), (sentences, beams) = candidates, self.totals.shape
         per_beam = tokens.shape[1]
         totals = (self.totals.reshape(-1, 1) + log_probs).view(sentences, -1)
-        totals, chosen = totals.topk(min(number, beams * per_beam))
+        totals, chosen = _largest(totals, min(number, beams * per_beam))
         each_sentence, parents = torch.arange(sentences).unsqueeze(1), chosen // per_beam
         new = (each.view(sentences, -1).gather(1, chosen).unsqueeze(2) for each in (tokens, log_probs))
         old = (each[each_sentence, parents] for each in (self.tokens, self.log_probs))
@@ -214,14 +235,25 @@ class Extensions:
         return self.before.extend(self.candidates, self.candidates[1].numel())
 
 
-def best_tokens(logits: Float[Tensor, "rows vocab"], number: int, forbidden: Sequence[int] = ()) -> Candidates:
-    """The `number` likeliest tokens of each row that are not forbidden: the model's log-probabilities, and the ids."""
+def best_tokens(
+    logits: Float[Tensor, "rows vocab"], number: int, forbidden: Sequence[int] = (), shown: int = 1
+) -> Candidates:
+    """The `number` likeliest tokens of each row that are not forbidden: the model's log-probabilities, and the ids.
+
+    Args:
+        shown: how many there are at least, for a tree, which also has who is pruned.
+    """
     log_probs = logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
     for token in forbidden:
         log_probs[:, token] = -math.inf
-    if number == 1:  # of equal tokens the first one, which topk does not promise
-        return fetch(*log_probs.max(-1, keepdim=True))
-    return fetch(*log_probs.topk(min(number, logits.shape[1])))
+    if number < shown:
+        return fetch(*(each[:, :shown] for each in log_probs.sort(dim=-1, descending=True, stable=True)))
+    return fetch(*_largest(log_probs, min(number, logits.shape[1])))
+
+
+def _largest(numbers: Float[Tensor, "rows numbers"], number: int) -> tuple[Tensor, Tensor]:
+    """The largest numbers of each row, and where they are; of equal ones the first, which topk does not promise."""
+    return numbers.max(-1, keepdim=True) if number == 1 else numbers.topk(number)
 
 
 def fetch(log_probs: Float[Tensor, "rows candidates"], ids: Int[Tensor, "rows candidates"]) -> Candidates:

@@ -10,10 +10,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ..nn.contract import Model, eval_mode
+from ..runtime.arguments import token_ids, whole
 from ..runtime.devices import send, to_list
 from .fast_step import fast_step
-from .hypotheses import Candidates, Hypothesis, best_tokens
-from .lengths import length_limits
+from .hypotheses import Candidates, Hypothesis, NoToken, best_tokens
+from .lengths import limits_and_ids
 
 Choose = Callable[[Tensor, Sequence[int], list[int], int], Candidates]
 """Takes logits `(rows, vocab)`, ids that may not be chosen, the sentence of each row, and the step, counted from 1.
@@ -43,14 +44,15 @@ def greedy_search(
         max_length: the largest number of tokens, the same for all sentences; default: see `default_max_length`.
 
     Raises:
-        ValueError: a source is empty or longer than its row, or the lengths contradict each other.
+        ValueError: a source is empty or longer than its row, the lengths contradict each other, or an id is not in the
+            vocabulary; or there is no next token (`NoToken`).
         TypeError: something is of another type.
     """
 
     def choose(logits: Tensor, banned: Sequence[int], live: list[int], step: int) -> Candidates:
         return best_tokens(logits, 1, banned)
 
-    limits = length_limits(model, source, source_lens, min_length, max_length)
+    limits, forbidden = limits_and_ids(model, source, source_lens, (bos, eos, forbidden), min_length, max_length)
     return write(model, source, source_lens, choose, bos, eos, forbidden, min_length, limits)
 
 
@@ -82,7 +84,7 @@ def sample(
     Returns:
         A hypothesis for each sentence. Its log-probabilities are the model's own: temperature 1, nothing filtered.
     """
-    limits = length_limits(model, source, source_lens, min_length, max_length)
+    limits, forbidden = limits_and_ids(model, source, source_lens, (bos, eos, forbidden), min_length, max_length)
     seeds = to_list(torch.randint(2**62, (len(limits),), generator=generator))
     own = [torch.Generator().manual_seed(seed) for seed in seeds]
     draws = [torch.rand(most, generator=each) for most, each in zip(limits, own, strict=True)]
@@ -119,21 +121,22 @@ def next_distribution(
 
     Raises:
         ValueError: one of these numbers is out of its bounds; or no distribution is left, because the logits hold NaN
-            or infinity, or every token is forbidden.
+            or infinity, or every token is forbidden (`NoToken`).
     """
-    if not temperature > 0:
+    if not 0 < temperature < math.inf:
         raise ValueError(f"a temperature is above 0, not {temperature}; for the likeliest token, use greedy search")
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"top_k is at least 1, not {top_k}")
+    top_k = None if top_k is None else whole("top_k", top_k)
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"top_p is above 0 and at most 1, not {top_p}")
     logits = logits.cpu().double()
-    if forbidden:
-        logits = logits.index_fill(-1, torch.tensor(forbidden), -math.inf)
+    if not (logits < math.inf).all():
+        raise NoToken
+    if banned := token_ids(forbidden, logits.shape[-1]):
+        logits = logits.index_fill(-1, torch.tensor(banned), -math.inf)
     sharpened = (logits - logits.amax(-1, keepdim=True)) / temperature
     probs, ids = sharpened.softmax(-1).sort(dim=-1, descending=True, stable=True)
     if probs.isnan().any():
-        raise ValueError("there is no next token to draw: the logits hold NaN or infinity, or every token is forbidden")
+        raise NoToken
     if top_k is not None:
         probs[..., top_k:] = 0
         probs = probs / probs.sum(-1, keepdim=True)
@@ -166,9 +169,13 @@ def write(
         for step in range(1, max(limits) + 1):
             logits, state = decoder(tokens, state)
             banned = [*forbidden, eos] if step <= min_length else forbidden
+            if step == 1:
+                token_ids([eos, *forbidden], logits.shape[-1])
             log_probs, chosen = choose(logits[:, -1], banned, live, step)
             kept: list[int] = []
             for row, ((log_prob,), (token,)) in enumerate(zip(to_list(log_probs), to_list(chosen), strict=True)):
+                if not log_prob > -math.inf:
+                    raise NoToken
                 hypothesis = hypotheses[live[row]]
                 hypothesis.log_probs.append(log_prob)
                 hypothesis.finished = token == eos

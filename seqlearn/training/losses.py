@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from ..data.batches import Batch, Batches
 from ..nn.contract import FeatureDecoder, Model, eval_mode
+from ..runtime.arguments import whole_numbers
 from .processes import ALONE, Processes
 
 MANY_LOGITS = 2**20  # in a batch; from this number on, the loss in chunks is faster
@@ -35,8 +36,15 @@ def token_loss(
         label_smoothing: the share s of the probability that is taken from the true token and spread evenly over the
             vocabulary. The true token gets its part of the share, and so do <pad> and <bos>, which are never right.
             -(1 - s) log p(true) - s mean_k log p(k): Szegedy et al. (2016), section 7.
+
+    Raises:
+        TypeError: the labels are not whole numbers.
+        ValueError: there is not one label for each position of the logits.
     """
-    logits = logits.float() if logits.dtype == torch.bfloat16 else logits  # 8 bits are too few to add up a batch
+    labels = whole_numbers("labels", labels)
+    if logits.shape[:-1] != labels.shape:
+        raise ValueError(f"logits {tuple(logits.shape)} need one label a position, not {tuple(labels.shape)}")
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))  # half precision cannot add up a batch
     return F.cross_entropy(
         logits.flatten(0, 1), labels.flatten(), ignore_index=pad, reduction="sum", label_smoothing=label_smoothing
     )
@@ -70,7 +78,8 @@ def _decoder_for_chunks(model: nn.Module, labels: Int[Tensor, "batch steps"]) ->
     if CHUNKS is None or not isinstance(decoder, FeatureDecoder):
         return None
     many = labels.numel() * decoder.dense.out_features >= MANY_LOGITS
-    return decoder if many and not torch.is_autocast_enabled(labels.device.type) else None
+    is_wide = decoder.dense.weight.dtype in (torch.float32, torch.float64)  # half precision cannot add up a batch
+    return decoder if many and is_wide and not torch.is_autocast_enabled(labels.device.type) else None
 
 
 def chunked_loss(

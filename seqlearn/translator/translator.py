@@ -28,7 +28,8 @@ from ..runtime.arguments import texts, whole
 from ..runtime.devices import best_device
 from ..runtime.threads import fitting_threads
 from ..search.batching import in_batches
-from ..search.beam import Hypothesis, LengthPenalty, beam_search
+from ..search.beam import beam_search
+from ..search.hypotheses import Hypothesis, LengthPenalty, NoToken
 from ..search.lengths import gnmt
 from ..search.sampling import greedy_search
 from ..training.history import History
@@ -288,17 +289,18 @@ class Translator:
         vocab = self.target.vocab
         ids = {"bos": vocab.bos, "eos": vocab.eos, "forbidden": (vocab.pad, vocab.bos)}
         every = [self.source.encode(sentence) for sentence in texts(sentences)]
-        with fitting_threads(self.model):
-            found = in_batches(
-                lambda source, lens: search(self.model, source.to(self.device), lens, max_length=max_length, **ids),
-                [each for each in every if len(each) > 1],  # more than <eos>
-                self.source.vocab.pad,
-                batch_size,
-                progress,
-            )
+        try:
+            with fitting_threads(self.model):
+                found = in_batches(
+                    lambda source, lens: search(self.model, source.to(self.device), lens, max_length=max_length, **ids),
+                    [each for each in every if len(each) > 1],  # more than <eos>
+                    self.source.vocab.pad,
+                    batch_size,
+                    progress,
+                )
+        except NoToken:
+            raise ValueError("The model gives NaN or infinity: the search has found no translation.") from None
         ranked = [[one] if isinstance(one, Hypothesis) else one for one in found]
-        if not all(several and all(math.isfinite(one.score) for one in several) for several in ranked):
-            raise ValueError("The model gives NaN or infinity: the search has found no translation.")
         left = iter(ranked)
         return [next(left) if len(each) > 1 else [Hypothesis(finished=True)] for each in every]
 

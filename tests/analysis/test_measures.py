@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from seqlearn.analysis.attention_map import AttentionMap
-from seqlearn.analysis.edits import ablate, in_heads, permuted, uniform
+from seqlearn.analysis.attention_map import AttentionMap, stack_layers
+from seqlearn.analysis.edits import ablate, in_heads, permuted, reweighted, uniform
 from seqlearn.analysis.measures import (
     choice_accuracy,
     hit_rate,
@@ -15,6 +15,7 @@ from seqlearn.analysis.measures import (
 )
 from seqlearn.analysis.metrics import alignment_error_rate
 from seqlearn.nn.attention import DotProductAttention, MultiHeadAttention
+from seqlearn.nn.patching import patch
 from seqlearn.nn.recording import edit_attention, record_attention
 
 
@@ -126,6 +127,37 @@ def test_measures_say_what_is_missing():
     for measure in (hit_rate, choice_accuracy, link_errors):
         with pytest.raises(ValueError, match="0 maps"):
             measure([], [])
+
+
+TWO = a_map([[[0.5, 0.5], [1.0, 0.0]]])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: hit_rate([TWO], [[(0, [-1])]]), "column is from 0 to 1, not -1"),
+        (lambda: hit_rate([TWO], [[(0, [99])]]), "column is from 0 to 1, not 99"),
+        (lambda: hit_rate([TWO], [[(-1, [0])]]), "row is from 0 to 1, not -1"),
+        (lambda: choice_accuracy([TWO], [(0, [[0], [1]], -1)]), "the right candidate is from 0 to 1, not -1"),
+        (lambda: choice_accuracy([TWO], [(0, [[0], [2]], 0)]), "column is from 0 to 1, not 2"),
+        (lambda: reweighted(-1, 0, 0.5), "row is at least 0, not -1"),
+        (lambda: reweighted(0, -1, 0.5), "column is at least 0, not -1"),
+        (lambda: reweighted(0, 0, float("nan")), "a weight is from 0 to 1, not nan"),
+        (lambda: reweighted(0, 0, 2), "a weight is from 0 to 1, not 2"),
+        (lambda: in_heads(ablate, -1), "head is at least 0, not -1"),
+        (lambda: seen(in_heads(ablate, 3)), "head is from 0 to 2, not 3"),
+        (lambda: stack_layers([torch.ones(2, 1, 1, 1)], -1), "sentence is from 0 to 1, not -1"),
+        (lambda: patch(MultiHeadAttention(4, 2), {}, [-1]).__enter__(), "row is at least 0, not -1"),
+    ],
+)
+def test_an_index_that_is_not_there_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_column_that_is_named_twice_counts_once():
+    attention = a_map([[[0.4, 0.6], [1.0, 0.0]]])
+    assert choice_accuracy([attention], [(0, [[0, 0], [1]], 0)]).item() == 0
 
 
 # ---- Edits ----

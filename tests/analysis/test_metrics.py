@@ -61,6 +61,10 @@ def test_argmax_links_by_hand():
     assert argmax_links(torch.tensor([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7]])) == {(1, 0), (0, 1), (1, 2)}
 
 
+def test_a_row_of_zeros_or_nan_has_no_link():
+    assert argmax_links(torch.tensor([[0.0, 0.0], [math.nan, 1.0], [0.3, 0.7]])) == {(1, 2)}
+
+
 def test_alignment_error_rate_by_hand():
     predicted = [{(0, 0), (1, 1), (2, 2)}, {(0, 0)}]
     gold = [{(0, 0), (1, 2)}, {(0, 0)}]

@@ -33,6 +33,7 @@ def make_mask(form, batch, queries, keys):
         return None, every
     if form in ("lengths", "lengths of queries"):
         lengths = torch.randint(0, keys + 1, (batch, queries) if form.endswith("queries") else (batch,))
+        lengths[:1] = keys  # integers of 0 and 1 alone could be a mask, and are refused
         return lengths, every & (torch.arange(keys) < lengths.reshape(batch, -1, 1))
     if form == "of keys":
         mask = torch.rand(batch, 1, keys) < 0.6

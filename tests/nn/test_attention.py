@@ -17,7 +17,7 @@ from seqlearn.nn.attention import (
     MultiHeadAttention,
     dot_product_attend,
 )
-from seqlearn.nn.masking import masked_softmax
+from seqlearn.nn.masking import causal_mask, masked_softmax
 from seqlearn.nn.recording import edit_attention, record_attention
 from seqlearn.nn.seq2seq import BahdanauConfig, bahdanau
 from seqlearn.nn.transformer import TransformerConfig, transformer
@@ -159,7 +159,7 @@ def test_dot_product_with_any_heads_and_masks_equals_the_plain_way(heads, form):
         "lengths2": torch.randint(0, 6, (2, 5)),
         "keys": torch.rand(2, 1, 5) < 0.6,
         "full": torch.rand(2, 5, 5) < 0.5,
-        "causal": torch.ones(5, 5, dtype=torch.bool).tril(),
+        "causal": causal_mask(5),
     }[form]
     plain = masked_softmax(queries @ keys.mT / 2, mask) @ values
     torch.testing.assert_close(DotProductAttention()(queries, keys, values, mask), plain)
@@ -261,6 +261,8 @@ def test_map_fills_in_layers_and_heads():
         ([[0.5, 0.4]], "cross", None, "query 0 \\('q'\\) sums to 0.900"),
         ([[0.5, 0.5]], "cross", [[False, False]], "sums to 1.000"),
         ([[0.5, 0.5]], "cross", [[True]], "mask"),
+        ([[2.0, -1.0]], "cross", None, "attention weights are not negative; the smallest is -1"),
+        ([[0.5, 0.5]], "cross", [[True, False]], "where the mask is False, weights are 0; the largest is 0.5"),
     ],
 )
 def test_map_names_what_is_wrong(weights, kind, mask, message, as_a_user):
@@ -273,6 +275,13 @@ def test_map_of_what_is_not_finite_or_no_mask(as_a_user):
         AttentionMap(torch.tensor([[math.inf, -math.inf]]), ["q"], ["a", "b"])
     with pytest.raises(TypeError, match=r"the mask of a map is bool, .* not torch[.]int64"):
         AttentionMap(torch.eye(2), ["q", "r"], ["a", "b"], "causal", torch.ones(2, 2).long().tril())
+
+
+def test_a_map_does_not_share_the_memory_of_what_it_was_made_of():
+    weights, mask = torch.eye(2), torch.eye(2).bool()
+    attention = AttentionMap(weights, "ab", "ab", mask=mask)
+    weights[0], mask[0] = torch.tensor([-5.0, 99.0]), True
+    assert torch.equal(attention.weights[0, 0], torch.eye(2)) and torch.equal(attention.mask, torch.eye(2).bool())
 
 
 def test_map_of_rounded_weights_can_be_worked_with():

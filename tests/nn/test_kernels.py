@@ -45,7 +45,8 @@ def test_equals_the_formula_in_a_loop(name, width, batch, masked, queries, keys,
     q, k, v = (2 * torch.randn(*lead, n, dtype=torch.float64) for n in (queries, keys, keys))
     mask = torch.rand(queries, keys) < 0.7 if masked else None
     layer = KernelRegression(name, width).double()
-    found, weights = layer(q, k, v, mask), layer.weights(q, k, mask)
+    given = mask if mask is None or not batch else mask[None]
+    found, weights = layer(q, k, v, given), layer.weights(q, k, given)
     width = layer.width.item()  # as float32 has it
     for place in [(b,) for b in range(batch)] or [()]:
         for i in range(queries):

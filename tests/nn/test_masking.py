@@ -1,6 +1,7 @@
 """Masks and the masked softmax: shape, hand example, properties, parity with a slow loop and with torch's kernels."""
 
 import math
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -8,7 +9,9 @@ from hypothesis import given, strategies as st
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from seqlearn.nn.attention import AdditiveAttention, BilinearAttention, DotProductAttention, MultiHeadAttention
 from seqlearn.nn.masking import as_mask, causal_mask, masked_softmax, padding_mask, sequence_mask
+from seqlearn.nn.recording import record_attention
 
 TRUE, FALSE = True, False
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
@@ -66,9 +69,9 @@ FORMS = {  # name -> (make a mask or lengths, whether key k of query q in senten
     "keys": (lambda b, h, q, k: torch.rand(b, 1, k) < 0.5, lambda mask, b, h, q, k: mask[b, 0, k]),
     "heads": (lambda b, h, q, k: torch.rand(b, h, q, k) < 0.5, lambda mask, b, h, q, k: mask[b, h, q, k]),
     "over heads": (lambda b, h, q, k: torch.rand(b, 1, 1, k) < 0.5, lambda mask, b, h, q, k: mask[b, 0, 0, k]),
-    "causal": (lambda b, h, q, k: causal_mask(max(q, k))[:q, :k], lambda mask, b, h, q, k: k <= q),
+    "causal": (lambda b, h, q, k: causal_mask(max(q, k))[None, :q, :k], lambda mask, b, h, q, k: k <= q),
     "strictly causal": (
-        lambda b, h, q, k: torch.ones(q, k, dtype=torch.bool).tril(-1),
+        lambda b, h, q, k: torch.ones(1, q, k, dtype=torch.bool).tril(-1),
         lambda mask, b, h, q, k: k < q,
     ),
     "causal and keys": (
@@ -77,7 +80,7 @@ FORMS = {  # name -> (make a mask or lengths, whether key k of query q in senten
     ),
     "lengths": (lambda b, h, q, k: torch.randint(0, k + 1, (b,)), lambda lens, b, h, q, k: k < lens[b]),
     "lengths of queries": (
-        lambda b, h, q, k: torch.randint(0, k + 1, (b, q)),
+        lambda b, h, q, k: torch.cat([torch.full((b, 1), k), torch.randint(0, k + 1, (b, q - 1))], 1),  # not all 0 or 1
         lambda lens, b, h, q, k: k < lens[b, q],
     ),
     "nothing": (lambda b, h, q, k: torch.zeros(b, 1, k, dtype=torch.bool), lambda *_: False),
@@ -196,6 +199,31 @@ def test_a_mask_of_numbers_is_refused(mask, as_a_user):
 def test_a_mask_that_does_not_fit_is_refused(mask, message, as_a_user):
     with pytest.raises(ValueError, match=message):
         masked_softmax(torch.zeros(2, 1, 2), mask)
+
+
+@pytest.mark.parametrize(
+    ("mask", "message"),
+    [
+        (torch.ones(2, 4).bool(), r"for 2 sentences could mean two things: write mask\[:, None\] .* and mask\[None\]"),
+        (causal_mask(4).clone(), r"mask \(4, 4\) for 2 sentences could mean two things"),
+        (torch.ones(2, 4, 1).bool(), r"mask \(2, 4, 1\) has one value for 4 keys"),
+        (torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]]), r"write mask.bool\(\)\[:, None\] if 1 means .* sequence_mask"),
+    ],
+)
+def test_what_could_mean_two_things_is_refused_everywhere(mask, message, as_a_user):
+    x = torch.randn(2, 4, 8)
+    for layer in (MultiHeadAttention(8, 2), DotProductAttention(), AdditiveAttention(8, 8, 3)):
+        for recorded in (False, True):
+            with pytest.raises(ValueError, match=message), record_attention(layer) if recorded else nullcontext():
+                layer(x, x, x, mask)
+
+
+def test_a_causal_mask_of_ours_and_one_sentence_need_no_ceremony():
+    x, plain = torch.randn(4, 4, 8), torch.ones(4, 4).bool().tril()
+    for layer in (MultiHeadAttention(8, 2), DotProductAttention(), BilinearAttention(8, 8)):
+        expected = torch.cat([layer(row[None], row[None], row[None], plain) for row in x])
+        torch.testing.assert_close(layer(x, x, x, causal_mask(4)), expected)
+        torch.testing.assert_close(layer(x, x, x, causal_mask(4).expand(4, 4, 4)), expected)
 
 
 # The fused kernels that our layers run on have to do what masked_softmax does. CUDA's are tried where there is a GPU.

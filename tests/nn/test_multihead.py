@@ -102,7 +102,7 @@ def test_equals_torchs_layer(bias, sizes, form):
     real = torch.arange(KEYS) < LENGTHS.unsqueeze(1)  # batch, keys
     free = torch.rand(QUERIES, KEYS) < 0.6
     free[:, 0] = True  # nn.MultiheadAttention gives NaN where there is nothing to attend to
-    ours = {"none": None, "keys": LENGTHS, "attention": free, "both": real.unsqueeze(1) & free}[form]
+    ours = {"none": None, "keys": LENGTHS, "attention": free[None], "both": real.unsqueeze(1) & free}[form]
     theirs, weights = with_the_weights_of(layer)(
         queries, keys, values, need_weights=True, average_attn_weights=False,
         key_padding_mask=~real if form in ("keys", "both") else None,

@@ -119,7 +119,7 @@ def test_one_block_under_any_mask_equals_torchs(norm_first):
     x, free = torch.randn(2, 5, WIDTH), torch.rand(5, 5) < 0.5
     free |= torch.eye(5, dtype=torch.bool)
     theirs = torch_layer(first, norm_first)
-    close(first(x, free), theirs(x, src_mask=~free), 1e-5)
+    close(first(x, free[None]), theirs(x, src_mask=~free), 1e-5)
     close(first(x), theirs(x), 1e-5)
     stack = nn.TransformerEncoder(
         theirs, LAYERS, encoder.norm if norm_first else None, enable_nested_tensor=False

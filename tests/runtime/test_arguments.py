@@ -9,8 +9,10 @@ import torch
 from seqlearn import AttentionMap, Translator, all_heads, beam_search, greedy_search, heatmap, sample
 from seqlearn.data.text import Language
 from seqlearn.nn.attention import AdditiveAttention, BilinearAttention, DotProductAttention, MultiHeadAttention
-from seqlearn.nn.decoder_only import DecoderOnlyConfig, decoder_only
+from seqlearn.nn.decoder_only import DecoderOnlyConfig, GroupedQueryAttention, RMSNorm, decoder_only
+from seqlearn.nn.kernels import KernelRegression
 from seqlearn.nn.masking import as_mask, masked_softmax
+from seqlearn.nn.positions import LearnedPositions, PositionalEncoding, RotaryPositions, sinusoids
 from seqlearn.nn.seq2seq import BahdanauConfig, Seq2SeqConfig, bahdanau, seq2seq
 from seqlearn.nn.transformer import TransformerConfig, transformer
 
@@ -94,8 +96,8 @@ LISTS = [
     ([2, 4], torch.tensor([2, 4])),
     (np.array([0, 3], dtype=np.int32), torch.tensor([0, 3])),
     ([[1, 2, 3], [4, 0, 1]], torch.tensor([[1, 2, 3], [4, 0, 1]])),
-    (np.eye(3, 4, dtype=bool), torch.eye(3, 4, dtype=torch.bool)),
-    ([[True, False, True, False]] * 3, torch.tensor([[True, False, True, False]] * 3)),
+    (np.eye(3, 4, dtype=bool)[None], torch.eye(3, 4, dtype=torch.bool)[None]),
+    ([[[True, False, True, False]] * 3], torch.tensor([[[True, False, True, False]] * 3])),
 ]
 
 
@@ -156,6 +158,32 @@ def test_sizes_that_do_not_fit_are_named(layer, vectors, message):
         layer(*vectors)
 
 
+ONE = torch.ones(1, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: RMSNorm(4)(ONE), "this layer was made for vectors of size 4, not 1"),
+        (lambda: PositionalEncoding(4)(ONE), "this layer was made for embeddings of size 4, not 1"),
+        (lambda: LearnedPositions(3, 4)(ONE), "this layer was made for embeddings of size 4, not 1"),
+        (lambda: RotaryPositions(4)(torch.ones(1, 1, 2, 2)), "this layer was made for vectors of size 4, not 2"),
+        (lambda: sinusoids(2, 4, base=0), "the base of the frequencies is a number above 0, not 0"),
+        (lambda: KernelRegression()(Q[0, 0], Q[0, 1], Q[0, 2, :1]), r"each key has one value: keys are \(8,\), values"),
+        (lambda: MultiHeadAttention(6, 1.5), "num_heads is a whole number, not 1.5"),
+        (lambda: MultiHeadAttention(6, 2, query_size=0), "query_size is at least 1, not 0"),
+        (lambda: GroupedQueryAttention(6, 3, 1.5), "num_kv_heads is a whole number, not 1.5"),
+        (lambda: MultiHeadAttention(8, 1)(Q[0], Q[0], Q[0]), r"queries|keys are \(batch, keys, size\), not \(3, 8\)"),
+        (lambda: DotProductAttention()(Q[0], Q[0], Q[0]), r"queries are \(batch, queries, size\), not \(3, 8\)"),
+        (lambda: DotProductAttention()(Q, Q[:1], Q), r"the same sentences and heads, not \[\(2,\), \(1,\), \(2,\)\]"),
+        (lambda: AdditiveAttention(8, 8, 4)(Q, Q, Q[:, 1:]), "there are 3 keys and 2 values"),
+    ],
+)
+def test_nothing_is_stretched_silently(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()
+
+
 @pytest.mark.parametrize("place", [0, 1, 2])
 @pytest.mark.parametrize("layer", [DotProductAttention(), BilinearAttention(8, 8), MultiHeadAttention(8, 2)])
 def test_vectors_are_tensors(layer, place):
@@ -204,7 +232,7 @@ def test_a_decoder_names_ids_that_cannot_be(build):
             "source is (batch, source) and source_lens (batch,), not (2, 3) and (1,)",
         ),
         ((None, SOURCE[0], LENS), ValueError, "not (3,) and (2,)"),
-        ((None, SOURCE, LENS + 4), ValueError, "source 0 has no 7 tokens: all sources are padded to 3"),
+        ((None, SOURCE, LENS + 4), ValueError, "the lengths of these sources are from 0 to 3, not 7"),
     ],
 )
 def test_what_cannot_be_searched_is_said(search, arguments, error, message):

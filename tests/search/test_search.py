@@ -205,6 +205,82 @@ def test_forbidden_tokens_do_not_appear():
         assert not {PAD, BOS} & set(hypothesis.tokens) and math.isfinite(hypothesis.score)
 
 
+SEARCHES = {"greedy": greedy_search, "sample": sample, "beam": beam_search, "exhaustive": exhaustive_search}
+every_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
+NOTHING = "^there is no next token: the logits hold NaN or infinity, or every token is forbidden$"
+
+
+@every_search
+@pytest.mark.parametrize("after", [BOS, 4])  # at once, and after the first token
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_without_a_next_token_every_search_says_the_same(search, after, bad):
+    chain = Chain({BOS: 4})
+    chain.logits[after, :] = bad
+    for options in ({}, {"forbidden": (PAD, BOS)}):
+        with pytest.raises(ValueError, match=NOTHING):
+            run(chain, search=search, max_length=3, **options)
+    with pytest.raises(ValueError, match=NOTHING):
+        run(Chain({}), search=search, max_length=3, forbidden=range(6))
+
+
+def test_nan_after_the_end_of_a_hypothesis_does_not_matter():
+    """And a hypothesis that has no next token leaves the others alone."""
+    chain = Chain({BOS: 4, 4: EOS, 5: 5})
+    chain.logits[EOS], chain.logits[3] = math.nan, torch.tensor([1.0, 1, -math.inf, *[-math.inf] * 3])
+    found = best(chain, max_length=4, width=3, forbidden=(PAD, BOS))
+    assert found.tokens == [4] and found == run(chain, search=exhaustive_search, max_length=4, forbidden=(0, 1))[0][0]
+
+
+@every_search
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"forbidden": [-1]}, ValueError, "the id of a token is at least 0, not -1"),
+        ({"forbidden": [6]}, ValueError, "the id of a token is from 0 to 5, not 6"),
+        ({"forbidden": 3}, TypeError, "forbidden is a list of ids, not 3"),
+        ({"forbidden": [1.5]}, TypeError, "the id of a token is a whole number, not 1.5"),
+        ({"eos": 6}, ValueError, "the id of a token is from 0 to 5, not 6"),
+        ({"eos": None}, TypeError, "the id of a token is a whole number, not None"),
+        ({"min_length": True}, TypeError, "min_length is a whole number, not True"),
+        ({"source_lens": torch.ones(1)}, TypeError, "lengths of these sources are whole numbers, not torch.float32"),
+    ],
+)
+def test_ids_and_lengths_mean_the_same_in_every_search(search, options, error, message, as_a_user):
+    given = {"source_lens": torch.ones(1).long(), "bos": BOS, "eos": EOS, "max_length": 3} | options
+    with pytest.raises(error, match=message):
+        search(Chain({BOS: 4}), torch.full((1, 1), 3), **given)
+
+
+@every_search
+def test_forbidden_tokens_may_be_a_tensor(search, as_a_user):
+    (found, *_) = run(Chain({BOS: 3, 4: 4}), search=search, forbidden=torch.tensor([3]), max_length=2)
+    assert 3 not in (found[0] if isinstance(found, list) else found).tokens
+
+
+@pytest.mark.parametrize("search", [beam_search, exhaustive_search])
+@pytest.mark.parametrize("penalty", [-1, 0, math.nan, math.inf])
+def test_a_penalty_is_a_number_above_0(search, penalty):
+    with pytest.raises(ValueError, match=f"a length penalty is positive; that of length 1 is {penalty}"):
+        run(Chain({}), search=search, max_length=2, length_penalty=lambda length: penalty)
+
+
+def test_a_trace_changes_nothing_where_logits_tie():
+    chain = Chain({})
+    chain.logits = torch.zeros(6, 50)  # topk would take another one of these
+    chain.logits = chain.logits.repeat(9, 1)
+    (greedy, _), plain, traced = run(chain, max_length=3), best(chain, max_length=3, width=1), []
+    assert best(chain, max_length=3, width=1, trace=traced) == plain == greedy and len(traced[0].steps[0]) == 2
+
+
+def test_exhaustive_search_scores_in_float32():
+    chain, low = Chain({BOS: 4}), Chain({BOS: 4})
+    chain.logits += torch.arange(6) / 9
+    low.logits = chain.logits.bfloat16()
+    chain.logits = low.logits.float()
+    exact, found = (run(model, search=exhaustive_search, max_length=2)[0][0] for model in (chain, low))
+    assert found.log_probs == exact.log_probs
+
+
 def test_the_k_best_may_have_one_parent():
     """4 is likelier than 5 at first, but both children of 5 are better than any of 4."""
     chain = Chain({})
@@ -575,7 +651,7 @@ def test_without_a_temperature_the_distribution_is_that_of_the_model():
         ({"top_p": 1.5}, "top_p is above 0 and at most 1, not 1.5"),
         (
             {"forbidden": range(7)},
-            "no next token to draw: the logits hold NaN or infinity, or every token is forbidden",
+            "no next token: the logits hold NaN or infinity, or every token is forbidden",
         ),
     ],
 )
@@ -584,5 +660,5 @@ def test_no_sample_without_a_distribution(options, message):
         sample(random_model(6), *padded([[4, 5]]), **{**IDS, **options})
     broken = random_model(6)
     broken.decoder.dense.bias.data[4] = math.nan
-    with pytest.raises(ValueError, match="no next token to draw"):
+    with pytest.raises(ValueError, match="no next token: the logits"):
         sample(broken, *padded([[4, 5]]), **IDS)

@@ -541,11 +541,28 @@ def test_bf16_trains_nearly_as_float32_and_keeps_the_weights(teacher_forcing):
     assert low.valid_losses[-1] < 0.9 * low.valid_losses[0]
 
 
-def test_losses_are_added_up_in_float32():
-    """In bfloat16 the sum of a thousand tokens would have two digits."""
-    logits, labels = torch.randn(40, 30, 9), torch.randint(1, 9, (40, 30))
-    low = logits.bfloat16()
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_losses_are_added_up_in_float32(dtype):
+    """In bfloat16 the sum of a thousand tokens would have two digits, and in float16 soon be infinite."""
+    logits, labels = torch.randn(400, 90, 9), torch.randint(1, 9, (400, 90))
+    low = logits.to(dtype)
     torch.testing.assert_close(token_loss(low, labels, 0), token_loss(low.double(), labels, 0).float())
+
+
+def test_a_half_precision_model_adds_up_in_float32_too():
+    """The loss in chunks adds up in the precision of the model."""
+    model = transformer(9, 3000, TransformerConfig(8, 8, 2, 1)).bfloat16().eval()
+    source, target = torch.randint(3, 9, (40, 3)), torch.randint(3, 3000, (40, 13))
+    batch = Batch(source, torch.full((40,), 3), target, torch.full((40,), 13))
+    logits = model(source, batch.source_lens, target[:, :-1])
+    torch.testing.assert_close(batch_loss(model, batch, 0), token_loss(logits.float(), target[:, 1:], 0))
+
+
+def test_labels_and_logits_that_do_not_fit_are_named(as_a_user):
+    with pytest.raises(ValueError, match=r"logits \(2, 3, 5\) need one label a position, not \(3, 2\)"):
+        token_loss(torch.randn(2, 3, 5), torch.ones(3, 2).long(), 0)
+    with pytest.raises(TypeError, match=r"labels are whole numbers, not torch\.float32"):
+        token_loss(torch.randn(2, 3, 5), torch.ones(2, 3), 0)
 
 
 def test_a_device_without_bf16_is_said(monkeypatch):

@@ -14,6 +14,8 @@ from ..shared.view import View
 from .batch_data import ORDERS, batch_data, padding_of
 from .batch_picture import batch_picture
 
+Sentences = Iterable[int | Sequence[str]]
+
 
 class BatchView(View, folder=Path(__file__).parent):
     """Sentences as bars, in batches: each batch is as wide as its longest sentence, and the rest is padding.
@@ -42,18 +44,12 @@ class BatchView(View, folder=Path(__file__).parent):
     order = traitlets.Unicode(ORDERS[0]).tag(sync=True)
     batch_size = Whole(1).tag(sync=True)
 
-    def __init__(
-        self,
-        sentences: Iterable[int | Sequence[str]],
-        order: str = ORDERS[0],
-        batch_size: int | None = None,
-        seed: int = 0,
-    ):
+    def __init__(self, sentences: Sentences, order: str = ORDERS[0], batch_size: int | None = None, seed: int = 0):
         data = batch_data(sentences, seed)
-        size = max(size for size in data["sizes"] if size <= 8) if batch_size is None else batch_size
-        super().__init__(data=data, order=order, batch_size=size)
+        default = min(8, len(data["lengths"]))
+        super().__init__(data=data, order=order, batch_size=default if batch_size is None else batch_size)
 
-    def update(self, sentences: Iterable[int | Sequence[str]], seed: int = 0) -> None:
+    def update(self, sentences: Sentences, seed: int = 0) -> None:
         """Show other sentences in the same view; the batch size stays, or becomes the largest that is offered."""
         data = batch_data(sentences, seed)
         with self.hold_sync():

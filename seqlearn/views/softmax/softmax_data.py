@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Real
 from torch import Tensor
 
+from ...runtime.arguments import as_tensor
 from ..shared.arguments import finite, token_texts
 from ..shared.types import Data
 
@@ -20,6 +21,7 @@ def softmax_data(
 ) -> tuple[Data, Data]:
     """What `SoftmaxView` draws, and its first scores and mask; the class explains the arguments."""
     numbers = finite("scores", scores, 1)
+    mask = None if mask is None else as_tensor("mask", mask)
     if mask is not None and (mask.dtype != torch.bool or mask.shape != numbers.shape):
         given = f"{mask.dtype} {tuple(mask.shape)}"
         raise ValueError(f"the mask of {len(numbers)} scores is bool {(len(numbers),)}, not {given}")

@@ -115,7 +115,9 @@ def full_mask(mask: Mask | None, scores: Float[Tensor, "queries keys"]) -> Bool[
         mask = mask.squeeze(0)
     try:
         return as_mask(mask.unsqueeze(0), (1, *scores.shape)).expand(1, *scores.shape).squeeze(0)
-    except ValueError:
+    except ValueError as error:
+        if "does not fit" not in str(error):
+            raise
         raise ValueError(
             f"mask {tuple(mask.shape)} does not fit scores {tuple(scores.shape)} (queries, keys)"
         ) from None
