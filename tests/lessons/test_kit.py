@@ -1,7 +1,9 @@
 """The kit that the checks of all lessons are made of: calls, forms, numbers, crashes."""
 
+import functools
 import linecache
 import math
+import os
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from answers import said_by
-from seqlearn.exercises import crashes, plain
+from seqlearn.exercises import checking, crashes, plain
 from seqlearn.exercises.checking import (
     NotTried,
     Wrong,
@@ -21,7 +23,9 @@ from seqlearn.exercises.checking import (
     has_shape,
     matches,
     number,
+    passes,
 )
+from seqlearn.nn import masked_softmax
 
 
 def diagnosis(function, *args, **options):
@@ -69,10 +73,54 @@ def test_gradients_reach_the_arguments():
     assert x.grad is not None
 
 
-def test_what_the_task_forbids_is_found_in_the_functions_own_code():
-    assert diagnosis(avoids, lambda x: [F.softmax(y) for y in x], {"softmax": "without it."}) == "without it."
-    avoids(lambda softmax: "softmax", {"softmax": "a name of a parameter or a text is no call."})
-    avoids(len, {"softmax": "a built-in function has no code."})
+@pytest.mark.parametrize(
+    "forbidden",
+    [
+        lambda x: [F.softmax(y, 0) for y in x],
+        lambda x: functools.partial(torch.softmax, dim=-1)(x),
+        lambda x: (lambda soft: soft(x, -1))(torch.softmax),
+        lambda x: torch.nn.Softmax(-1)(x),
+        lambda x: F.softmin(-x, -1),
+        lambda x: masked_softmax(x),
+    ],
+)
+def test_what_the_task_forbids_is_found_under_any_name(forbidden):
+    assert diagnosis(avoids, forbidden, {"softmax": "without it."}, torch.ones(2, 3)) == "without it."
+
+
+def test_what_is_only_called_like_something_forbidden_is_not_found():
+    def softmax(x):
+        return x
+
+    avoids(lambda x: softmax(x) if x is not None else x.softmax(0), {"softmax": "another one."}, torch.ones(2))
+    avoids(len, {"softmax": "a built-in function."}, [1])
+
+
+def leaves(error):
+    def answer(x):
+        raise error
+
+    return answer
+
+
+@pytest.mark.parametrize("error", [SystemExit(), GeneratorExit()])
+def test_an_answer_that_leaves_python_is_told_so(error, capsys):
+    said = said_by(check("0.0", "none")(lambda f: f(1)), leaves(error), capsys)
+    assert said.startswith(f"Exercise 0.0: not yet. Your code stopped with {type(error).__name__}")
+    assert not passes(check("0.0", "none")(lambda f: f(1)), leaves(error))
+
+
+@pytest.mark.parametrize("run", [lambda checked, answer: checked(answer), passes])
+def test_whoever_interrupts_a_check_interrupts_it(run):
+    with pytest.raises(KeyboardInterrupt):
+        run(check("0.0", "none")(lambda f: f(1)), leaves(KeyboardInterrupt()))
+
+
+def test_no_answer_changes_whether_it_is_graded(monkeypatch):
+    monkeypatch.setattr(checking, "GRADING", True)
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    with pytest.raises(AssertionError, match="no points"):
+        check("0.0", "none")(lambda f: f(1))(lambda x: os.environ.pop("NBGRADER_EXECUTION") and 1 / 0)
 
 
 # ---- forms ----
