@@ -14,11 +14,11 @@ from .tables import Table, text_table
 # Of tools/languages.py, for each language: what stands before the learner's words, in their place, and in a question.
 LABELS = ("My prediction", "我的猜测")
 PLACEHOLDERS = ("double-click here, type it, and press Shift+Enter", "双击这里，写下来，再按 Shift+Enter")
-ASKED = ("Predict.", "猜一猜。")
+ASKED = ("Predict", "猜一猜")
 
 LINE = re.compile(rf"\*\*(?:{'|'.join(LABELS)})[:：]\*\*")
 EMPTY = re.compile("|".join(rf"\*?{re.escape(text)}\*?" for text in PLACEHOLDERS))
-QUESTION = re.compile(rf"(?<!\d\. )\*\*(?:Predict\*\*:|(?:{'|'.join(map(re.escape, ASKED))})\*\*)")
+QUESTION = re.compile(rf"(?<!\d\. )\*\*(?:{'|'.join(ASKED)})(?:[.。]\*\*|\*\*[:：])")
 SUFFIX = "-prediction"  # the end of the id of a cell with a line
 SEEN = re.compile(r'<details class="seen"><summary>.*?</summary>\s*(.*?)\s*</details>', re.DOTALL)
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
@@ -109,7 +109,7 @@ def predicted(cells: Sequence[Data]) -> tuple[list[list[str]], int]:
 def _keys(cell: Data) -> list[str]:
     """The ids of a cell, wherever a program has put them; that of a line is also without its end."""
     marks = cell.get("metadata") or {}
-    ids = [id for id in (marks.get("prediction"), cell.get("id"), marks.get("id")) if isinstance(id, str)]
+    ids = [id for id in (marks.get("prediction"), cell.get("id"), marks.get("id")) if id and isinstance(id, str)]
     return ids + [id.removesuffix(SUFFIX) for id in ids]
 
 

@@ -11,7 +11,7 @@ import pytest
 from nbconvert.exporters import NotebookExporter
 
 from seqlearn.views import my_lessons, my_predictions, predictions as account
-from tools import predictions
+from tools import blocks, predictions
 from tools.languages import LANGUAGES
 
 LESSONS = sorted(Path(__file__).parents[2].joinpath("notebooks").glob("[0-9]*.ipynb"))
@@ -215,7 +215,7 @@ def test_no_prediction_is_lost(change, tmp_path):
 
 
 def test_the_words_of_the_lines_are_those_of_all_languages():
-    words = [(one.prediction, one.type_here, one.predict) for one in LANGUAGES.values()]
+    words = [(one.prediction, one.type_here, one.predict[:-1]) for one in LANGUAGES.values()]
     assert words == [*zip(account.LABELS, account.PLACEHOLDERS, account.ASKED, strict=True)]
 
 
@@ -255,6 +255,24 @@ def test_what_is_done_in_all_lessons(tmp_path):
     (tmp_path / "letters.ipynb").write_text("{", "utf-8")
     shown = my_lessons(tmp_path)
     assert shown.rows == [["04-scores", "2 of 9", "0 of 2", "1 of 2"], ["05-next", "cannot be read", "", ""]]
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name[:2])
+def test_all_lines_of_all_lessons_are_found_without_any_ids(path):
+    """In each language, also where the questions are translated."""
+    original = json.loads(path.read_text("utf-8"))
+    asked = len(predictions.questions(original))
+    texts = {language: files.get(path.name[:2]) for language, files in blocks.languages().items()}
+    for language, file in {"en": None, **texts}.items():
+        notebook = blocks.translated(original, blocks.read(file), language) if file else copy.deepcopy(original)
+        predictions.to_fill_in(notebook, original, path.name, language if file else "en")
+        lines = [cell for cell in notebook["cells"] if cell["id"].endswith("-prediction")]
+        for number, cell in enumerate(lines):
+            cell["source"] = cell["source"].split(" *")[0] + f" *guess {number}*"
+        cells = [{**cell, "id": "", "metadata": {}} for cell in notebook["cells"]]
+        rows, found = account.predicted(cells)
+        assert found == asked and [row[1] for row in rows] == [f"guess {number}" for number in range(asked)]
+        assert all(row[0] for row in rows)
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name[:2])
