@@ -21,7 +21,8 @@ QUESTION = re.compile(rf"(?<!\d\. )\*\*(?:Predict\*\*:|(?:{ASKED})\*\*)")  # and
 NEXT = re.compile(rf"^(?:#{{1,4}} |\*\*(?:{ASKED})\*\*)", re.MULTILINE)  # what follows an explanation
 LINE = "-prediction"  # the end of the id of a cell with the learner's line; the metadata repeats it, as Colab moves ids
 INPUT = (
-    '<p class="prediction"><label>{label} <input type="text" data-prediction="{key}" autocomplete="off"></label></p>'
+    '<p class="prediction"><label>{label} <input type="text" data-prediction="{key}" data-lost="{lost}" '
+    'autocomplete="off"></label></p>'
 )
 
 
@@ -79,7 +80,7 @@ def to_fill_in(notebook: Notebook, original: Notebook, file: str, language: str 
 def to_read(notebook: Notebook, asked: Questions, page: str, language: str) -> None:
     """Give a page of the book its folds and its lines, in place: each is an input, which `book.js` keeps."""
     words = LANGUAGES[language]
-    _add(notebook, asked, words, lambda id: INPUT.format(label=words.prediction, key=f"{page} {id}"))
+    _add(notebook, asked, words, lambda id: INPUT.format(label=words.prediction, key=f"{page} {id}", lost=words.lost))
 
 
 def _add(notebook: Notebook, asked: Questions, words: Words, line: Callable[[str], str]) -> None:

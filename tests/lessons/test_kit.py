@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from answers import said_by
-from seqlearn.exercises import checking, crashes, plain
+from seqlearn.exercises import checking, crashes, lesson03, lesson04, lesson07, lesson10, plain
 from seqlearn.exercises.checking import (
     NotTried,
     Wrong,
@@ -94,6 +94,48 @@ def test_what_is_only_called_like_something_forbidden_is_not_found():
 
     avoids(lambda x: softmax(x) if x is not None else x.softmax(0), {"softmax": "another one."}, torch.ones(2))
     avoids(len, {"softmax": "a built-in function."}, [1])
+
+
+def softmaxed(scores, may, fill):
+    return scores.masked_fill(~may, fill).softmax(-1)
+
+
+def attention(queries, keys, values, mask, fill):
+    weights = softmaxed(queries @ keys.mT / queries.shape[-1] ** 0.5, mask, fill).masked_fill(~mask, 0.0)
+    return weights, weights @ values
+
+
+def causal(x, W_q, W_k, W_v, W_o, heads, fill):
+    q, k, v = ((x @ W.T).view(len(x), heads, -1).transpose(0, 1) for W in (W_q, W_k, W_v))
+    weights = softmaxed(q @ k.mT / q.shape[-1] ** 0.5, torch.ones(len(x), len(x)).tril() > 0, fill)
+    return weights, (weights @ v).transpose(0, 1).flatten(1) @ W_o.T
+
+
+def by_others(keys, values, width, fill):
+    scores = -(((keys[:, :, None] - keys[:, None]) / width) ** 2) / 2
+    alone = torch.eye(keys.shape[1]) > 0
+    return (softmaxed(scores, ~alone, fill).masked_fill(alone, 0.0) @ values[..., None])[..., 0]
+
+
+def beam_step(totals, log_probs, finished, eos, width, fill):
+    ended = torch.full_like(log_probs, fill)
+    ended[:, eos] = 0.0
+    best, flat = (totals[:, None] + torch.where(finished[:, None], ended, log_probs)).flatten().topk(width)
+    return best, flat // log_probs.shape[1], flat % log_probs.shape[1]
+
+
+@pytest.mark.parametrize(
+    ("checked", "answer"),
+    [
+        (lesson03.check_predict_by_others, by_others),
+        (lesson04.check_scaled_dot_product, attention),
+        (lesson07.check_causal_self_attention, causal),
+        (lesson10.check_beam_step, beam_step),
+    ],
+)
+def test_no_number_that_is_only_large_stands_for_infinity(checked, answer):
+    for fill, right in ((-20.0, False), (-100.0, False), (-1e4, False), (-1e30, True), (-math.inf, True)):
+        assert passes(checked, functools.partial(answer, fill=fill)) == right, fill
 
 
 def leaves(error):
