@@ -192,7 +192,7 @@ class _Calls(TorchFunctionMode):
         self.names: set[str] = set()
 
     def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> Any:
-        self.names.add(func.__name__)
+        self.names.add(func.__name__.split(".")[0].strip("_"))  # `aten._softmax.default`, too
         return func(*args, **(kwargs or {}))
 
     def note(self, frame: FrameType, event: str, function: Any) -> None:

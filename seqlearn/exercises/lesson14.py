@@ -53,7 +53,7 @@ def check_moved(moved: Callable[..., float]) -> None:
         ([9.0, -8.0], [3.0, -4.0], [-9.0, 8.0]),
         ([6.0, -2.0, 4.0], [6.0, 1.0, -5.0], [-8.0, 3.0, -7.0]),
         ([5.0, -7.0, -1.0], [5.0, -7.0, -1.0], [-4.0, 6.0, 9.0]),
-        ([5.0, -7.0, -3.0], [8.0, -9.0, 4.0], [-4.0, 6.0, 5.0]),
+        ([5.0, -7.0, -3.0], [8.0, -9.0, 1.0], [-4.0, 6.0, 5.0]),  # away from the others
         ([9.0, -2.0, 5.0], [6.0, -5.0, 5.0], [3.0, -8.0, 5.0]),  # leans of one sign, and one that cannot move
         ([9.0, 2.0, -4.0], [8.0, 9.0, 9.0], [3.0, 5.0, 6.0]),  # two go too far
     ):
@@ -66,7 +66,7 @@ def check_moved(moved: Callable[..., float]) -> None:
         right = sum(toward) / could
         matches(answer, right, {
             "this is what is *left*: 0 means that the lean stays, and 1 that it goes all the way.": 1 - right,
-            "the sign: a move toward the lean of the other sentence is positive.": -right,
+            "the sign: a move toward the lean of the other sentence is positive, and a move away negative.": -right,
             "the moves of the pairs cancel: some should go up, others down. Give each move the sign of its own way.":
                 sum(moves) / (sum(ways) or 1),
             "the moves of the pairs cancel: give each move the sign of its own way, `after - before`.":

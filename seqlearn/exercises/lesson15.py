@@ -77,7 +77,7 @@ _TRIALS = [
     ("je vois", ["il dort"]),
     ("je vois", ["je vois tout ce que je vois", "je"]),
     ("le a chat", ["les chats"]),  # parts of words
-    ("Le chat dort", ["le Chat dort"]),
+    ("Le chat dort", ["le Chat dort bien ici"]),
     ("le le chat", ["un chien", "un chat", "le chien et le chat"]),
 ]
 

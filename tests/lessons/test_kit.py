@@ -80,6 +80,7 @@ def test_gradients_reach_the_arguments():
         lambda x: functools.partial(torch.softmax, dim=-1)(x),
         lambda x: (lambda soft: soft(x, -1))(torch.softmax),
         lambda x: torch.nn.Softmax(-1)(x),
+        lambda x: torch.ops.aten.softmax.int(x, -1),
         lambda x: F.softmin(-x, -1),
         lambda x: masked_softmax(x),
     ],

@@ -89,6 +89,7 @@ MOVED = [
     (lambda b, p, a: float(((p - b) * (a - b).sign()).sum()), "this is the sum"),
     (lambda b, p, a: float((p * b < 0).float().mean()), "these are flips"),
     (lambda b, p, a: (p - b) / (a - b), "return one number"),
+    (lambda b, p, a: abs(moved(b, p, a)), "and a move away negative"),
     (lambda b, p, a: 0.123, "0.294 of the way is moved; yours: 0.123"),
     (lambda b, p, a: float(((p - b) * a.sign()).sum() / (a - b).abs().sum()), "may have the same sign"),
     (lambda b, p, a: float(((p - b) * a.sign()).sum() / (a.abs() + b.abs()).sum()), "may have the same sign"),

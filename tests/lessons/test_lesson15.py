@@ -121,6 +121,7 @@ PRECISIONS = [
         lambda words, people: right_precision(words, [" ".join(each) for each in people]),
         "('le a chat', ['les chats'",
     ),
+    (lambda words, people: right_precision(words, people) * len(words) / max(1, *map(len, [words, *people])), "yours"),
     (lambda words, people: right_precision(*json.loads(json.dumps([words, people]).lower())), "'Le chat dort'"),
 ]
 
