@@ -191,14 +191,14 @@ class _Calls(TorchFunctionMode):
         super().__init__()
         self.names: set[str] = set()
 
-    def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> object:
         self.names.add(func.__name__.split(".")[0].strip("_"))  # `aten._softmax.default`, too
         return func(*args, **(kwargs or {}))
 
-    def note(self, frame: FrameType, event: str, function: Any) -> None:
+    def note(self, frame: FrameType, event: str, function: object) -> None:
         if event in ("call", "c_call"):
             python = f"{frame.f_globals.get('__name__')}.{frame.f_code.co_name}"
-            self.names.add(python if event == "call" else function.__name__)
+            self.names.add(python if event == "call" else getattr(function, "__name__", ""))
 
 
 # ---- the form of an answer ----
