@@ -1,5 +1,6 @@
 """What a class gets: student versions without solutions, nbgrader assignments that our checks grade, true plans."""
 
+import copy
 import os
 import re
 import subprocess
@@ -245,7 +246,44 @@ CRASHING = {
 }
 
 
-def hand_in(course: Path, student: str, answers: dict[str, str], whole: bool = False) -> None:
+ANSWER, CHECK = "answer_decoder_mask", "check_decoder_mask"  # 2 of the 7 points
+
+
+def twice(name: str, line: int | None = None):
+    """A cell pasted a second time; or split in two before a line: both halves then have its marks."""
+
+    def change(cells):
+        first = next(cell for cell in cells if cell.metadata.get("nbgrader", {}).get("grade_id") == name)
+        second, lines = copy.deepcopy(first), first.source.split("\n")
+        second.id = "pasted"
+        if line is not None:
+            first.source, second.source = "\n".join(lines[:line]), "\n".join(lines[line:])
+        cells.insert(cells.index(first) + 1, second)
+
+    return change
+
+
+def named(name: str, other: str | None):
+    """A cell whose marks have another name, or that is gone."""
+
+    def change(cells):
+        (cell,) = (cell for cell in cells if cell.metadata.get("nbgrader", {}).get("grade_id") == name)
+        cells.remove(cell) if other is None else cell.metadata.nbgrader.update(grade_id=other)
+
+    return change
+
+
+ODD = {  # what a student did to a file with right answers -> the points
+    "pasted": (twice(CHECK), 7),
+    "pasted-answer": (twice(ANSWER), 7),
+    "split": (twice(ANSWER, 1), 5),
+    "split-check": (twice(CHECK, 0), 7),
+    "deleted": (named(CHECK, None), 5),
+    "renamed": (named(CHECK, "check_mine"), 5),
+}
+
+
+def hand_in(course: Path, student: str, answers: dict[str, str], whole: bool = False, odd=None) -> None:
     """Put a student's file into its place. Without `whole`, only what the checks need is in it: that is faster."""
     notebook = nbformat.read(course / "release" / "lesson02" / "02-masked-softmax.ipynb", 4)
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -254,13 +292,15 @@ def hand_in(course: Path, student: str, answers: dict[str, str], whole: bool = F
         by_name[f"answer_{name}"].source = answer
     if not whole:
         notebook.cells = [cells[0], *by_name.values()]
+    if odd:
+        odd(notebook.cells)
     place = course / "submitted" / student / "lesson02"
     place.mkdir(parents=True)
     nbformat.write(notebook, place / "02-masked-softmax.ipynb")
 
 
 @pytest.mark.slow
-def test_four_students_get_the_right_marks_and_our_diagnosis(tmp_path, monkeypatch):
+def test_ten_students_get_the_right_marks_and_our_diagnosis(tmp_path, monkeypatch):
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         monkeypatch.setenv(name, str(tmp_path / "jupyter"))
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
@@ -283,13 +323,16 @@ def test_four_students_get_the_right_marks_and_our_diagnosis(tmp_path, monkeypat
     hand_in(course, "wrong", WRONG)
     hand_in(course, "empty", {}, whole=True)
     hand_in(course, "crashing", CRASHING)
+    for student, (change, _) in ODD.items():
+        hand_in(course, student, right, odd=change)
     nbgrader("autograde")
     nbgrader("generate_feedback")
 
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "seqlearn") as book:
         marks = {each.student.id: each.score for each in book.assignment_submissions("lesson02")}
         assert book.find_assignment("lesson02").max_score == 7
-    assert marks == {"right": 7, "wrong": 2, "empty": 0, "crashing": 0}
+    odd = {student: points for student, (_, points) in ODD.items()}
+    assert marks == {"right": 7, "wrong": 2, "empty": 0, "crashing": 0, **odd}
 
     feedback = {name: feedback_of(course, name) for name in marks}
     assert "5 is not their number" in feedback["wrong"]

@@ -59,11 +59,38 @@ Then, for lesson 02:
 Between the first two, put each student's file into its place in `submitted/`. Marks are kept in `gradebook.db`.
 """
 
-CONFIG = """c = get_config()
+CONFIG = '''from nbgrader.preprocessors import ClearOutput, CheckCellMetadata, OverwriteCells, OverwriteKernelspec
+
+
+class OneOfEach(OverwriteCells):
+    """Each exercise counts once: a copy of its check is dropped, and a copy or a half of an answer is an ordinary cell.
+
+    nbgrader itself stops at a cell that is there twice, and leaves all students after this one without a mark.
+    """
+
+    def preprocess(self, nb, resources):
+        found, kept = set(), []
+        for cell in reversed(nb.cells):  # the last one counts
+            marks = cell.metadata.get("nbgrader") or {}
+            if (name := marks.get("grade_id")) in found:
+                del cell.metadata["nbgrader"]
+            found |= {name} - {None}
+            if "nbgrader" in cell.metadata or not marks.get("grade"):
+                kept.append(cell)
+        nb.cells = kept[::-1]
+        nb, resources = super().preprocess(nb, resources)
+        for cell in nb.cells:  # under a name that no exercise has
+            if "grade_id" not in cell.metadata.get("nbgrader", {"grade_id": ""}):
+                del cell.metadata["nbgrader"]
+        return nb, resources
+
+
+c = get_config()
 c.CourseDirectory.course_id = "seqlearn"
 c.ClearSolutions.code_stub = {"python": ""}  # the stub of the lesson stands above the solution and is enough
+c.Autograde.sanitize_preprocessors = [ClearOutput, OneOfEach, OverwriteKernelspec, CheckCellMetadata]
 c.Execute.timeout = 1800  # seconds for one cell: some cells train a model for minutes
-"""
+'''
 
 
 @dataclass

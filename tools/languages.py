@@ -28,6 +28,8 @@ class Words:
     """Before the learner's line, and in the book."""
     type_here: str
     """How to write into the line."""
+    lost: str
+    """In the book, where the browser cannot keep a line."""
     seen: str
     """The title of the fold with what was seen."""
     account: str
@@ -63,6 +65,7 @@ LANGUAGES = {
         solutions=("Solution", "The fix"),
         prediction="My prediction",
         type_here="double-click here, type it, and press Shift+Enter",
+        lost="This browser cannot keep what you type: it is gone when you leave the page.",
         seen="What was seen",
         account="## My predictions\n\nSave the lesson (Ctrl+S, on a Mac ⌘S), then run the cell: it shows each "
         "prediction beside what was seen. If you write ✓ or ✗ behind a prediction, the table counts them.",
@@ -87,6 +90,7 @@ LANGUAGES = {
         solutions=("解答",),
         prediction="我的猜测",
         type_here="双击这里，写下来，再按 Shift+Enter",
+        lost="浏览器无法保存你写的内容：离开本页后就会丢失。",
         seen="看到了什么",
         account="## 我的猜测\n\n先保存这一课（Ctrl+S，Mac 上是 ⌘S），再运行下面的单元格："
         "它把你的每个猜测和实际看到的放在一起。在猜测后面写上 ✓ 或 ✗，表格就会替你数。",

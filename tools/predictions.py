@@ -19,9 +19,10 @@ Questions = dict[str, tuple[list[str], str]]  # see `questions`
 ASKED = "|".join(re.escape(words.predict) for words in LANGUAGES.values())
 QUESTION = re.compile(rf"(?<!\d\. )\*\*(?:Predict\*\*:|(?:{ASKED})\*\*)")  # and not "1. **Predict**: say what ..."
 NEXT = re.compile(rf"^(?:#{{1,4}} |\*\*(?:{ASKED})\*\*)", re.MULTILINE)  # what follows an explanation
-LINE = "-prediction"  # the end of the id of a cell with the learner's line
+LINE = "-prediction"  # the end of the id of a cell with the learner's line; the metadata repeats it, as Colab moves ids
 INPUT = (
-    '<p class="prediction"><label>{label} <input type="text" data-prediction="{key}" autocomplete="off"></label></p>'
+    '<p class="prediction"><label>{label} <input type="text" data-prediction="{key}" data-lost="{lost}" '
+    'autocomplete="off"></label></p>'
 )
 
 
@@ -79,7 +80,7 @@ def to_fill_in(notebook: Notebook, original: Notebook, file: str, language: str 
 def to_read(notebook: Notebook, asked: Questions, page: str, language: str) -> None:
     """Give a page of the book its folds and its lines, in place: each is an input, which `book.js` keeps."""
     words = LANGUAGES[language]
-    _add(notebook, asked, words, lambda id: INPUT.format(label=words.prediction, key=f"{page} {id}"))
+    _add(notebook, asked, words, lambda id: INPUT.format(label=words.prediction, key=f"{page} {id}", lost=words.lost))
 
 
 def _add(notebook: Notebook, asked: Questions, words: Words, line: Callable[[str], str]) -> None:
@@ -90,7 +91,9 @@ def _add(notebook: Notebook, asked: Questions, words: Words, line: Callable[[str
             cell = cell | {"source": folded("".join(cell["source"]), words)}
         cells.append(cell)
         if cell.get("id") in asked:
-            cells.append(_text_cell(cell["id"] + LINE, line(cell["id"])))
+            cells.append(
+                _text_cell(cell["id"] + LINE, line(cell["id"])) | {"metadata": {"prediction": cell["id"] + LINE}}
+            )
     notebook["cells"] = cells
 
 

@@ -23,11 +23,12 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
-from types import CodeType
+from types import FrameType
 from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from .crashes import explain_crash
 from .plain import Answer, Numbers, as_numbers, is_close, numbers, product, shown, softmax, table, transposed
@@ -38,7 +39,8 @@ __all__ = [
 ]  # fmt: skip
 
 TRIES_BEFORE_HINT = 3
-GRADING = "NBGRADER_EXECUTION"  # nbgrader sets this variable while it grades or validates a notebook
+GRADING = "NBGRADER_EXECUTION" in os.environ  # nbgrader grades or validates: asked once, before any answer runs
+CRASHES = (Exception, SystemExit, GeneratorExit)  # of an answer; whoever interrupts a check interrupts it
 COUNTS = {2: "two", 3: "three", 4: "four"}
 _wrong_tries: dict[str, int] = {}
 
@@ -79,13 +81,13 @@ def check(exercise: str, section: str, *, none_counts: bool = False) -> Callable
                 print(f"Exercise {exercise}: not tried yet.")
             except Wrong as diagnosis:
                 _say_wrong(exercise, section, str(diagnosis))
-            except Exception as error:
+            except CRASHES as error:
                 _say_wrong(exercise, section, explain_crash(error))
             else:
                 print(f"Exercise {exercise}: right!")
                 _wrong_tries.pop(exercise, None)
                 return
-            if GRADING in os.environ:
+            if GRADING:
                 raise AssertionError(f"no points for exercise {exercise}")
 
         return run
@@ -98,7 +100,7 @@ def passes(checked: Callable[..., None], answer: Answer, *, none_counts: bool = 
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             inspect.unwrap(checked)(_tried(answer) if callable(answer) and not none_counts else _given(answer))
-    except Exception:  # not tried, wrong, or a crash
+    except CRASHES:  # not tried, wrong, or a crash
         return False
     return True
 
@@ -165,19 +167,38 @@ def _parameter(function: Callable, place: int) -> str:
     return named[place] if place < len(named) else ""
 
 
-def avoids(function: Callable, names: Mapping[str, str]) -> None:
-    """`Wrong` if the function's own code calls what the task forbids: name -> what to say."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    for name in _names(code) if code else ():
-        if name in names:
-            raise Wrong(names[name])
+def avoids(function: Callable, names: Mapping[str, str], *arguments: object) -> None:
+    """`Wrong` if this call uses what the task forbids, under whatever name.
+
+    Args:
+        names: what is forbidden -> what to say: the name of a function of C or PyTorch, or "module.name" of another.
+    """
+    calls, before = _Calls(), sys.getprofile()
+    sys.setprofile(calls.note)
+    try:
+        with calls:
+            inspect.unwrap(function)(*arguments)
+    finally:
+        sys.setprofile(before)
+    for name in names.keys() & calls.names:
+        raise Wrong(names[name])
 
 
-def _names(code: CodeType) -> Iterable[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
+class _Calls(TorchFunctionMode):
+    """Notes the names of functions that are called: by Python (`note`), or by C, as in `partial(torch.softmax)`."""
+
+    def __init__(self):
+        super().__init__()
+        self.names: set[str] = set()
+
+    def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> object:
+        self.names.add(func.__name__.split(".")[0].strip("_"))  # `aten._softmax.default`, too
+        return func(*args, **(kwargs or {}))
+
+    def note(self, frame: FrameType, event: str, function: object) -> None:
+        if event in ("call", "c_call"):
+            python = f"{frame.f_globals.get('__name__')}.{frame.f_code.co_name}"
+            self.names.add(python if event == "call" else getattr(function, "__name__", ""))
 
 
 # ---- the form of an answer ----

@@ -220,7 +220,8 @@ def check_bucket(bucket: Callable[..., list[list[int]]]) -> None:
         try:
             batches = _as_batches(called(bucket, lengths, size, 1))
         except NotTried:
-            avoids(bucket, {"shuffle": "`shuffle` changes its list and returns None: shuffle, then return the list."})
+            told = "`shuffle` changes its list and returns None: shuffle, then return the list."
+            avoids(bucket, {"random.shuffle": told}, lengths, size, 1)
             raise
         _examine_indices([index for batch in batches for index in batch], lengths, size)
         _examine_batches([[lengths[index] for index in batch] for batch in batches], size)

@@ -54,14 +54,16 @@ def check_masked_softmax(masked_softmax: Callable[..., Tensor]) -> None:
         expected = _weights(scores, lambda sentence, query, key, lengths=lengths: key < lengths[sentence])
         if not is_close(weights, expected):
             raise Wrong(_diagnose_weights(weights, expected, scores, lengths))
-    weights = called(masked_softmax, torch.full((1, 1, 3), LOWEST), torch.tensor([2]))
+    lowest = torch.full((1, 1, 3), LOWEST), torch.tensor([2])
+    weights = called(masked_softmax, *lowest)
     if not is_close(weights, [[[0.5, 0.5, 0.0]]]):
-        raise Wrong(
-            f"where all scores are {LOWEST:.1e}, padding gets {float(weights[0, 0, 2]):.2f}: a large negative number "
-            'is not low enough; float("-inf") is.'
-        )
+        why = 'a large negative number is not low enough; float("-inf") is.'
+        if not weights[0, 0, 2] > 1e-4:  # or NaN
+            why = f"and the real keys {shown(weights[0, 0, :2])}: subtract the row's own largest score before `exp`."
+        raise Wrong(f"where all scores are {LOWEST:.1e}, padding gets {float(weights[0, 0, 2]):.2f}: {why}")
     told = "the weights are right, but the task is to do without `softmax`: use `exp`, `sum`, `amax`, minus and divide."
-    avoids(masked_softmax, {"softmax": told, "log_softmax": told, "Softmax": told})
+    softmaxes = ("softmax", "log_softmax", "special_softmax", "logsumexp", "scaled_dot_product_attention")
+    avoids(masked_softmax, dict.fromkeys(softmaxes, told), *lowest)
 
 
 def _weights(scores: Tensor, may: Callable[[int, int, int], bool]) -> list:

@@ -99,6 +99,7 @@ def check_predict_by_others(predict_by_others: Callable[..., Tensor]) -> None:
         ([[0.0, 0.5], [1.0, 3.0], [0.0, 30.0]], [[1.0, 7.0], [2.0, 4.0], [3.0, 5.0]], 0.5),
         ([[5.0], [6.0]], [[3.0], [-2.0]], 1.0),
         ([[1.0, 1.0, 2.5]], [[4.0, 7.0, -2.0]], 1.5),
+        ([[0.0, 900.0]], [[3.0, 5.0]], 0.5),  # scores that are lower than a large negative number
     ):
         answer = called(predict_by_others, torch.tensor(keys), torch.tensor(values), width)
         shape = len(keys), len(keys[0])

@@ -38,11 +38,12 @@ def check_eats_looks_at(words: object) -> None:
 
 @check("4.2", section="3. One attention by hand")
 def check_scaled_dot_product(scaled_dot_product: Callable[..., tuple[Tensor, Tensor]]) -> None:
-    """Try out `scaled_dot_product(queries, keys, values, mask)` -> (weights, contexts), at last with an empty row."""
+    """Try out `scaled_dot_product(queries, keys, values, mask)` -> (weights, contexts), also with an empty row."""
     generator = torch.Generator().manual_seed(4)
-    for value_size, empty in ((4, False), (6, False), (6, True)):
+    for value_size, empty in ((4, False), (6, False), (6, True), (5, False)):
         shapes = ((2, 3, 4), (2, 5, 4), (2, 5, value_size))
         inputs = [torch.randn(shape, generator=generator) for shape in shapes]
+        inputs[0] *= 1e6 if value_size == 5 else 1  # scores that are lower than a large negative number
         mask = torch.rand(2, 3, 5, generator=generator) < 0.6
         mask[:, :, 1], mask[0, :, 3], mask[1, 0, 3] = True, False, False  # nobody sees key 3 of sentence 0
         if empty:
@@ -130,7 +131,8 @@ def _first_row_off(weights: Tensor, right: list, scores: list, mask: Tensor) -> 
             return f"query {q} of sentence {b} may attend to nothing and should get zeros, but gets {what}."
     sums = given.sum(-1)[mask.any(-1)]
     if not ((sums - 1).abs() < 1e-3).all():
-        return f"a row of your weights sums to {float(sums[0]):.2f}, not to 1: scale and mask *before* the softmax."
+        worst = float(sums[(sums - 1).abs().argmax()])
+        return f"a row of your weights sums to {worst:.2f}, not to 1: scale and mask *before* the softmax."
     return f"sentence 0, query 0 should be {shown(right[0][0])}; yours: {shown(given[0, 0])}."
 
 

@@ -147,7 +147,7 @@ EXAMPLES = [  # weights, target tokens, source tokens; source and target differ 
      ["la", "pomme", "rouge", "<eos>"], ["the", "red", "apple", "<eos>"]),
     ([[0.3, 0.4, 0.2, 0.1, 0.0, 0.0], [0.0, 0.1, 0.2, 0.3, 0.4, 0.0], [0.1, 0.0, 0.1, 0.1, 0.3, 0.4],
       [0.0, 0.0, 0.6, 0.1, 0.0, 0.3], [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]],
-     ["le", "chat", "le", "voit", "<eos>"], ["the", "cat", "sees", "the", "dog", "<eos>"]),
+     ["le", "robot", "le", "voit", "<eos>"], ["the", "cat", "sees", "the", "robot", "<eos>"]),
     ([[0.2, 0.7, 0.1], [0.8, 0.1, 0.1], [0.4, 0.3, 0.3], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]],
      ["elle", "ne", "court", "pas", "<eos>"], ["she", "runs", "<eos>"]),
 ]  # fmt: skip

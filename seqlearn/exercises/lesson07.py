@@ -89,6 +89,7 @@ def check_causal_self_attention(layer: Callable[..., tuple[Tensor, Tensor]]) -> 
     for steps, heads, size in ((4, 2, 3), (5, 3, 2), (3, 1, 4)):
         d = heads * size
         inputs = [torch.randn(shape, generator=generator) for shape in ((steps, d), *[(d, d)] * 4)]
+        inputs[1] *= 1e6 if heads == 1 else 1  # scores that are lower than a large negative number
         weights, outputs = has_parts(called(layer, *inputs, heads), "weights", "outputs")
         if (heads, steps, steps) != (steps, d) == getattr(weights, "shape", None):
             raise Wrong("that is the wrong way round: first the weights, then the outputs.")

@@ -196,8 +196,6 @@ def _turn_mistakes(k: int, m: int, size: int) -> list[tuple[str, list[list[float
 @check("8.5", section="9. Rotary positions")
 def check_turn_all(turn_all: Callable[[Tensor], Tensor]) -> None:
     """Try out `turn_all(x)`: rows of other numbers, lengths and sizes than any in the lesson."""
-    own = "that is the package's or the lesson's answer: write the turn of a pair yourself, with sines and cosines."
-    avoids(turn_all, dict.fromkeys(("RotaryPositions", "rotation", "plain_rotary"), own))
     for steps, size in ((4, 6), (7, 4), (3, 10), (1, 2)):
         x = torch.tensor(by_entry((steps, size), lambda i, column: math.sin(1 + 3 * i + 2 * column) + column % 3))
         asked = f"for {steps} rows of size {size}"
@@ -209,6 +207,9 @@ def check_turn_all(turn_all: Callable[[Tensor], Tensor]) -> None:
         apart = "put the two numbers of all pairs into one row: `.flatten(1)`, or the columns 0::2 and 1::2."
         has_shape(answer, (steps, size), f"answer {asked}", {(steps, size // 2): pairs, (steps, size // 2, 2): apart})
         matches(answer, _turned(x.tolist()), _turned_mistakes(x.tolist()), axes=[f"{asked}, position"])
+    own = "that is the package's or the lesson's answer: write the turn of a pair yourself, with sines and cosines."
+    others = ("seqlearn.nn.positions.forward", "seqlearn.nn.positions.rotation", "__main__.plain_rotary")
+    avoids(turn_all, dict.fromkeys(others, own), torch.ones(3, 4))
 
 
 Rows = list[list[float]]

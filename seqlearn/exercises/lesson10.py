@@ -505,6 +505,7 @@ def check_beam_step(beam_step: Callable[..., Sequence[Tensor]]) -> None:
         ([[0.6, 0.3, 0.1], [0.5, 0.3, 0.2]], [-0.4, -0.5], [False, True], 0, 2),
         ([[0.6, 0.3, 0.1], [0.5, 0.3, 0.2]], [-3.0, -0.5], [False, True], 0, 2),  # the finished one is far better
         ([[0.5, 0.3, 0.2]], [-1.0], [False], 0, 2),  # from one beam
+        ([[0.6, 0.3, 0.1], [0.5, 0.3, 0.2]], [-1.0, -1e6], [True, False], 0, 2),  # lower than a large negative number
         (torch.rand(3, 7, generator=generator).add(0.05), [-2.0, -1.0, -1.5], [False, False, True], 4, 3),
     ):
         weights = torch.as_tensor(probabilities, dtype=torch.float64)

@@ -157,20 +157,20 @@ def check_top_p(top_p_filter: Callable[..., Tensor]) -> None:
     for probs, top_p in (
         ([0.1, 0.4, 0.05, 0.25, 0.2], 0.55), ([0.05, 0.55, 0.15, 0.12, 0.08, 0.05], 0.5), ([0.2, 0.1, 0.6, 0.1], 0.5),
         ([0.25, 0.4, 0.2, 0.15], 0.9),
-        ([0.3, 0.1, 0.4, 0.2], 1.0), ([0.25, 0.5, 0.125, 0.125], 0.5),
+        ([0.3, 0.1, 0.4, 0.2], 1.0), ([0.25, 0.5, 0.125, 0.125], 0.5), ([0.25, 0.3, 0.2, 0.25], 0.5),  # any of two
     ):  # fmt: skip
         answer = called(top_p_filter, torch.tensor(probs), top_p)
         has_shape(answer, (len(probs),), "probabilities, one for each token,")
         if answer.isnan().any():
             raise Wrong("there is a NaN: no token was kept, and 0 / 0 is NaN. The likeliest token always stays.")
-        right, mistakes = _nuclei(probs, top_p)
+        right, mistakes = _nuclei(probs, top_p, answer.tolist())
         asked = f"for {shown(probs, '.2f')} and top_p = {top_p} the answer should be {shown(right)}"
         matches(answer, right, mistakes, otherwise=f"{asked}; yours: {shown(answer)}.")
 
 
-def _nuclei(probs: list[float], top_p: float) -> tuple[list[float], dict[str, list[float]]]:
-    """The right probabilities, and those of usual mistakes."""
-    order = sorted(range(len(probs)), key=lambda token: -probs[token])
+def _nuclei(probs: list[float], top_p: float, answer: list[float]) -> tuple[list[float], dict[str, list[float]]]:
+    """The right probabilities, and those of usual mistakes. Of equal tokens, that counts first which the answer has."""
+    order = sorted(range(len(probs)), key=lambda token: (-probs[token], -answer[token]))
     before = [sum(probs[other] for other in order[:rank]) for rank in range(len(order))]
 
     def kept(rule: Callable[[int], bool]) -> list[float]:

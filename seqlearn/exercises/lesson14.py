@@ -53,7 +53,9 @@ def check_moved(moved: Callable[..., float]) -> None:
         ([9.0, -8.0], [3.0, -4.0], [-9.0, 8.0]),
         ([6.0, -2.0, 4.0], [6.0, 1.0, -5.0], [-8.0, 3.0, -7.0]),
         ([5.0, -7.0, -1.0], [5.0, -7.0, -1.0], [-4.0, 6.0, 9.0]),
-        ([5.0, -7.0, -3.0], [8.0, -9.0, 4.0], [-4.0, 6.0, 5.0]),
+        ([5.0, -7.0, -3.0], [8.0, -9.0, 1.0], [-4.0, 6.0, 5.0]),  # away from the others
+        ([9.0, -2.0, 5.0], [6.0, -5.0, 5.0], [3.0, -8.0, 5.0]),  # leans of one sign, and one that cannot move
+        ([9.0, 2.0, -4.0], [8.0, 9.0, 9.0], [3.0, 5.0, 6.0]),  # two go too far
     ):
         tensors = [torch.tensor(leans) for leans in (before, patched, after)]
         answer = number(called(moved, *tensors), "return one number")
@@ -64,15 +66,19 @@ def check_moved(moved: Callable[..., float]) -> None:
         right = sum(toward) / could
         matches(answer, right, {
             "this is what is *left*: 0 means that the lean stays, and 1 that it goes all the way.": 1 - right,
-            "the sign: a move toward the lean of the other sentence is positive.": -right,
+            "the sign: a move toward the lean of the other sentence is positive, and a move away negative.": -right,
             "the moves of the pairs cancel: some should go up, others down. Give each move the sign of its own way.":
                 sum(moves) / (sum(ways) or 1),
             "the moves of the pairs cancel: give each move the sign of its own way, `after - before`.":
                 sum(moves) / could,
             "a move *away* from the other sentence counts as a move toward it: no `abs` on what moved.":
                 sum(map(abs, moves)) / could,
+            "a lean may go beyond that of the other sentence: all of its way counts.":
+                sum(min(move, abs(way)) for move, way in zip(toward, ways, strict=True)) / could,
+            "the way of a pair goes to the lean of the other sentence, which may have the same sign: `after - before`.":
+                sum(move * (1 if new > 0 else -1) for move, new in zip(moves, after, strict=True)) / could,
             "this is the mean of the shares of the pairs: sum up first, divide once.":
-                sum(move / abs(way) for move, way in zip(toward, ways, strict=True)) / len(ways),
+                sum(move / (abs(way) or 1) for move, way in zip(toward, ways, strict=True)) / len(ways),
             "you divided by the leans before: the whole way is from `before` to `after`.":
                 sum(toward) / sum(map(abs, before)),
             "this is the sum: divide by how far the leans could move.": sum(toward),
@@ -85,22 +91,29 @@ def check_moved(moved: Callable[..., float]) -> None:
 
 # ---- 14.3: an experiment ----
 
-Vectors = dict[int, float]  # head -> what it adds to the lean
 _SIZES = {"carrier": 6.0, "half": 3.0, "whisper": 0.2}
 _FEMININE, _MASCULINE = [f"la {number}" for number in range(5)], [f"le {number}" for number in range(5)]
+_ODD = [(1, 2), (2, 3), (3, 1), (2, 1)]  # neither a first nor a last sentence, nor two of one number
+# The pairs that a kind flips: of 25 la from le, of 25 le from la, of 20 la from la, of 20 le from le.
+_FLIPPED = {"steady": (24, 24, 1, 1), "one way": (25, 0, 0, 0), "other way": (21, 25, 0, 0), "often": (22, 22, 0, 0)}
+_FLIPPED |= {"fragile": (25, 25, 20, 20), "fragile la": (25, 25, 3, 0), "fragile le": (25, 25, 0, 3)}
 
 
 class _Planted:
     """A model of some heads, each of which adds a number to the lean. `heads`: what each of them does.
 
-    carrier: adds 6 for la, -6 for le. whisper: adds 0.2 or -0.2. half: adds 3 or -3; two of them share the work, and
-    one alone flips nothing. fragile: breaks the whole model with a vector of any other sentence. one way: with a
-    vector from a le, the lean is negative, and nothing happens the other way round. lucky: flips the first pair in
-    both directions, and no other. idle: nothing.
+    carrier: adds 6 for la, -6 for le. steady: flips the pronoun in nearly all pairs; a carrier, too. whisper: adds 0.2
+    or -0.2. half: adds 3 or -3; two of them share the work, and one alone flips nothing. fragile: also flips with
+    vectors of a sentence with the same pronoun. one way: flips in one direction only. often: in 22 of 25 pairs. lucky:
+    flips the first pair in both directions, and no other. idle: nothing.
     """
 
     def __init__(self, *heads: str):
         self.heads, self.asked = heads, 0
+
+    def carriers(self) -> set[int]:
+        """The right answer."""
+        return {head for head, kind in enumerate(self.heads) if kind in ("carrier", "steady")}
 
     def __call__(self, own: str, other: str, head: int) -> float:
         self.asked += 1
@@ -117,29 +130,32 @@ class _Planted:
         sign, mine = (1 if text.startswith("la") else -1 for text in (source, own))
         if kind in _SIZES:
             return sign * _SIZES[kind]
-        if kind == "fragile" and source != own:
-            return -20.0 * mine
-        if kind == "one way" and sign < mine:
-            return -20.0
-        if kind == "lucky" and {source, own} == {_FEMININE[0], _MASCULINE[0]}:
-            return -20.0 * mine
-        return 0.0
+        pair = int(own[-1]), int(source[-1])
+        flips = kind == "lucky" and sign != mine and pair == (0, 0)
+        if kind in _FLIPPED and source != own:
+            count = _FLIPPED[kind][(mine < 0) + 2 * (sign == mine)]
+            flips = pair in _ODD[:count] if count < 5 else pair not in _ODD[: (25, 20)[sign == mine] - count]
+        return -20.0 * mine * flips
 
 
 _MODELS = [
-    _Planted("idle", "carrier", "whisper", "idle"),
+    _Planted("idle", "carrier", "whisper", "steady"),
     _Planted("carrier", "fragile", "idle", "whisper"),
     _Planted("idle", "one way", "whisper", "carrier"),
-    _Planted("lucky", "idle", "carrier", "whisper"),
-    _Planted("whisper", "half", "fragile", "one way", "half", "lucky"),
+    _Planted("lucky", "idle", "carrier", "often", "whisper"),
+    _Planted("whisper", "half", "fragile la", "other way", "steady", "half", "fragile le"),
 ]
 _SAID = {
     "idle": "which does nothing: compare the *sign* of the patched lean with that of the lean without a patch",
     "whisper": "which moves the lean and flips no pronoun",
     "half": "which shares its work with another head: it moves the lean far, and alone it flips no pronoun",
     "fragile": "which breaks with a vector of *any* sentence, also with the same pronoun: the control is missing",
+    "fragile la": "which a vector of another *la* flips in 3 of 20 pairs: the control allows 1 of 10, for each",
+    "fragile le": "which a vector of another *le* flips in 3 of 20 pairs: the control allows 1 of 10, for each",
     "one way": "which turns la into le, and never le into la: patch in both directions",
+    "other way": "which turns le into la, and la into le in 21 of 25 pairs only: each direction needs nine of ten",
     "lucky": "which flips a single pair: try all pairs, and ask for nine of ten",
+    "often": "which flips 22 of 25 pairs: try all pairs, and ask for nine of ten",
 }
 
 
@@ -148,7 +164,9 @@ def check_carriers(carriers: Callable[..., Sequence[int]]) -> None:
     """Try the experiment `carriers(score, feminine, masculine, heads)` on models whose heads are known."""
     for model in _MODELS:
         asked = model.asked
-        found = called(carriers, model, list(_FEMININE), list(_MASCULINE), list(range(len(model.heads))))
+        given = list(_FEMININE), list(_MASCULINE), list(range(len(model.heads)))
+        found = called(carriers, lambda own, other, head, model=model: model(own, other, head), *given)
+        found = found.tolist() if hasattr(found, "tolist") else found
         if not isinstance(found, list | tuple | set):
             raise Wrong(f"return a list of heads; yours is of type {type(found).__name__}.")
         if model.asked == asked:
@@ -157,10 +175,11 @@ def check_carriers(carriers: Callable[..., Sequence[int]]) -> None:
         for head in named:
             if head not in range(len(model.heads)):
                 raise Wrong(f"there is no head {head} in this model: its heads are 0 to {len(model.heads) - 1}.")
-            if (kind := model.heads[head]) != "carrier":
-                raise Wrong(f"in one of our models your experiment names a head {_SAID[kind]}.")
-        if len(set(named)) < model.heads.count("carrier"):
+            if head not in model.carriers():
+                raise Wrong(f"in one of our models your experiment names a head {_SAID[model.heads[head]]}.")
+        if model.carriers() - set(named):
             raise Wrong(
                 "in one of our models your experiment misses a head that carries the gender: patched from a sentence "
-                "with the other pronoun, all pronouns flip, in both directions; with the same pronoun, none."
+                "with the other pronoun, 24 or 25 of 25 pronouns flip, in both directions; with the same pronoun, at "
+                "most 1 of 20."
             )

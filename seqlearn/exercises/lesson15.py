@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from .checking import Answer, Wrong, called, check, number
+from .checking import Answer, Wrong, called, check, is_close, number
 
 Pairs = list[tuple[str, str]]
 
@@ -76,42 +76,52 @@ _TRIALS = [
     ("le chat le chat", ["le chat", "le le chien"]),
     ("je vois", ["il dort"]),
     ("je vois", ["je vois tout ce que je vois", "je"]),
+    ("le a chat", ["les chats"]),  # parts of words
+    ("Le chat dort", ["le Chat dort bien ici"]),
+    ("le le chat", ["un chien", "un chat", "le chien et le chat"]),
 ]
 
 
 @check("15.2", section="4. How good is it?")
 def check_precision(precision: Callable[[list[str], list[list[str]]], float]) -> None:
     """Try out `precision(translation, references)`."""
-    for text, people in _TRIALS:
-        translation, references = text.split(), [each.split() for each in people]
-        answer = number(called(precision, translation, references))
-        rights = [_clipped(translation, word, references) for word in dict.fromkeys(translation)]
-        if abs(answer - sum(rights) / len(translation)) > 1e-6:
-            with_these = f"precision({text!r}, {people!r}), with lists of words, should be"
-            shown = f"{with_these} {sum(rights)} of {len(translation)}: {sum(rights) / len(translation):.3f}; yours is"
-            raise Wrong(f"{shown} {answer:.3f}{_why(answer, translation, references)}.")
+    trials = [(text.split(), [each.split() for each in people]) for text, people in _TRIALS]
+    answers = [number(called(precision, *trial)) for trial in trials]
+    for (text, people), (words, references), answer in zip(_TRIALS, trials, answers, strict=True):
+        if abs(answer - (right := _clipped(words, references)) / len(words)) > 1e-6:
+            told = f"precision({text!r}, {people!r}), with lists of words, should be {right} of {len(words)}"
+            usual = [
+                f" ({why})" for why, rule in _MISTAKES.items() if is_close(answers, [rule(*each) for each in trials])
+            ]
+            raise Wrong(f"{told}: {right / len(words):.3f}; yours is {answer:.3f}{''.join(usual[:1])}.")
     if number(called(precision, [], [["le", "chat"]])) != 0:
         raise Wrong("an empty translation has the precision 0.")
 
 
-def _clipped(translation: list[str], word: str, references: list[list[str]]) -> int:
-    return min(translation.count(word), max(reference.count(word) for reference in references))
+def _clipped(words: list[str], references: list[list[str]]) -> int:
+    return sum(min(words.count(word), max(each.count(word) for each in references)) for word in set(words))
 
 
-def _why(answer: float, translation: list[str], references: list[list[str]]) -> str:
-    """What a wrong share comes from, if it is a usual mistake."""
-    words = list(dict.fromkeys(translation))
-    together = [word for reference in references for word in reference]
-    counts = {
-        "a word counts as often as you like: clip it": sum(word in together for word in translation),
-        "the references are thrown together: take the one that has the word most often, not their sum": sum(
-            min(translation.count(word), together.count(word)) for word in words
-        ),
-        "only the first reference counts": sum(_clipped(translation, word, references[:1]) for word in words),
-        "different words are counted, not words": sum(word in together for word in words),
-    }
-    size = len(translation)
-    return next((f" ({why})" for why, right in counts.items() if abs(answer - right / size) < 1e-6), "")
+def _each(words: list[str], references: list[list[str]]) -> list[float]:
+    """The precision by each reference alone."""
+    return [_clipped(words, [each]) / len(words) for each in references]
+
+
+def _found(words: Iterable[str], references: list[list[str]]) -> int:
+    return sum(any(word in each for each in references) for word in words)
+
+
+_MISTAKES: dict[str, Callable[[list[str], list[list[str]]], float]] = {
+    "a word counts as often as you like: clip it": lambda words, people: _found(words, people) / len(words),
+    "different words are counted, not words": lambda words, people: _found(set(words), people) / len(words),
+    "the references are thrown together: take the one that has the word most often, not their sum": (
+        lambda words, people: _each(words, [[word for each in people for word in each]])[0]
+    ),
+    "only the first reference counts": lambda words, people: _each(words, people)[0],
+    "only the first two references count": lambda words, people: _clipped(words, people[:2]) / len(words),
+    "this is the mean over the references": lambda words, people: sum(_each(words, people)) / len(people),
+    "each *word* takes the reference that has it most often": lambda words, people: max(_each(words, people)),
+}
 
 
 # ---- 15.3 ----

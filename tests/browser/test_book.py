@@ -352,6 +352,28 @@ def test_a_prediction_is_kept_and_what_was_seen_is_folded(book, page):
     assert page.get_by_text("The ratio is 2.718").is_visible()
 
 
+def test_a_prediction_is_kept_letter_by_letter_or_the_page_says_that_it_is_not(book, page):
+    with page.context.new_page() as other:
+        other.goto(lesson(book, "02").as_uri())
+        other.get_by_label("My prediction").first.fill("twice")  # and closed without leaving the line
+    page.goto(lesson(book, "02").as_uri())
+    assert page.get_by_label("My prediction").first.input_value() == "twice"
+    page.add_init_script(
+        "{ const set = Storage.prototype.setItem; let full = true; globalThis.room = () => { full = false; };"
+        "Storage.prototype.setItem = function (key, value) {"
+        "  if (full && key.startsWith('seqlearn ')) throw new DOMException('full', 'QuotaExceededError');"
+        "  set.call(this, key, value); } }"
+    )
+    page.reload()
+    told = page.get_by_text("This browser cannot keep what you type")
+    assert told.count() == 0
+    page.get_by_label("My prediction").first.press_sequentially("!")
+    told.wait_for()
+    page.evaluate("room()")
+    page.get_by_label("My prediction").first.press_sequentially("!")
+    told.wait_for(state="detached")
+
+
 def test_a_fold_opens_by_keyboard(book, page):
     page.goto(lesson(book, "02").as_uri())
     fold = page.locator("details.hide.below-input").first

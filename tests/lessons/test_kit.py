@@ -1,7 +1,9 @@
 """The kit that the checks of all lessons are made of: calls, forms, numbers, crashes."""
 
+import functools
 import linecache
 import math
+import os
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from answers import said_by
-from seqlearn.exercises import crashes, plain
+from seqlearn.exercises import checking, crashes, lesson03, lesson04, lesson07, lesson10, plain
 from seqlearn.exercises.checking import (
     NotTried,
     Wrong,
@@ -21,7 +23,9 @@ from seqlearn.exercises.checking import (
     has_shape,
     matches,
     number,
+    passes,
 )
+from seqlearn.nn import masked_softmax
 
 
 def diagnosis(function, *args, **options):
@@ -69,10 +73,97 @@ def test_gradients_reach_the_arguments():
     assert x.grad is not None
 
 
-def test_what_the_task_forbids_is_found_in_the_functions_own_code():
-    assert diagnosis(avoids, lambda x: [F.softmax(y) for y in x], {"softmax": "without it."}) == "without it."
-    avoids(lambda softmax: "softmax", {"softmax": "a name of a parameter or a text is no call."})
-    avoids(len, {"softmax": "a built-in function has no code."})
+@pytest.mark.parametrize(
+    "forbidden",
+    [
+        lambda x: [F.softmax(y, 0) for y in x],
+        lambda x: functools.partial(torch.softmax, dim=-1)(x),
+        lambda x: (lambda soft: soft(x, -1))(torch.softmax),
+        lambda x: torch.nn.Softmax(-1)(x),
+        lambda x: torch.ops.aten.softmax.int(x, -1),
+        lambda x: F.softmin(-x, -1),
+        lambda x: masked_softmax(x),
+    ],
+)
+def test_what_the_task_forbids_is_found_under_any_name(forbidden):
+    assert diagnosis(avoids, forbidden, {"softmax": "without it."}, torch.ones(2, 3)) == "without it."
+
+
+def test_what_is_only_called_like_something_forbidden_is_not_found():
+    def softmax(x):
+        return x
+
+    avoids(lambda x: softmax(x) if x is not None else x.softmax(0), {"softmax": "another one."}, torch.ones(2))
+    avoids(len, {"softmax": "a built-in function."}, [1])
+
+
+def softmaxed(scores, may, fill):
+    return scores.masked_fill(~may, fill).softmax(-1)
+
+
+def attention(queries, keys, values, mask, fill):
+    weights = softmaxed(queries @ keys.mT / queries.shape[-1] ** 0.5, mask, fill).masked_fill(~mask, 0.0)
+    return weights, weights @ values
+
+
+def causal(x, W_q, W_k, W_v, W_o, heads, fill):
+    q, k, v = ((x @ W.T).view(len(x), heads, -1).transpose(0, 1) for W in (W_q, W_k, W_v))
+    weights = softmaxed(q @ k.mT / q.shape[-1] ** 0.5, torch.ones(len(x), len(x)).tril() > 0, fill)
+    return weights, (weights @ v).transpose(0, 1).flatten(1) @ W_o.T
+
+
+def by_others(keys, values, width, fill):
+    scores = -(((keys[:, :, None] - keys[:, None]) / width) ** 2) / 2
+    alone = torch.eye(keys.shape[1]) > 0
+    return (softmaxed(scores, ~alone, fill).masked_fill(alone, 0.0) @ values[..., None])[..., 0]
+
+
+def beam_step(totals, log_probs, finished, eos, width, fill):
+    ended = torch.full_like(log_probs, fill)
+    ended[:, eos] = 0.0
+    best, flat = (totals[:, None] + torch.where(finished[:, None], ended, log_probs)).flatten().topk(width)
+    return best, flat // log_probs.shape[1], flat % log_probs.shape[1]
+
+
+@pytest.mark.parametrize(
+    ("checked", "answer"),
+    [
+        (lesson03.check_predict_by_others, by_others),
+        (lesson04.check_scaled_dot_product, attention),
+        (lesson07.check_causal_self_attention, causal),
+        (lesson10.check_beam_step, beam_step),
+    ],
+)
+def test_no_number_that_is_only_large_stands_for_infinity(checked, answer):
+    for fill, right in ((-20.0, False), (-100.0, False), (-1e4, False), (-1e30, True), (-math.inf, True)):
+        assert passes(checked, functools.partial(answer, fill=fill)) == right, fill
+
+
+def leaves(error):
+    def answer(x):
+        raise error
+
+    return answer
+
+
+@pytest.mark.parametrize("error", [SystemExit(), GeneratorExit()])
+def test_an_answer_that_leaves_python_is_told_so(error, capsys):
+    said = said_by(check("0.0", "none")(lambda f: f(1)), leaves(error), capsys)
+    assert said.startswith(f"Exercise 0.0: not yet. Your code stopped with {type(error).__name__}")
+    assert not passes(check("0.0", "none")(lambda f: f(1)), leaves(error))
+
+
+@pytest.mark.parametrize("run", [lambda checked, answer: checked(answer), passes])
+def test_whoever_interrupts_a_check_interrupts_it(run):
+    with pytest.raises(KeyboardInterrupt):
+        run(check("0.0", "none")(lambda f: f(1)), leaves(KeyboardInterrupt()))
+
+
+def test_no_answer_changes_whether_it_is_graded(monkeypatch):
+    monkeypatch.setattr(checking, "GRADING", True)
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    with pytest.raises(AssertionError, match="no points"):
+        check("0.0", "none")(lambda f: f(1))(lambda x: os.environ.pop("NBGRADER_EXECUTION") and 1 / 0)
 
 
 # ---- forms ----

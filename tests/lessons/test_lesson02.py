@@ -5,6 +5,7 @@ import torch
 
 from answers import all_right, judged, said_by
 from seqlearn.exercises import lesson02
+from seqlearn.nn import masked_softmax
 
 INF = float("inf")
 
@@ -52,6 +53,14 @@ def by_parts(scores, lengths):
         powers = (part - part.amax(-1, keepdim=True)).exp()
         weights[sentence, :, :length] = powers / powers.sum(-1, keepdim=True)
     return weights
+
+
+def by_logsumexp(scores, lengths, largest=0):
+    masked = scores.masked_fill(~real(scores, lengths), -INF)
+    if largest:
+        powers = (masked - largest(masked)).exp()
+        return powers / powers.sum(-1, keepdim=True)
+    return (masked - masked.logsumexp(-1, keepdim=True)).exp()
 
 
 def writes(scores, lengths):
@@ -120,6 +129,16 @@ WRONG_SOFTMAXES = [
     (
         lambda scores, lengths: scores.masked_fill(~real(scores, lengths), -INF).softmax(-1),
         "the task is to do without `softmax`",
+    ),
+    (
+        lambda scores, lengths: torch.nn.functional.softmin((-scores).masked_fill(~real(scores, lengths), INF), -1),
+        "the task is to do without `softmax`",
+    ),
+    (lambda scores, lengths: masked_softmax(scores, lengths), "the task is to do without `softmax`"),
+    (lambda scores, lengths: by_logsumexp(scores, lengths), "and the real keys [1.000, 1.000]: subtract"),
+    (
+        lambda scores, lengths: by_logsumexp(scores, lengths, lambda x: x.amax(-1, True).clamp(min=0)),
+        "and the real keys [nan, nan]: subtract the row's own largest",
     ),
     (lambda *args: from_scratch(*args, hidden=-1e4), "a large negative number is not low enough"),
     (lambda scores, lengths: scores.masked_fill(~real(scores, lengths), -INF), "these are the masked scores"),

@@ -280,6 +280,10 @@ def new_second(x, y, c, s):
     return x * c - second * s, second
 
 
+def renamed(x, turn=rotation):
+    return torch.stack([turn(-i, x.shape[1]) @ row for i, row in enumerate(x)])
+
+
 def by_the_package(x):
     return RotaryPositions(x.shape[1])(x[None, None])[0, 0]
 
@@ -325,6 +329,7 @@ WRONG_ROWS = [
     (lambda x: rows_turned(x) * math.nan, "there is a NaN"),
     (in_its_own_argument, "`x` has changed: work on a new tensor"),
     (by_the_package, "write the turn of a pair yourself"),
+    (lambda x: renamed(x), "write the turn of a pair yourself"),
     (by_matrices, "write the turn of a pair yourself"),
     (only_sixes, "for 7 rows of size 4"),
 ]

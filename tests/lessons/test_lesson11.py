@@ -490,18 +490,29 @@ def test_the_rule_for_noun_phrases_agrees_with_the_notes_of_the_corpus(translato
 # ---- 11.5 ----
 
 
-def experiment(parts=("choose", "measure"), least=0.2, control=True, pairs=True, alone=True, wrap=list):
+def experiment(
+    parts=("choose", "measure"),
+    least=0.2,
+    control=True,
+    pairs=True,
+    alone=True,
+    wrap=list,
+    most=0.05,
+    base=None,
+    of_pairs=(),
+):
     """An experiment, right or careless in one point."""
 
     def needed(right, heads, choose, measure, others):
         given = {"choose": choose, "measure": measure}
 
         def cost(group, sentences):
-            return right([], sentences) - right(list(group), sentences)
+            return (base or right([], sentences)) - right(list(group), sentences)
 
         def fits(group):
-            return min(cost(group, given[part]) for part in parts) >= least and (
-                not control or cost(group, others) <= 0.05
+            used = of_pairs if of_pairs and len(group) == 2 else parts
+            return min(cost(group, given[part]) for part in used) >= least and (
+                not control or (control is not True and len(group) == 2) or cost(group, others) <= most
             )
 
         single = [{head} for head in heads if fits({head})]
@@ -522,6 +533,18 @@ EXPERIMENTS = [
     (experiment(alone=False), "names a pair in which one head alone costs 0.2"),
     (experiment(least=-1, pairs=False), "a head that costs nothing"),
     (experiment(least=0.5), "misses a head that costs 0.4 alone"),
+    (experiment(least=0.11), "a head that costs less than 0.2"),
+    (experiment(least=0.39, pairs=False), "misses a head that costs 0.4 alone in `measure`, 0.25 in `choose`"),
+    (experiment(most=0.3), "that costs 0.08 in `control`"),
+    (experiment(most=0), "misses a head that costs 0.4"),
+    (experiment(parts=["measure"]), "that costs nothing in `choose`"),
+    (experiment(of_pairs=["measure"]), "a pair with a head that costs nothing in `choose`"),
+    (experiment(of_pairs=["choose"]), "a pair with a head that costs nothing in `measure`"),
+    (experiment(control="alone"), "a pair with a head without which everything breaks"),
+    (experiment(base=0.95), "in one of our models"),
+    (experiment(base=0.9), "in one of our models"),
+    (lambda right, *given: right.groups(), "has no attribute"),
+    (lambda right, heads, *parts: [(0, 0) for _ in [right([], parts[0])]], "a group has one or two of the heads"),
     (lambda right, heads, *parts: [], "`right` was never called"),
     (lambda right, heads, *parts: [0 for _ in [right([], parts[0])]], "a single head is a group, too; 0 is none"),
     (lambda right, heads, *parts: [{9} for _ in [right([], parts[0])]], "a group has one or two of the heads 0 to 3"),

@@ -89,7 +89,13 @@ MOVED = [
     (lambda b, p, a: float(((p - b) * (a - b).sign()).sum()), "this is the sum"),
     (lambda b, p, a: float((p * b < 0).float().mean()), "these are flips"),
     (lambda b, p, a: (p - b) / (a - b), "return one number"),
+    (lambda b, p, a: abs(moved(b, p, a)), "and a move away negative"),
     (lambda b, p, a: 0.123, "0.294 of the way is moved; yours: 0.123"),
+    (lambda b, p, a: float(((p - b) * a.sign()).sum() / (a - b).abs().sum()), "may have the same sign"),
+    (lambda b, p, a: float(((p - b) * a.sign()).sum() / (a.abs() + b.abs()).sum()), "may have the same sign"),
+    (lambda b, p, a: float((b - p).mul(b.sign()).sum() / (a - b).abs().sum()), "may have the same sign"),
+    (lambda b, p, a: float(((p - b) * (a - b).sign()).minimum((a - b).abs()).sum() / (a - b).abs().sum()), "beyond"),
+    (lambda b, p, a: float(((p - b) / (a - b) * (a - b).abs()).sum() / (a - b).abs().sum()), "yours is nan"),
 ]
 
 
@@ -99,27 +105,48 @@ test_moved = judged(lesson14.check_moved, "14.2", MOVED)
 # ---- 14.3 ----
 
 
-def experiment(unlike=min, control=True, pairs=None, flipped=None, twice=False):
+def experiment(
+    unlike=min, control=True, pairs=None, flipped=None, twice=False, least=0.9, like=max, most=0.1, take=slice(None)
+):
     """An experiment, right or careless in one point."""
     flipped = flipped or (lambda now, plain: (now > 0) != (plain > 0))
 
     def carriers(score, feminine, masculine, heads):
         def flips(owns, others, head):
-            every = [(own, other) for own in owns for other in others if own != other][:pairs]
+            every = [(own, other) for own in owns for other in others if own != other][:pairs][take]
             return sum(flipped(score(own, other, head), score(own, own, head)) for own, other in every) / len(every)
 
         def carries(head):
-            if unlike([flips(feminine, masculine, head), flips(masculine, feminine, head)]) < 0.9:
+            if unlike([flips(feminine, masculine, head), flips(masculine, feminine, head)]) < least:
                 return False
-            return not control or max(flips(side, side, head) for side in (feminine, masculine)) <= 0.1
+            return not control or like([flips(side, side, head) for side in (feminine, masculine)]) <= most
 
         return [head for head in heads if carries(head)] * (1 + twice)
 
     return carriers
 
 
+def unlike_one_pair(score, feminine, masculine, heads):
+    own, other = masculine[-1], feminine[-1]
+    return [head for head in heads if score(own, other, head) > 0 and score(own, masculine[0], head) < 0]
+
+
 EXPERIMENTS = [
     (experiment(), "right!"),
+    (lambda *given: torch.tensor(experiment()(*given)), "right!"),
+    (unlike_one_pair, "in one of our models"),
+    (experiment(unlike=lambda both: both[1]), "each direction needs nine of ten"),
+    (experiment(unlike=lambda both: sum(both) / 2), "each direction needs nine of ten"),
+    (experiment(like=lambda both: sum(both) / 2), "allows 1 of 10, for each"),
+    (experiment(like=lambda both: both[0]), "another *le* flips"),
+    (experiment(like=lambda both: both[1]), "another *la* flips"),
+    (experiment(most=0.9), "allows 1 of 10"),
+    (experiment(most=0), "misses a head"),
+    (experiment(least=0.8), "flips 22 of 25 pairs"),
+    (experiment(least=1), "misses a head"),
+    (experiment(take=slice(-1, None)), "flips 22 of 25 pairs"),
+    (experiment(pairs=2), "flips"),
+    (lambda score, *given: score.heads, "has no attribute"),
     (experiment(twice=True), "right!"),
     (lambda *given: set(experiment()(*given)), "right!"),
     (experiment(control=False), "the control is missing"),
@@ -144,10 +171,10 @@ test_carriers = judged(lesson14.check_carriers, "14.3", EXPERIMENTS)
 def test_every_decoy_is_caught_by_one_point_of_the_experiment():
     """All kinds stand in the models, and the right experiment names the carriers alone."""
     kinds = [kind for model in lesson14._MODELS for kind in model.heads]
-    assert set(kinds) == {"carrier", *lesson14._SAID}
+    assert set(kinds) == {"carrier", "steady", *lesson14._SAID}
     for model in lesson14._MODELS:
         found = experiment()(model, lesson14._FEMININE, lesson14._MASCULINE, range(len(model.heads)))
-        assert found == [head for head, kind in enumerate(model.heads) if kind == "carrier"]
+        assert found == sorted(model.carriers())
 
 
 def test_two_heads_that_share_the_work_flip_the_pronoun_together_and_not_alone():

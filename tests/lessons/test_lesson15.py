@@ -111,6 +111,18 @@ PRECISIONS = [
     (crashes_on_nothing, "division by zero"),
     (lambda translation, references: right_precision(translation, references) if translation else 1, "empty"),
     (lambda translation, references: 0.9, "yours is 0.900"),
+    (lambda words, people: right_precision(words, people[:2]), "only the first two references count"),
+    (
+        lambda words, people: sum(right_precision(words, [each]) for each in people) / len(people),
+        "the mean over the ref",
+    ),
+    (lambda words, people: max(right_precision(words, [each]) for each in people), "each *word* takes the reference"),
+    (
+        lambda words, people: right_precision(words, [" ".join(each) for each in people]),
+        "('le a chat', ['les chats'",
+    ),
+    (lambda words, people: right_precision(words, people) * len(words) / max(1, *map(len, [words, *people])), "yours"),
+    (lambda words, people: right_precision(*json.loads(json.dumps([words, people]).lower())), "'Le chat dort'"),
 ]
 
 

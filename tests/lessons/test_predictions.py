@@ -8,9 +8,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from nbconvert.exporters import NotebookExporter
 
-from seqlearn.views import my_lessons, my_predictions
-from tools import predictions
+from seqlearn.views import my_lessons, my_predictions, predictions as account
+from tools import blocks, predictions
 from tools.languages import LANGUAGES
 
 LESSONS = sorted(Path(__file__).parents[2].joinpath("notebooks").glob("[0-9]*.ipynb"))
@@ -127,6 +128,119 @@ def test_the_account_shows_what_somebody_wrote_beside_what_was_seen(tmp_path):
     assert table.title == "You predicted 2 of 2: 1 ✓, 1 ✗" and table.rows[1] == ["1. Sums", "4 ✓", "It is 4."]
 
 
+LINE, OTHER = "a-prediction", "c-prediction"
+
+
+def changed_ids(new):
+    """Each cell with another id, or without one, and other metadata: `new(id)` gives both."""
+    return lambda cells: [{k: v for k, v in cell.items() if k != "id"} | new(cell["id"]) for cell in cells.values()]
+
+
+def through_nbconvert(cells):
+    code = {"outputs": [], "execution_count": None}
+    cells = [{"metadata": {}} | cell | (code if cell["cell_type"] == "code" else {}) for cell in cells.values()]
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    return json.loads(NotebookExporter().from_notebook_node(nbformat.from_dict(notebook))[0])["cells"]
+
+
+def into(keep, *parts):
+    """Some cells merged into one of them."""
+
+    def change(cells):
+        whole = cells[keep] | {"source": "\n\n".join(cells[id]["source"] for id in parts)}
+        return [whole if id == keep else cell for id, cell in cells.items() if id == keep or id not in parts]
+
+    return change
+
+
+def placed(after, new, *, cut=False):
+    """The first line, or what `new` makes of it, after another cell; `cut` takes the line from its own place."""
+
+    def change(cells):
+        line = new(cells[LINE])
+        rows = [[cell] * (id != LINE or not cut) + [line] * (id == after) for id, cell in cells.items()]
+        return [cell for row in rows for cell in row]
+
+    return change
+
+
+def halved(cells):
+    cells[LINE] |= {"source": "**My prediction:** *three"}
+    return placed(LINE, lambda line: {"id": "new", "cell_type": "markdown", "source": "times*"})(cells)
+
+
+def without(*ids):
+    return lambda cells: [cell for id, cell in cells.items() if id not in ids]
+
+
+def edited(id, **new):
+    return lambda cells: [*(cells | {id: cells[id] | new}).values()]
+
+
+CHANGES = {
+    "none": lambda cells: [*cells.values()],
+    "Colab": changed_ids(lambda id: {"metadata": {"id": id}}),
+    "nbformat 4.4": changed_ids(lambda id: {}),
+    "new ids": changed_ids(lambda id: {"id": f"x{id[0]}", "metadata": {}}),
+    "nbstripout": lambda cells: [cell | {"metadata": {}} for cell in cells.values()],
+    "nbconvert": through_nbconvert,
+    "merged into the question": into("a", "a", LINE),
+    "merged into the line": into(LINE, "a", LINE),
+    "split": halved,
+    "copied": placed(LINE, lambda line: {**line, "id": "new"}),
+    "cut and pasted": placed(LINE, lambda line: {**line, "id": "new"}, cut=True),
+    "moved down": placed("c", dict, cut=True),
+    "moved up": lambda cells: [cells.pop(LINE), *cells.values()],
+    "made code": edited(LINE, cell_type="code", outputs=[], execution_count=1),
+    "label deleted": edited(LINE, source="three times"),
+    "typed behind": edited(LINE, source=f"**My prediction:** *{LANGUAGES['en'].type_here}* three times"),
+    "typed without stars": edited(LINE, source="**My prediction:**three times"),
+    "no fold": edited("c", source="**Predict.** And 2 + 2?"),
+    "explanation deleted": without("f"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_no_prediction_is_lost(change, tmp_path):
+    cells = a_copy()
+    cells[LINE] |= {"source": "**My prediction:** *three times*"}
+    cells[OTHER] |= {"source": ["**My prediction:** **4:** ", "because ✓"]}
+    path = tmp_path / "04-scores.ipynb"
+    path.write_text(json.dumps({"cells": CHANGES[change](cells)}), "utf-8")
+    shown = my_predictions(path)
+    assert [row[1].replace("*", "") for row in shown.rows] == ["three times", "4: because ✓"]
+    assert shown.title == "You predicted 2 of 2: 1 ✓" and my_lessons(tmp_path).rows[0][2] == "2 of 2"
+    seen = {"no fold": ["", "It is 4."], "explanation deleted": ["The sum is 2.", ""]}
+    assert [row[2] for row in shown.rows] == seen.get(change, ["The sum is 2.", "It is 4."])
+
+
+def test_the_words_of_the_lines_are_those_of_all_languages():
+    words = [(one.prediction, one.type_here, one.predict[:-1]) for one in LANGUAGES.values()]
+    assert words == [*zip(account.LABELS, account.PLACEHOLDERS, account.ASKED, strict=True)]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_empty_line_is_no_prediction(language):
+    cells = {"cells": copy.deepcopy(A_LESSON["cells"])}
+    predictions.to_fill_in(cells, A_LESSON, "lesson.ipynb", language)
+    assert account.predicted(cells["cells"]) == ([], 2)
+
+
+BROKEN = ["null", "[]", "", '{"cells": null}', '{"cells": [1]}', '{"cells": [{"cell_type": "code"}]}', "[" * 10**5]
+
+
+def test_one_broken_copy_is_named_and_the_table_goes_on(tmp_path):
+    names = ["".join(chr(97 + int(figure)) for figure in str(number)) for number in range(len(BROKEN))]
+    for name, text in zip(names, BROKEN, strict=True):
+        (tmp_path / f"01-{name}.ipynb").write_text(text, "utf-8")
+        assert "cannot be read" in my_predictions(tmp_path / f"01-{name}.ipynb").title
+    (tmp_path / "02-folder.ipynb").mkdir()
+    (tmp_path / "03-link.ipynb").symlink_to(tmp_path / "nothing")
+    (tmp_path / "04-whole.ipynb").write_text(json.dumps({"cells": [*a_copy().values()]}), "utf-8")
+    *broken, whole = my_lessons(tmp_path).rows
+    assert [row[1] for row in broken] == ["cannot be read"] * (len(BROKEN) + 2) and whole[2] == "0 of 2"
+
+
 def test_what_is_done_in_all_lessons(tmp_path):
     def code(source, count=None, text=""):
         outputs = [{"output_type": "stream", "name": "stdout", "text": text.splitlines(True)}] * bool(text)
@@ -141,6 +255,24 @@ def test_what_is_done_in_all_lessons(tmp_path):
     (tmp_path / "letters.ipynb").write_text("{", "utf-8")
     shown = my_lessons(tmp_path)
     assert shown.rows == [["04-scores", "2 of 9", "0 of 2", "1 of 2"], ["05-next", "cannot be read", "", ""]]
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name[:2])
+def test_all_lines_of_all_lessons_are_found_without_any_ids(path):
+    """In each language, also where the questions are translated."""
+    original = json.loads(path.read_text("utf-8"))
+    asked = len(predictions.questions(original))
+    texts = {language: files.get(path.name[:2]) for language, files in blocks.languages().items()}
+    for language, file in {"en": None, **texts}.items():
+        notebook = blocks.translated(original, blocks.read(file), language) if file else copy.deepcopy(original)
+        predictions.to_fill_in(notebook, original, path.name, language if file else "en")
+        lines = [cell for cell in notebook["cells"] if cell["id"].endswith("-prediction")]
+        for number, cell in enumerate(lines):
+            cell["source"] = cell["source"].split(" *")[0] + f" *guess {number}*"
+        cells = [{**cell, "id": "", "metadata": {}} for cell in notebook["cells"]]
+        rows, found = account.predicted(cells)
+        assert found == asked and [row[1] for row in rows] == [f"guess {number}" for number in range(asked)]
+        assert all(row[0] for row in rows)
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name[:2])

@@ -111,13 +111,24 @@ addEventListener("beforeprint", () => {
 });
 addEventListener("afterprint", () => unfold(false));
 
-// What a reader predicts is kept in this browser, and nowhere else. A browser may refuse to keep anything.
+// What a reader predicts is kept in this browser, letter by letter, and nowhere else. A browser may refuse to keep
+// anything, or have no room: then the page says so.
 /** @type {NodeListOf<HTMLInputElement>} */
 const predictions = document.querySelectorAll("input[data-prediction]");
 for (const line of predictions) {
   const key = `seqlearn ${line.dataset.prediction}`;
+  const note = document.createElement("small");
+  note.setAttribute("role", "status");
+  line.closest(".prediction")?.append(note);
   try {
     line.value = localStorage.getItem(key) ?? "";
-    line.addEventListener("change", () => localStorage.setItem(key, line.value));
   } catch {}
+  line.addEventListener("input", () => {
+    note.textContent = "";
+    try {
+      localStorage.setItem(key, line.value);
+    } catch {
+      note.textContent = line.dataset.lost ?? "";
+    }
+  });
 }
