@@ -12,6 +12,7 @@ import errno
 import json
 import os
 import re
+import struct
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,6 +41,7 @@ RECORD = {"epoch", "train_loss", "valid_loss", "seconds", "tokens"}  # what each
 HALF = re.compile(r"\.\d+-[0-9a-f]{8}\.new$")  # the end of the name of a file that is being written
 TENSORS = b'{"__metadata__":{'  # the header of a safetensors file with texts begins so
 ABANDONED = 3600.0  # seconds: a half-written file that nobody has touched for so long was left by a killed process
+WRONG = (LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError)  # what wrong names and types raise
 PATIENCE = 10.0  # seconds to wait for a reader: Windows does not replace a file that is open
 
 
@@ -88,6 +90,19 @@ def _kind_of_text(content: bytes) -> str | None:
         if stored.keys() == STORED:
             return IDS
     return LOG if all(json.loads(line).keys() == RECORD for line in content.splitlines() or [b"{}"]) else None
+
+
+@contextmanager
+def reading(name: object) -> Iterator[None]:
+    """What is read in the block has names and types that anybody may have written: call it damaged where they are wrong.
+
+    Raises:
+        ValueError: the block raised an error of Python or torch, which the sentence quotes, or a ValueError itself.
+    """
+    try:
+        yield
+    except (*WRONG, struct.error, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{name} is damaged ({error!r})") from None
 
 
 @contextmanager
