@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from ..data.pairs import Link
+from ..data.pairs import Link, link_sets
 from .attention_map import AttentionMap
 from .metrics import alignment_error_rate, argmax_links
 
@@ -126,7 +126,7 @@ def link_errors(maps: Sequence[AttentionMap], gold: Sequence[Iterable[Link]]) ->
     Raises:
         ValueError: `gold` has not one entry for each map, or none.
     """
-    gold = [set(links) for links in _one_for_each(maps, gold)]
+    gold = link_sets("gold", _one_for_each(maps, gold))
     layers, heads = maps[0].weights.shape[:2]
     parts = [source_part(each)[..., :-1, :-1] for each in maps]
     rates = [

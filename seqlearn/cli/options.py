@@ -28,6 +28,7 @@ from ..translator.saving import MODEL
 from .devices import Device, Threads
 from .model_options import MODEL_OPTIONS, chosen_settings, flag, model_options, rates, words_of
 from .output import CHECKPOINTS
+from .search import COLUMNS
 
 Values = dict[str, Any]  # of all options, by name: as many types as options
 Group = TypeVar("Group")
@@ -37,6 +38,18 @@ _output, _data, _held_out, _model, _tokens, _training = (
     partial(typer.Option, rich_help_panel=heading)
     for heading in ("Output", "Data", "Held-out data", MODEL_OPTIONS, "Tokens", "Training")
 )
+
+
+def columns_of(text: str | None) -> tuple[int, int] | None:
+    """The two columns that --columns names; None: they were not given.
+
+    Raises:
+        ValueError: the text does not name two.
+    """
+    if text and not re.fullmatch(r"([1-9]\d?),(?!\1$)[1-9]\d?", text):
+        raise ValueError(f"--columns is two different numbers with a comma, such as 2,3, not {text!r}")
+    source, target = (text or "1,2").split(",")
+    return (int(source), int(target)) if text else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +101,9 @@ class DataOptions:
     target: Annotated[str, _data(help="A file with one target sentence a line (with --source).")] = ""
     languages: Annotated[str, _data(help="The languages of your files: they decide how words are split.")] = "en-fr"
     data: Annotated[str, _data(help="The folder that holds fra-eng.", show_default="$SEQLEARN_DATA")] = ""
+    columns: Annotated[
+        str, _data(help=f"{COLUMNS} of your files of source<TAB>target lines.", show_default="1,2; a third may follow")
+    ] = ""
     skip_malformed: Annotated[
         bool, _data("--skip-malformed", help="Leave malformed lines of your files out, and count them.")
     ] = False
@@ -132,6 +148,7 @@ class DataOptions:
             raise ValueError("--corpus is empty: builtin, fra-eng, or a file")
         if not re.fullmatch("[A-Za-z]{2,8}-[A-Za-z]{2,8}", self.languages):
             raise ValueError(f"--languages is two codes with a hyphen, such as en-fr, not {self.languages!r}")
+        columns_of(self.columns)
         for part in ("", "valid-", "test-"):
             tsv = part and getattr(self, part[:-1])
             source, target = (getattr(self, f"{part}{side}".replace("-", "_")) for side in ("source", "target"))
@@ -320,6 +337,7 @@ def without_effect(values: Values) -> dict[str, str]:
         "pairs": (values["corpus"] == "builtin" and not values["source"], "is for the built-in corpus"),
         "data": (values["corpus"] == "fra-eng" and not values["source"], "is for --corpus fra-eng"),
         "languages": (own_files, "is for files of yours"),
+        "columns": (own_files or own_valid or own_test, "is for files of yours"),
         "skip_malformed": (own_files or own_valid or own_test, "is for files of yours"),
         "held_out": (not (own_valid and own_test), "draws no part where valid and test have files of their own"),
         "vocab_size": (values["tokens"] == "bpe", "is for --tokens bpe"),

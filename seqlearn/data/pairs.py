@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from numbers import Integral
+
+from ..runtime.arguments import several, shown
 
 Link = tuple[int, int]  # (source token, target token): positions, counted from 0
 
@@ -60,3 +64,34 @@ class Pair:
             alignment=tuple(sorted((target, source) for source, target in self.alignment)),
             antecedents=tuple(antecedent.reversed() for antecedent in self.antecedents),
         )
+
+
+def pairs_in(pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """The pairs, one after the other.
+
+    Raises:
+        TypeError: it is one text, or no iterable, or one of its members is no pair.
+    """
+    for number, pair in enumerate(several("pairs", pairs, "Pair")):
+        if not isinstance(pair, Pair):
+            raise TypeError(f"pairs are a list of Pair(source, target), and number {number} is {shown(pair)}")
+        yield pair
+
+
+def link_sets(name: str, given: Iterable[Iterable[Link]]) -> list[set[Link]]:
+    """The links of several sentences, as a set for each.
+
+    Raises:
+        TypeError: these are the links of one sentence, or something is no link.
+    """
+    if isinstance(given, set | frozenset):
+        raise TypeError(f"{name} links are a list of sets, one for each sentence, not one set: {shown(given)}")
+    found: list[set[Link]] = []
+    for links in several(f"{name} links", given, "sets, one for each sentence"):
+        pairs = [
+            tuple(several("the ends of a link", link, "two positions")) for link in several("links", links, "links")
+        ]
+        if wrong := [link for link in pairs if len(link) != 2 or not all(isinstance(end, Integral) for end in link)]:
+            raise TypeError(f"a link is two positions, (source, target), not {shown(wrong[0])}")
+        found.append({(source, target) for source, target in pairs})
+    return found

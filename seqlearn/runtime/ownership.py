@@ -94,7 +94,7 @@ def _kind_of_text(content: bytes) -> str | None:
 
 @contextmanager
 def reading(name: object) -> Iterator[None]:
-    """What is read in the block has names and types that anybody may have written: call it damaged where they are wrong.
+    """Call what is read in the block damaged, where names, types or shapes are wrong: anybody may have written it.
 
     Raises:
         ValueError: the block raised an error of Python or torch, which the sentence quotes, or a ValueError itself.
@@ -102,7 +102,8 @@ def reading(name: object) -> Iterator[None]:
     try:
         yield
     except (*WRONG, struct.error, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{name} is damaged ({error!r})") from None
+        first, *_ = [*str(error).splitlines(), ""]  # PyTorch may list the frames of C++
+        raise ValueError(f"{name} is damaged ({type(error).__name__}: {first})") from None
 
 
 @contextmanager

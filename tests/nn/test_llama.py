@@ -108,7 +108,7 @@ FAMILIES = """
 Llama | | equal
 Llama | tie_word_embeddings: true | equal
 Llama | pretraining_tp: 2 | equal
-Llama | rope_parameters: {rope_type: llama3, rope_theta: 1.0e+4, factor: 8.0, low_freq_factor: 1.0, high_freq_factor: 4.0, original_max_position_embeddings: 64} | rotary positions of this model is llama3
+Llama | rope_parameters: {rope_type: llama3, factor: 8.0, low_freq_factor: 1.0, high_freq_factor: 4.0} | this model is llama3
 Llama | rope_parameters: {rope_type: linear, rope_theta: 1.0e+4, factor: 2.0} | rotary positions of this model is linear
 Llama | attention_bias: true | no place for model.layers.0.self_attn.q_proj.bias
 Llama | mlp_bias: true | no place for model.layers.0.mlp.gate_proj.bias
@@ -117,7 +117,7 @@ Mistral | sliding_window: 4 | the sliding window of this model is 4; our model h
 Mistral | sliding_window: null | equal
 Ministral | sliding_window: 4 | the sliding window of this model is 4; our model has none
 SeedOss | attention_bias: false | equal
-Granite | {embedding_multiplier: 12.0, residual_multiplier: 0.22, attention_multiplier: 0.01, logits_scaling: 8.0} | granite
+Granite | {embedding_multiplier: 12.0, residual_multiplier: 0.22, logits_scaling: 8.0} | the family
 """  # of ../shared/facts/families.md; with those below, 34 configurations
 OTHERS = """SmolLM3 Qwen2 Qwen3 Gemma Gemma2 Phi3 Olmo Olmo2 StableLm Starcoder2 Helium Cohere Arcee Exaone4 Apertus
 HunYuanDenseV1 Ernie4_5 Nemotron VaultGemma Jais2 Youtu"""
