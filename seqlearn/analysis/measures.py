@@ -70,7 +70,7 @@ def hit_rate(
         ValueError: `wanted` has not one entry for each map, or no row at all.
     """
     hits = []
-    for attention, rows in zip(maps, _one_for_each(maps, wanted), strict=True):
+    for attention, rows in zip(maps, one_for_each(maps, wanted), strict=True):
         largest = attention.weights.argmax(-1)  # layers, heads, queries
         for row, columns in rows:
             attends = attention.weights[:, :, row].amax(-1) > 0  # a row of zeros has no largest weight
@@ -93,7 +93,7 @@ def choice_accuracy(
         ValueError: there is not one question for each map, or none.
     """
     hits = []
-    for attention, (row, candidates, right) in zip(maps, _one_for_each(maps, questions), strict=True):
+    for attention, (row, candidates, right) in zip(maps, one_for_each(maps, questions), strict=True):
         weights = attention.weights[:, :, row]  # layers, heads, keys
         totals = torch.stack([weights[..., sorted(columns)].sum(-1) for columns in candidates], -1)
         others = [index for index in range(len(candidates)) if index != right]
@@ -126,7 +126,7 @@ def link_errors(maps: Sequence[AttentionMap], gold: Sequence[Iterable[Link]]) ->
     Raises:
         ValueError: `gold` has not one entry for each map, or none.
     """
-    gold = link_sets("gold", _one_for_each(maps, gold))
+    gold = link_sets("gold", one_for_each(maps, gold))
     layers, heads = maps[0].weights.shape[:2]
     parts = [source_part(each)[..., :-1, :-1] for each in maps]
     rates = [
@@ -137,7 +137,8 @@ def link_errors(maps: Sequence[AttentionMap], gold: Sequence[Iterable[Link]]) ->
     return torch.tensor(rates).view(layers, heads)
 
 
-def _one_for_each(maps: Sequence[AttentionMap], answers: Sequence[T]) -> Sequence[T]:
+def one_for_each(maps: Sequence[AttentionMap], answers: Sequence[T]) -> Sequence[T]:
+    """The answers, if there is one for each map."""
     if len(answers) != len(maps) or not maps:
         raise ValueError(f"{len(maps)} maps cannot be compared with {len(answers)} answers: give one for each map")
     return answers

@@ -10,8 +10,8 @@ from typing import Literal, NotRequired, TypedDict
 
 from ..data import corpus as corpora
 from ..data.corpus import Corpus, Split
-from ..data.large.files import naming
 from ..data.pairs import Pair
+from ..runtime.ownership import naming
 from .options import DataOptions, columns_of
 
 FEW = 50  # pairs in a held-out part, below which a warning comes

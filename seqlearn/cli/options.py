@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args
 
 import typer
+from typer.models import OptionInfo
 
 from ..data.large.cache import LARGE
 from ..data.text import TOKENS
 from ..nn.config import Value
-from ..runtime.ownership import TRANSLATOR, kind_of
+from ..runtime.arguments import shown
+from ..runtime.ownership import TRANSLATOR, kind_of, reading
 from ..training.checkpoints import Checkpoints
 from ..training.schedules import SCHEDULES, Schedule, make_schedule
 from ..translator.models import MODELS, spec_of
@@ -319,13 +322,33 @@ def resumed(given: set[str], values: Values) -> Values:
         raise ValueError(
             f"{folder} holds {'a finished translator' if finished else 'no checkpoint'}: nothing to resume"
         )
-    stored: Values = json.loads(texts["options"])
+    if "options" not in texts:
+        raise ValueError(f"{folder} holds a training that was begun in Python: go on with the same call of `fit` there")
+    with reading(f"the checkpoint in {folder}"):
+        stored: Values = dict(json.loads(texts["options"]).items())
+        for each in parameters():
+            if stored.get(each.name) is not None and (fault := fault_of(stored[each.name], *get_args(each.annotation))):
+                raise TypeError(f"{each.name} is {fault}, not {shown(stored[each.name])}")
     free = {each.name for each in fields(RunOptions)} | {"cache"}
     for name in sorted(given - free):
         if values[name] != stored.get(name):
             raise ValueError(f"{flag(name)} was {stored.get(name)!r} when the training in {folder} was started")
     stored = {"cased": False} | stored  # a training that was started before there was this option
     return values | stored | {name: values[name] for name in free & given} | {"out": folder, "resume": folder}
+
+
+WORDS = {str: 'a text, such as "word"', int: "a whole number", float: "a number", bool: "true or false"}
+
+
+def fault_of(value: object, kind: Any, option: OptionInfo) -> str:  # kind: a type, or a union of one and None
+    """What an option is, if it cannot have this value; else empty."""
+    type_ = next(iter(get_args(kind)), kind)
+    if type(value) is not type_ and not (type_ is float and type(value) is int):
+        return WORDS[type_]
+    least, most = -math.inf if option.min is None else option.min, math.inf if option.max is None else option.max
+    if isinstance(value, int | float) and not least <= value <= most:
+        return f"at least {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
+    return ""
 
 
 def without_effect(values: Values) -> dict[str, str]:

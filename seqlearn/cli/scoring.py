@@ -42,7 +42,7 @@ class ToScore:
     files: Sequence[Path] = ()
 
 
-def check_files(source: Path | None, target: Path | None, tsv: Path | None, columns: str) -> None:
+def check_files(source: Path | None, target: Path | None, tsv: Path | None, columns: str = "") -> None:
     """Refuse options that contradict each other, before any work.
 
     Raises:
@@ -57,7 +57,7 @@ def check_files(source: Path | None, target: Path | None, tsv: Path | None, colu
 
 
 def to_score(
-    translator: Translator, folder: Path, source: Path | None, target: Path | None, tsv: Path | None, columns: str
+    translator: Translator, folder: Path, source: Path | None, target: Path | None, tsv: Path | None, columns: str = ""
 ) -> ToScore:
     """The pairs of the user's files, or the test part of the corpus that the translator was trained on.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..runtime.ownership import DRAWING, MARK, check_output, write
+from ..runtime.ownership import DRAWING, MARK, check_output, signed, write
 from .devices import Device, Threads, use
 from .errors import printable, sentence_for_errors
 from .search import COLUMNS, MAX_SOURCE, BatchSize, Beam, MaxLength, MaxSource, Penalty, search_options
@@ -236,10 +236,10 @@ def view(folder: Folder, text: Text, out: Out, overwrite: Overwrite = False, dev
         from ..analysis.roles import read_roles
 
         ours = folder == Path("transformer") and not folder.exists()
-        content = _page(translator, text, read_roles() if ours else None)
+        content = _page(translator, text, read_roles() if ours else None).encode("utf-8", "backslashreplace")
     else:
         content = _picture(translator, text, ending)
-    write(out, content, check)
+    write(out, signed(content), check)
     typer.echo(printable(f"written to {out}"))
 
 
@@ -284,7 +284,7 @@ def gallery(out: Out = Path("gallery.html"), overwrite: Overwrite = False) -> No
     check()
     from ..views import gallery
 
-    write(out, gallery.gallery(gallery.all_views()), check)
+    write(out, signed(gallery.gallery(gallery.all_views()).encode()), check)
     typer.echo(printable(f"written to {out}"))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from numbers import Integral
 
 from ..runtime.arguments import several, shown
 
@@ -84,14 +83,12 @@ def link_sets(name: str, given: Iterable[Iterable[Link]]) -> list[set[Link]]:
     Raises:
         TypeError: these are the links of one sentence, or something is no link.
     """
-    if isinstance(given, set | frozenset):
-        raise TypeError(f"{name} links are a list of sets, one for each sentence, not one set: {shown(given)}")
     found: list[set[Link]] = []
     for links in several(f"{name} links", given, "sets, one for each sentence"):
-        pairs = [
-            tuple(several("the ends of a link", link, "two positions")) for link in several("links", links, "links")
-        ]
-        if wrong := [link for link in pairs if len(link) != 2 or not all(isinstance(end, Integral) for end in link)]:
+        pairs = [*several("the links of a sentence", links, "(source, target)", ordered=False)]
+        if wrong := [
+            each for each in pairs if not (isinstance(each, tuple | list) and [*map(type, each)] == [int, int])
+        ]:
             raise TypeError(f"a link is two positions, (source, target), not {shown(wrong[0])}")
         found.append({(source, target) for source, target in pairs})
     return found

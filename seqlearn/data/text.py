@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import regex
 
-from ..runtime.arguments import several, whole
+from ..runtime.arguments import several, texts, whole
 from ..runtime.ownership import write
 from .spelling import CLOSE_UP, ELISION, NO_BREAK, OPENING, STAND_OFF, normalize
 from .unigram import Unigram
@@ -61,7 +61,7 @@ PATTERNS = {
     "fr": rf"{ELISION}(?=\p{{L}})|{_CLITIC}|{_ABBREVIATION}|{_WORD}(?:(?:'|(?!{_CLITIC})-){_WORD})*|{_OTHERS}",
     "": rf"{_ABBREVIATION}|{_WORD}(?:['-]{_WORD})*|{_OTHERS}",
 }
-_CODE = regex.compile(r">>.*?<<", regex.DOTALL)  # of the language to write
+CODE = regex.compile(r">>.*?<<", regex.DOTALL)  # of the language to write
 _COMPILED = {language: regex.compile(pattern) for language, pattern in PATTERNS.items()}
 
 
@@ -240,7 +240,7 @@ class UnigramTokenizer:
 
     def tokenize(self, text: str) -> list[str]:
         """The pieces of a text. A run of unknown characters is a piece by itself."""
-        code = _CODE.match(text)
+        code = CODE.match(text)
         pieces = self._pieces.split(text[code.end() :] if code else text)
         return [*([code[0]] if code else []), *(UNK if piece in SPECIALS else piece for piece in pieces)]
 
@@ -432,11 +432,11 @@ class Language:
         Raises:
             ValueError: the size is too small.
         """
-        sides = zip(languages, (sources, targets), strict=True)
-        texts = (normalize(line, code, cased) for code, lines in sides for line in several("lines", lines))
-        pieces = BPETokenizer(_learn_pieces(texts, size), cased=cased)
+        source, target = texts(languages, "languages", 2)
+        sides = zip((source, target), (sources, targets), strict=True)
+        spelled = (normalize(line, code, cased) for code, lines in sides for line in several("lines", lines))
+        pieces = BPETokenizer(_learn_pieces(spelled, size), cased=cased)
         vocab = Vocab.of(pieces.tokens)
-        source, target = languages
         return cls(pieces.for_language(source), vocab), cls(pieces.for_language(target), vocab)
 
     def encode(self, text: str) -> list[int]:

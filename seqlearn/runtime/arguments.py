@@ -40,13 +40,17 @@ def real(name: str, value: object) -> None:
         raise TypeError(f"{name} is a number, not {_named(value)}")
 
 
-def several(name: str, given: Iterable[T], kind: str = "str") -> Iterable[T]:
-    """What is given, if it is many things: one text would be taken for its letters.
+def several(name: str, given: Iterable[T], kind: str = "str", *, ordered: bool = True) -> Iterable[T]:
+    """What is given, if it is many things in an order: one text would be taken for its letters.
+
+    Args:
+        ordered: False: a set is many things, too.
 
     Raises:
-        TypeError: it is one text, or no iterable.
+        TypeError: it is one text, a set, or no iterable.
     """
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    wrong = (str, bytes, set, frozenset) if ordered else (str, bytes)
+    if isinstance(given, wrong) or not isinstance(given, Iterable):
         raise TypeError(f"{name} are a list of {kind}, not {_named(given)}")
     return given
 
@@ -62,8 +66,6 @@ def texts(sentences: Iterable[str], name: str = "sentences", count: int | None =
         TypeError: it is one text, a set, or no iterable; or one of its members is no text.
         ValueError: there are more or fewer.
     """
-    if isinstance(sentences, set | frozenset):
-        raise TypeError(f"{name} are a list of str, and a set such as {shown(sentences)} has no order")
     found = list(several(name, sentences))
     for number, sentence in enumerate(found):
         if not isinstance(sentence, str):

@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from ..runtime.ownership import remove_halves, replacing
+from ..runtime.ownership import replacing
 
 CHECKSUM = "sha256"  # the name of the checksum among the texts of a file
 
@@ -44,7 +44,6 @@ def write_file(path: str | Path, tensors: Mapping[str, Tensor], texts: Mapping[s
     if fault := _fault(tensors):
         raise ValueError(f"{fault}, so {path} was not written")
     path.parent.mkdir(parents=True, exist_ok=True)
-    remove_halves(path)
     with replacing(path) as new:
         new.write_bytes(save(tensors, {**texts, CHECKSUM: checksum(tensors, texts)}))
 

@@ -19,7 +19,7 @@ from ..data.batches import Batches
 from ..data.corpus import Split
 from ..data.pairs import Link, Pair, pairs_in
 from ..data.spelling import normalize
-from ..data.text import BOS, EOS, Language
+from ..data.text import BOS, CODE, EOS, Language
 from ..nn.config import Value
 from ..nn.contract import EncoderDecoder
 from ..nn.masking import causal_mask
@@ -288,7 +288,13 @@ class Translator:
         search: Callable[..., Sequence[Hypothesis | list[Hypothesis]]] = greedy_search if beam == n_best == 1 else best
         vocab = self.target.vocab
         ids = {"bos": vocab.bos, "eos": vocab.eos, "forbidden": (vocab.pad, vocab.bos)}
-        every = [self.source.encode(sentence) for sentence in texts(sentences)]
+        sentences = texts(sentences)
+        pieces = self.source.vocab.tokens if self.source.tokenizer.kind == "unigram" else []
+        codes = tuple(token for token in pieces if token.startswith(">>") and CODE.fullmatch(token))
+        if len(codes) > 1 and (bare := [each for each in sentences if not each.startswith(codes)]):
+            some = ", ".join(codes[:5]) + ", ..." * (len(codes) > 5)
+            warnings.warn(f"{bare[0]!r} begins with no code of the language to write: {some}", stacklevel=2)
+        every = [self.source.encode(sentence) for sentence in sentences]
         with fitting_threads(self.model):
             found = in_batches(
                 lambda source, lens: search(self.model, source.to(self.device), lens, max_length=max_length, **ids),

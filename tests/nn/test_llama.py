@@ -108,7 +108,7 @@ FAMILIES = """
 Llama | | equal
 Llama | tie_word_embeddings: true | equal
 Llama | pretraining_tp: 2 | equal
-Llama | rope_parameters: {rope_type: llama3, factor: 8.0, low_freq_factor: 1.0, high_freq_factor: 4.0} | this model is llama3
+Llama | rope_parameters: {rope_type: llama3, factor: 8.0, low_freq_factor: 1.0, high_freq_factor: 4.0} | is llama3
 Llama | rope_parameters: {rope_type: linear, rope_theta: 1.0e+4, factor: 2.0} | rotary positions of this model is linear
 Llama | attention_bias: true | no place for model.layers.0.self_attn.q_proj.bias
 Llama | mlp_bias: true | no place for model.layers.0.mlp.gate_proj.bias

@@ -17,7 +17,7 @@ from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
 from fuzzing.pieces import trained
 from seqlearn.data.corpus import builtin
-from seqlearn.data.text import UNK, Language, UnigramTokenizer
+from seqlearn.data.text import UNK, Language, UnigramTokenizer, Vocab
 from seqlearn.data.unigram import Unigram
 from seqlearn.search.beam import beam_search
 from seqlearn.search.fast_step import fast_step
@@ -341,3 +341,15 @@ def test_a_damaged_language_is_refused(given):
     for change in ({"pieces": []}, {"pieces": [["a", None]]}, {"characters": "AAAA"[:3]}, {"characters": "/wAAAA=="}):
         with pytest.raises(ValueError, match="the text is damaged"):
             Language.from_json(json.dumps(stored | change))
+
+
+def test_a_model_of_several_languages_asks_for_a_code(given, recwarn):
+    """The wrong language would come, without a word."""
+    given.ours.translate_all(["the cat", ">>fra<< the dog"], max_length=3)
+    assert not recwarn.list, "one code is no choice"
+    source = Language(given.ours.source.tokenizer, Vocab.of([*given.ours.source.vocab.tokens[4:-1], ">>por<<"]))
+    several = Translator(given.ours.model, source, given.ours.target, device="cpu")
+    several.translate_all([">>fra<< the cat", ">>por<<the dog"], max_length=3)
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="'>>ptb<< the dog' begins with no code of the .* write: >>fra<<, >>por<<"):
+        several.translate_all([">>fra<< the cat", ">>ptb<< the dog", "x"], max_length=3)

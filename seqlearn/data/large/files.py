@@ -15,11 +15,12 @@ from array import array
 from bisect import bisect_right
 from codecs import BOM_UTF8, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import overload
 
+from ...runtime.ownership import naming
 from ..pairs import Pair
 from ..spelling import BLANK
 
@@ -27,17 +28,6 @@ BLOCK = 1 << 14  # bytes of neighbouring lines that are read together: the index
 LONGEST = 1 << 24  # bytes in a line: a file with a longer line is no text file, and would fill the memory
 NUMBERED = re.compile(r"[+-]?[\d.,]*\d(?:[eE][+-]?\d+)?\t[^\t]*\t[^\t]*$")  # a number, and two columns
 GZIP, UTF16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")  # the first two bytes of such files
-
-
-@contextmanager
-def naming(name: str | Path) -> Iterator[None]:
-    """Name the file in an error of the system: one that comes while an open file is read does not."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is not None and error.filename is None:
-            error.filename = str(name)
-        raise
 
 
 def open_bytes(path: Path) -> io.BufferedIOBase:
