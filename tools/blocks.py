@@ -177,8 +177,11 @@ def main(arguments: list[str]) -> int:
         notebook = original(name)
         added = add_missing(path, notebook)
         missing, stale, orphaned = report(notebook, read(path))
-    except (BadTranslation, OSError) as error:
-        print(f"{error.filename}: {error.strerror}" if getattr(error, "filename", None) else error, file=sys.stderr)
+    except BadTranslation as error:
+        print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}" if error.filename else error, file=sys.stderr)
         return 1
     print(f"{path}: {len(added)} blocks added; to translate: {', '.join(missing) or 'nothing'}")
     texts = english_texts(notebook)

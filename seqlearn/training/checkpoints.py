@@ -183,13 +183,10 @@ class Checkpoints:
         _restore_moments(state.optimizer, parts.get("moment", {}), path, texts["updates"])
         device = next(state.model.parameters()).device
         _restore_rng_states(tensors, device, processes)
-        state.history, state.epoch, state.tokens, state.seconds = (
-            history,
-            *map(texts.get, ("epoch", "tokens", "seconds")),
-        )
+        state.epoch, state.tokens, state.seconds = texts["epoch"], texts["tokens"], texts["seconds"]
+        state.history, state.ends = history, [_on(device, end) for end in ends]
         state.losses = list(tensors["losses"].to(device)) if "losses" in tensors else []
         state.best = _on(device, parts.get("best", {})) or None
-        state.ends = [_on(device, end) for end in ends]
 
     def _newest(self) -> tuple[Path, Stored | None]:
         """The last checkpoint that can be read. A damaged one is named, and the one before it is taken.
@@ -239,15 +236,10 @@ def _moments(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 def _history(texts: Mapping[str, Any], tensors: Mapping[str, Tensor], path: Path) -> History:  # Any: as JSON has them
     """The history that a checkpoint holds, if its numbers fit together."""
     history, running = History([*map(float, tensors["batch losses"])], **texts["history"]), texts["tokens"]
-    epochs = (history.train_losses, history.valid_losses, history.seconds, history.tokens)
-    counts = [texts["epoch"], texts["updates"], *running, *history.tokens]
-    numbers = [texts["seconds"], *history.train_losses, *history.valid_losses, *history.seconds]
-    lengths = [len(each) for each in epochs] + [len(running), len(history.batch_losses) + len(running)]
-    if (
-        not all(type(each) is int for each in counts)
-        or not all(type(each) is float for each in numbers)
-        or lengths != [texts["epoch"]] * 4 + [len(tensors.get("losses", ())), texts["updates"]]
-    ):
+    floats, counts = [history.train_losses, history.valid_losses, history.seconds], [*running, *history.tokens]
+    kinds = {*map(type, counts)} <= {int} and {*map(type, sum(floats, [texts["seconds"]]))} == {float}
+    lengths = [len(each) for each in (*floats, history.tokens, running, [*history.batch_losses, *running])]
+    if not kinds or lengths != [texts["epoch"]] * 4 + [len(tensors.get("losses", ())), texts["updates"]]:
         raise ValueError(f"{path} is damaged: the numbers of its history do not fit together")
     return history
 

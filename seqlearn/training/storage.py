@@ -68,7 +68,7 @@ def read_file(path: str | Path) -> Stored:
     except SafetensorError as error:
         raise ValueError(f"{path} is not a whole safetensors file: {error}") from None
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    texts = header.get("__metadata__") or {}
+    texts: dict[str, str] = header.get("__metadata__") or {}
     stored = texts.pop(CHECKSUM, None)
     if stored is not None and stored != checksum(tensors, texts):
         raise ValueError(f"{path} is damaged: its content does not have the checksum that was stored with it")
