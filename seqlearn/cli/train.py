@@ -78,8 +78,8 @@ def train(options: Options) -> None:
         processes.barrier()  # an error of the first process ends all, before any work
         stored = checkpoints.stored_texts()
         with reading(f"the description of the corpus in {checkpoints.folder}"):
-            known = json.loads(stored["data"]) if stored else None
-            description = known or with_checksums(describe(options.data, training.seed))
+            known = stored and json.loads(stored["data"])
+            description = known if stored else with_checksums(describe(options.data, training.seed))
             chosen, split = corpus_and_split(description)
         warn_of_few(split)
         given = {name: value for name, value in options.values.items() if name not in ONLY_GIVEN}
