@@ -27,7 +27,7 @@ from ..training.loop import Diverged
 from ..training.processes import join
 from ..translator.translator import Translator
 from .config import ONLY_GIVEN, as_toml, with_config
-from .corpora import corpus_and_split, describe, warn_of_few, with_checksums
+from .corpora import Description, corpus_and_split, describe, warn_of_few, with_checksums
 from .devices import use
 from .errors import printable, sentence_for_errors
 from .logs import Board, after_epoch, board_in, log_of
@@ -78,8 +78,10 @@ def train(options: Options) -> None:
         processes.barrier()  # an error of the first process ends all, before any work
         stored = checkpoints.stored_texts()
         with reading(f"the description of the corpus in {checkpoints.folder}"):
-            known = stored and json.loads(stored["data"])
-            description = known if stored else with_checksums(describe(options.data, training.seed))
+            if stored:
+                description: Description = json.loads(stored["data"])
+            else:
+                description = with_checksums(describe(options.data, training.seed))
             chosen, split = corpus_and_split(description)
         warn_of_few(split)
         given = {name: value for name, value in options.values.items() if name not in ONLY_GIVEN}
