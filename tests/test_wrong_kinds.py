@@ -1,4 +1,4 @@
-"""What is no list of texts, no links and no batches is refused in a sentence, by every public function that takes some."""
+"""What is no list of texts, no links or no batches is refused in a sentence, wherever some are taken."""
 
 import pytest
 
