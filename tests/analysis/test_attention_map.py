@@ -145,6 +145,7 @@ def test_a_mask_that_is_no_tensor_is_named(as_a_user):
         ab(torch.tensor([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]), mask="no")
 
 
+@pytest.mark.usefixtures("as_a_user")
 def test_what_generate_gives_is_refused_in_a_sentence():
     """A tuple of layers for each new token."""
     step = (torch.rand(1, 2, 3, 3), torch.rand(1, 2, 3, 3))
