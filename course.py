@@ -71,6 +71,10 @@ LIMITS = "--nbval-cell-timeout 3600 --nbval-kernel-startup-timeout 600".split() 
 ONE_PROCESS = (
     r"-[qvl]*[xs][qvlxs]*|--exitfirst|--pdb|--trace|--capture=no|--co|--collect-only|-n.*|--numproc.*|--dist.*"
 )
+BELONGS = {  # the options of this file that only some commands have
+    "reset": ["lab"], "originals": ["lab"], "language": ["lab", "handout"], "quick": ["test", "bench"],
+    "second_cpu": ["test"],
+}  # fmt: skip
 SCRIPTS = {
     "book": ["-m", "tools.book.build"], "handout": ["-m", "tools.handout"], "mutate": ["-m", "tools.mutate"],
     "bench": ["benchmarks/bench.py"],
@@ -116,6 +120,7 @@ NOT_HERE = (
     "With --here, this Python needs the packages of the course, but it says: {}. "
     'Run `"{}" -m pip install -e "{}"` first, or leave out --here.'
 )
+DAMAGED = "{} is damaged ({}). Get this file again, for example with `git checkout -- .`"
 NO_UV = "\nThe installer uv is not available for this computer: pip installs the packages, which takes a few minutes"
 ORDINARY = f"\nPyTorch for the CPU cannot be reached: its ordinary build is installed, with {LARGE} of disk in all"
 REASONS = {  # what pip, uv or the system writes: the sentence for it; the first that is found counts
@@ -172,11 +177,21 @@ def check_here(modules, extra=None):
         raise Stop(NOT_HERE.format(asked.stderr.strip().splitlines()[-1], sys.executable, package))
 
 
+@contextlib.contextmanager
+def reading(path):
+    """Stop with a sentence where a file of the course is not as it came."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise Stop(DAMAGED.format(path, f"{type(error).__name__}: {error}".splitlines()[0])) from error
+
+
 def project():
     """What pyproject.toml says about the package."""
     import tomllib  # Python 3.11
 
-    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    with reading(ROOT / "pyproject.toml"):
+        return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
 def pins(extra=None):
@@ -195,7 +210,7 @@ def is_whole(extra=None):
     """Whether .venv is complete, was made from the current pins, and has the packages of `extra`."""
     names = [None, extra] if extra else [None]
     return PYTHON.exists() and all(
-        stamp(name).exists() and stamp(name).read_text("utf-8") == pins(name) for name in names
+        stamp(name).exists() and stamp(name).read_text("utf-8", "replace") == pins(name) for name in names
     )
 
 
@@ -430,7 +445,7 @@ def run(python, *arguments, **settings):
     The programs beside `python` come first on the path.
     """
     path = os.pathsep.join([os.path.dirname(python), os.environ.get("PATH", "")])
-    settings = dict(os.environ, PATH=path, JUPYTER_PREFER_ENV_PATH="1", **settings)
+    settings = dict(os.environ, PATH=path, JUPYTER_PREFER_ENV_PATH="1", SEQLEARN_CALLER=os.getcwd(), **settings)
     command = list(map(str, [python, *arguments]))
     os.chdir(ROOT)
     sys.stdout.flush()
@@ -447,18 +462,16 @@ def run(python, *arguments, **settings):
 def lessons(*numbers):
     """The original notebooks with these numbers, or all of them, in order."""
     originals = {path.name[:2]: path for path in sorted(NOTEBOOKS.glob("[0-9][0-9]-*.ipynb"))}
-    wanted = [number.zfill(2) for number in numbers] or list(originals) or ["00"]
-    for number in wanted:
+    wanted = {number.zfill(2): number for number in numbers or list(originals) or ["00"]}
+    for number, typed in wanted.items():
         if number not in originals:
-            raise Stop(
-                f"There is no lesson {number}. The lessons in {NOTEBOOKS} are: {', '.join(originals) or 'none'}."
-            )
+            raise Stop(f"There is no lesson {typed}. The lessons in {NOTEBOOKS} are: {', '.join(originals) or 'none'}.")
     return [originals[number] for number in wanted]
 
 
 def translations(language):
     """For each translated lesson, as 04: a function from its English notebook to the notebook in this language."""
-    if not language:
+    if language is None:
         return {}
     from tools import blocks  # here: course.py alone must be able to say that a Python is too old
 
@@ -489,8 +502,10 @@ def my_lessons(reset=None, language=None):
     copies, translation = folder(language), translations(language)
     copies.mkdir(exist_ok=True)
     with alone(copies / ".lock"):
-        for remains in copies.glob(".*.ipynb.*.part"):  # of a copy that was killed
-            remains.unlink()
+        for original in lessons():
+            for remains in copies.glob(f".{original.name}.*.part"):  # of a copy that was killed: its beginning
+                if without_outputs(original, translation.get(original.name[:2])).startswith(remains.read_bytes()):
+                    remains.unlink()
         if reset:
             set_aside(copies / reset.name, reset, translation.get(reset.name[:2]))
         for original in lessons():
@@ -513,14 +528,15 @@ def without_outputs(original, translate=None):
     """The bytes of a notebook as if no cell had been run, translated by `translate`, with lines for predictions."""
     from tools import predictions  # here: course.py alone must be able to say that a Python is too old
 
-    english = json.loads(original.read_text("utf-8"))
-    notebook = translate(english) if translate else english
     language = translate.keywords["language"] if translate else "en"
     after = "".join([path.name for path in lessons() if path.name > original.name][:1])
-    predictions.to_fill_in(notebook, english, original.name, language, after)
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "code":
-            cell.update(execution_count=None, outputs=[])
+    with reading(original):
+        english = json.loads(original.read_text("utf-8"))
+        notebook = translate(english) if translate else english
+        predictions.to_fill_in(notebook, english, original.name, language, after)
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "code":
+                cell.update(execution_count=None, outputs=[])
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
 
 
@@ -599,6 +615,11 @@ def carry_out(arguments):
     end = next((i for i, word in enumerate(arguments) if word in handed_on), len(arguments))
     options, extra = parser.parse_known_args(arguments[:end])
     extra += arguments[end + 1 :] if arguments[end : end + 1] == ["--"] else arguments[end:]
+    for name, commands in BELONGS.items():
+        if getattr(options, name) not in (None, False) and options.command not in commands:
+            raise Stop(f"--{name.replace('_', '-')} is for {' and '.join(commands)}, not for {options.command}.")
+    if options.originals and options.reset:
+        raise Stop("--reset is for your own copies, and --originals opens none: leave one of them out.")
     check_python()
     translations(options.language)  # stops if there are none, before any work starts
     if options.here:
@@ -629,6 +650,11 @@ def main(arguments):
     except KeyboardInterrupt:
         print("\nInterrupted. To continue, run this command again.", file=sys.stderr)
         return 130
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "tools":
+            raise
+        print(f"The folder {ROOT / 'tools'} is missing or not whole: get the whole course again.", file=sys.stderr)
+        return 1
     except (Stop, OSError) as error:
         print(error if isinstance(error, Stop) else reason(str(error)) or f"The system says: {error}", file=sys.stderr)
         return 1

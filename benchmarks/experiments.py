@@ -36,6 +36,7 @@ from seqlearn.nn.attention import MultiHeadAttention
 from seqlearn.nn.contract import eval_mode
 from seqlearn.nn.masking import causal_mask, masked_softmax
 from seqlearn.nn.positions import POSITIONS, make_positions
+from seqlearn.runtime.ownership import write
 from seqlearn.training import History, Schedule, constant, fit, mean_loss, warmup
 from seqlearn.translator.translator import Translator
 
@@ -425,7 +426,7 @@ def store(path: Path, result: dict) -> None:
     """Write a result, readable and the same on every system."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(result, indent=1, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8", newline="\n")
+    write(path, text + "\n")
 
 
 def load(name: str) -> dict[str, list[dict]]:

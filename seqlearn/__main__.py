@@ -46,6 +46,10 @@ def main() -> None:
         _keep_open(descriptor)
     if sys.stdout is None:
         _end("standard output is closed", FAILED)
+    try:
+        os.getcwd()
+    except OSError:
+        _end("the current folder is gone: change to another one, and try again", FAILED)
     sys.stdout, sys.stderr = _guarded(sys.stdout, 1, "standard output"), _guarded(sys.stderr, 2, "")
     try:
         from .cli import app

@@ -19,6 +19,7 @@ from collections import namedtuple
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import nbformat
 import pytest
@@ -745,7 +746,7 @@ course.NOTEBOOKS, course.MINE = root / "notebooks", root / "my-lessons"
 lesson = course.NOTEBOOKS / "04-scores.ipynb"
 
 def half(original, part, translate=None):
-    part.write_text("orig")
+    part.write_bytes(course.without_outputs(original, translate)[:40])
     os.kill(os.getpid(), signal.SIGKILL)
 
 if sys.argv[3] == "killed":
@@ -769,7 +770,10 @@ def test_a_copy_that_was_killed_leaves_no_half_lesson_and_the_next_call_cleans_u
         pass
     assert process.returncode == -signal.SIGKILL
     assert [name[:4] + name[-5:] for name in learners()] == [".00-.part"], "a part, and no lesson"
+    (mine := course.MINE / ".04-scores.ipynb.1.part").write_text("notes of mine")
     course.my_lessons()
+    assert mine.read_text() == "notes of mine"
+    mine.unlink()
     assert learners() == ["00-start-here.ipynb", "04-scores.ipynb"]
     assert (course.MINE / "00-start-here.ipynb").read_text("utf-8") == lesson("été 00-start-here")
 
@@ -1004,3 +1008,43 @@ def test_here_says_what_is_missing(place, started, monkeypatch, capsys):
     with pytest.raises(course.Stop, match=rf'-m pip install -e "{re.escape(str(place))}"`'):
         course.check_here("no_such_module")
     assert not course.VENV.exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("lab --originals --reset 04", "--reset is for your own copies, and --originals opens none"),
+        ("lab --quick", "--quick is for test and bench, not for lab"),
+        ("lab --second-cpu", "--second-cpu is for test, not for lab"),
+        ("test --reset 04", "--reset is for lab, not for test"),
+        ("book --language zh", "--language is for lab and handout, not for book"),
+        ("refresh --originals", "--originals is for lab, not for refresh"),
+        ("lab --reset *", "There is no lesson *."),
+    ],
+)
+def test_an_option_of_another_command_is_refused(command, said, place, started, monkeypatch, capsys):
+    monkeypatch.setattr(course, "is_whole", lambda extra=None: True)
+    assert course.main(command.split()) == 1 and said in sentence(capsys) and not started
+    assert course.main(["lab", "--language", ""]) == 1 and "no translation into ''" in sentence(capsys)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"cells": [{}]}', "<<<<<<< HEAD\n{", "\xff"])
+def test_a_damaged_original_is_named(content, place, started, monkeypatch, capsys):
+    monkeypatch.setattr(course, "is_whole", lambda extra=None: True)
+    (course.NOTEBOOKS / "04-scores.ipynb").write_bytes(content.encode("latin-1"))
+    assert course.main(["lab"]) == 1 and not started
+    assert "04-scores.ipynb is damaged (" in (said := sentence(capsys)) and "`git checkout -- .`" in said
+
+
+def test_damaged_files_around_an_environment(place, steps, started, monkeypatch, capsys):
+    """A stamp that cannot be read is none; a course without its tools is not whole."""
+    course.VENV.mkdir()
+    course.PYTHON.parent.mkdir()
+    course.PYTHON.touch()
+    course.stamp().write_bytes(b"\xff\xfe")
+    assert not course.is_whole()
+    (place / "pyproject.toml").write_text("[project", "utf-8")
+    assert course.main(["lab"]) == 1 and "pyproject.toml is damaged (TOMLDecodeError" in sentence(capsys)
+    monkeypatch.setattr(course, "is_whole", lambda extra=None: True)
+    monkeypatch.setattr(course, "lessons", mock.Mock(side_effect=ModuleNotFoundError("x", name="tools.predictions")))
+    assert course.main(["lab"]) == 1 and "tools is missing or not whole" in sentence(capsys)

@@ -158,8 +158,10 @@ def add_missing(path: Path, notebook: dict) -> list[str]:
         before = cell
     if added:
         texts = {cell: text if text.endswith("\n") or not text else text + "\n" for cell, text in texts.items()}
+        from tools.beside import write  # here: course.py reads translations before anything is installed
+
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes("".join(texts[cell] for cell in order).encode("utf-8"))  # with the same line ends everywhere
+        write(path, "".join(texts[cell] for cell in order).encode("utf-8"))  # with the same line ends everywhere
     return added
 
 
@@ -175,8 +177,11 @@ def main(arguments: list[str]) -> int:
         notebook = original(name)
         added = add_missing(path, notebook)
         missing, stale, orphaned = report(notebook, read(path))
-    except (BadTranslation, OSError) as error:
+    except BadTranslation as error:
         print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}" if error.filename else error, file=sys.stderr)
         return 1
     print(f"{path}: {len(added)} blocks added; to translate: {', '.join(missing) or 'nothing'}")
     texts = english_texts(notebook)

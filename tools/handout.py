@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from tools import blocks, predictions
+from tools.beside import beside, of_caller, sentence_for_errors
 from tools.languages import LANGUAGES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -199,6 +199,7 @@ def write_assignments(folder: Path, lessons: list[Path], spoken: Language) -> No
     (folder / "README.md").write_text(GRADE_ME.format(activate=activate), "utf-8")
 
 
+@sentence_for_errors
 def main(arguments: list[str]) -> None:
     """Write the folder in one step, or say in one sentence why not."""
     parser = argparse.ArgumentParser(prog="course.py handout", description="Lessons for a class, without solutions.")
@@ -211,15 +212,14 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_intermixed_args(arguments)
     spoken = language(options.language) if options.language else ENGLISH
     originals = {path.name[:2]: path for path in sorted(NOTEBOOKS.glob("[0-9][0-9]-*.ipynb"))}
-    chosen = [number.zfill(2) for number in options.lessons] or list(originals)
+    chosen = list(dict.fromkeys(number.zfill(2) for number in options.lessons)) or list(originals)
     if missing := [number for number in chosen if number not in originals]:
         sys.exit(f"There is no lesson {missing[0]}. The lessons are: {', '.join(originals)}.")
-    folder = options.folder.resolve()
+    folder = of_caller(options.folder)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         sys.exit(f"{folder} exists and is not an empty folder: name a new one, nothing was written.")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as part:
-        made = Path(part) / "made"
+    with beside(folder) as part:
+        made = part / "made"
         made.mkdir()
         write = write_assignments if options.nbgrader else write_lessons
         write(made, [originals[number] for number in chosen], spoken)

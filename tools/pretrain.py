@@ -22,6 +22,7 @@ import torch
 from seqlearn.analysis.roles import head_roles, role_shares, write_roles
 from seqlearn.data import corpus
 from seqlearn.data.text import WordTokenizer
+from seqlearn.runtime.ownership import write
 from seqlearn.training import make_schedule
 from seqlearn.translator.translator import Translator
 from seqlearn.views.translator.translator_data import EXAMPLES, STORED, golds
@@ -58,7 +59,7 @@ def make(name: str) -> None:
         "parameters": sum(weight.numel() for weight in translator.model.parameters()),
         "made_with": f"torch {torch.__version__.partition('+')[0]}, Python {platform.python_version()}, CPU",
     }
-    (PRETRAINED / name / "scores.json").write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8", newline="\n")
+    write(PRETRAINED / name / "scores.json", json.dumps(stored, indent=2) + "\n")
     print(scores)
 
 
@@ -76,7 +77,7 @@ def write_examples() -> None:
     translator = Translator.pretrained("transformer", "cpu")
     found = {source: gold for source, gold in golds(translator, everything=True).items() if source in known}
     lines = (f"{json.dumps(source)}: {json.dumps(gold, ensure_ascii=False)}" for source, gold in found.items())
-    STORED.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8", newline="\n")
+    write(STORED, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":

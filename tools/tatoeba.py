@@ -30,6 +30,7 @@ from seqlearn.analysis.metrics import bleu, chrf
 from seqlearn.data.corpus import Corpus, Split, fra_eng
 from seqlearn.data.pairs import Pair
 from seqlearn.data.text import WordTokenizer
+from seqlearn.runtime.ownership import write
 from seqlearn.training import Checkpoints, make_schedule
 from seqlearn.translator.scores import Scores
 from seqlearn.translator.translator import Translator
@@ -93,7 +94,7 @@ def store(folder: Path) -> None:
     }  # fmt: skip
     translator.save(FOLDER)
     lines = "".join(f"{pair.source}\t{pair.target}\n" for pair in _excerpt(corpus().split(HELD_OUT, HELD_OUT).test))
-    (FOLDER / "test.tsv").write_text(lines, encoding="utf-8", newline="\n")
+    write(FOLDER / "test.tsv", lines)
 
 
 @torch.no_grad()
@@ -120,7 +121,7 @@ def score(bahdanau: Path | None = None) -> None:
         found["bahdanau"] = {"parameters": sum(weight.numel() for weight in other.model.parameters())}
         found["bahdanau"] |= _of(other, split.test)
     found["made_with"] = f"torch {torch.__version__.partition('+')[0]}, Python {platform.python_version()}, CPU"
-    (FOLDER / "scores.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8", newline="\n")
+    write(FOLDER / "scores.json", json.dumps(found, indent=2) + "\n")
 
 
 def _of(translator: Translator, pairs: Sequence[Pair], lowercase: bool | None = None) -> dict[str, Any]:  # JSON

@@ -51,6 +51,8 @@ NO_WEIGHTS = (
     "with output_attentions=True"
 )
 
+NOT_GENERATED = "call the model once on the whole text, as `generate` gives a tuple of layers for each new token"
+
 
 @dataclass(frozen=True, eq=False)
 class AttentionMap:
@@ -143,11 +145,14 @@ def stack_layers(
         sentence: its number in the batch, from 0. Its padding is not cut off.
 
     Raises:
+        TypeError: something is no tensor: `generate` gives a tuple of tensors for each new token.
         ValueError: there are no weights, the layers differ in their tokens, or there is no such sentence.
     """
     layers = [layer for layer in attentions or () if layer is not None]
     if not layers:
         raise ValueError(NO_WEIGHTS)
+    if not all(isinstance(layer, Tensor) for layer in layers):
+        raise TypeError(f"the weights of a layer are a tensor, not a {type(layers[0]).__name__}: {NOT_GENERATED}")
     shapes = {tuple(layer.shape): None for layer in layers}
     if len(shapes) > 1:
         raise ValueError(

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from ..data.pairs import Link
+from ..data.pairs import Link, link_sets
 from ..runtime.arguments import whole
 from .attention_map import AttentionMap
 from .metrics import alignment_error_rate, argmax_links
@@ -72,7 +72,7 @@ def hit_rate(
         ValueError: `wanted` has not one entry for each map, or no row at all; or a map has no such row or column.
     """
     hits = []
-    for attention, rows in zip(maps, _one_for_each(maps, wanted), strict=True):
+    for attention, rows in zip(maps, one_for_each(maps, wanted), strict=True):
         largest = attention.weights.argmax(-1)  # layers, heads, queries
         for row, columns in rows:
             row, wanted_columns = _row_and_columns(attention, row, columns)
@@ -97,7 +97,7 @@ def choice_accuracy(
         ValueError: there is not one question for each map, or none; or there is no such row, column or candidate.
     """
     hits = []
-    for attention, (row, candidates, right) in zip(maps, _one_for_each(maps, questions), strict=True):
+    for attention, (row, candidates, right) in zip(maps, one_for_each(maps, questions), strict=True):
         right = whole("the right candidate", right, 0, len(candidates) - 1)
         checked = [_row_and_columns(attention, row, columns) for columns in candidates]
         totals = torch.stack([attention.weights[:, :, row][..., columns].sum(-1) for row, columns in checked], -1)
@@ -131,7 +131,7 @@ def link_errors(maps: Sequence[AttentionMap], gold: Sequence[Iterable[Link]]) ->
     Raises:
         ValueError: `gold` has not one entry for each map, or none.
     """
-    gold = [set(links) for links in _one_for_each(maps, gold)]
+    gold = link_sets("gold", one_for_each(maps, gold))
     layers, heads = maps[0].weights.shape[:2]
     parts = [source_part(each)[..., :-1, :-1] for each in maps]
     rates = [
@@ -148,7 +148,8 @@ def _row_and_columns(attention: AttentionMap, row: int, columns: Collection[int]
     return whole("row", row, 0, queries - 1), sorted({whole("column", each, 0, keys - 1) for each in columns})
 
 
-def _one_for_each(maps: Sequence[AttentionMap], answers: Sequence[T]) -> Sequence[T]:
+def one_for_each(maps: Sequence[AttentionMap], answers: Sequence[T]) -> Sequence[T]:
+    """The answers, if there is one for each map."""
     if len(answers) != len(maps) or not maps:
         raise ValueError(f"{len(maps)} maps cannot be compared with {len(answers)} answers: give one for each map")
     return answers

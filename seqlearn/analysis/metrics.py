@@ -12,7 +12,8 @@ from jaxtyping import Float
 from sacrebleu.metrics.base import Metric
 from torch import Tensor
 
-from ..data.pairs import Link
+from ..data.pairs import Link, link_sets
+from ..runtime.arguments import several, texts
 
 
 class TextScore(NamedTuple):
@@ -31,6 +32,10 @@ def bleu(hypotheses: Sequence[str], references: References, lowercase: bool = Tr
     Args:
         references: one text for each hypothesis, or a list of all texts that are right.
         lowercase: whether to ignore case, as our own text has none. The signature says it: "case:lc", or "case:mixed".
+
+    Raises:
+        TypeError: these are no lists of texts: one text has no sentences.
+        ValueError: there are no hypotheses, or not one reference for each at least.
     """
     return _corpus_score(sacrebleu.BLEU(lowercase=lowercase), hypotheses, references)
 
@@ -41,10 +46,13 @@ def chrf(hypotheses: Sequence[str], references: References, lowercase: bool = Tr
 
 
 def _corpus_score(metric: Metric, hypotheses: Sequence[str], references: References) -> TextScore:
-    if len(hypotheses) != len(references) or not references:
-        raise ValueError(f"{len(hypotheses)} hypotheses cannot be scored against {len(references)} references")
-    several = [[each] if isinstance(each, str) else each for each in references]
-    score = metric.corpus_score(list(hypotheses), list(map(list, zip_longest(*several)))).score
+    hypotheses = texts(hypotheses, "hypotheses")
+    right = [
+        texts([each] if isinstance(each, str) else each, "references") for each in several("references", references)
+    ]
+    if len(hypotheses) != len(right) or not all(right) or not right:
+        raise ValueError(f"{len(hypotheses)} hypotheses cannot be scored against {sum(map(bool, right))} references")
+    score = metric.corpus_score(hypotheses, list(map(list, zip_longest(*right)))).score
     return TextScore(score, str(metric.get_signature()))
 
 
@@ -66,10 +74,16 @@ def alignment_error_rate(predicted: Iterable[Iterable[Link]], gold: Iterable[Ite
     """1 - 2 |A and G| / (|A| + |G|) over all sentences, for predicted links A and gold links G.
 
     0 is perfect; 1 means that no link is right. Och and Ney (2003), section 5, where all gold links are "sure".
+
+    Raises:
+        TypeError: these are no sets of links, one for each sentence.
+        ValueError: they are of different numbers of sentences, or there is no link.
     """
+    predictions, truths = link_sets("predicted", predicted), link_sets("gold", gold)
+    if len(predictions) != len(truths):
+        raise ValueError(f"links of {len(predictions)} sentences cannot be compared with those of {len(truths)}")
     shared = total = 0
-    for links, truth in zip(predicted, gold, strict=True):
-        links, truth = set(links), set(truth)
+    for links, truth in zip(predictions, truths, strict=True):
         shared += len(links & truth)
         total += len(links) + len(truth)
     if total == 0:

@@ -18,11 +18,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..data.grammar import noun_phrases
-from ..data.pairs import Pair
+from ..data.pairs import Pair, pairs_in
 from ..data.text import EOS, WordTokenizer
 from ..runtime.ownership import write
 from .attention_map import AttentionMap
-from .measures import choice_accuracy, hit_rate, link_errors
+from .measures import choice_accuracy, hit_rate, link_errors, one_for_each
 
 LEAST = 2 / 3  # the share from which a role is strong
 PRONOUNS = ("it", "they", "them")
@@ -51,8 +51,9 @@ def role_shares(
     Returns:
         kind -> role -> a number from 0 to 1 for each head of each layer. A role for which there is no row is left out.
     """
-    shares = {}
+    shares, pairs = {}, list(pairs_in(pairs))
     for kind, each in maps.items():
+        one_for_each(each, pairs)
         asked = [role_rows(attention, pair) for attention, pair in zip(each, pairs, strict=True)]
         rows = {role: [one[role] for one in asked] for role in asked[0]} if asked else {}
         shares[kind] = {role: hit_rate(each, wanted) for role, wanted in rows.items() if any(wanted)}

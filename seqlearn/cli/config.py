@@ -5,19 +5,15 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
-import math
 import tomllib
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
-from typer.models import OptionInfo
-
-from ..data.large.files import naming
-from ..runtime.ownership import OPTIONS_MARK
-from .options import Options, Values, checked, parameters, refuse_without_effect, without_effect
+from ..runtime.arguments import shown
+from ..runtime.ownership import OPTIONS_MARK, naming
+from .options import Options, Values, checked, fault_of, parameters, refuse_without_effect, without_effect
 
 ONLY_GIVEN = {"out", "resume", "overwrite", "config", "tensorboard"}  # options that a file cannot have
-WORDS = {str: 'a text, such as "word"', int: "a whole number", float: "a number", bool: "true or false"}
 
 
 def with_config(given: set[str], values: Values) -> Values:
@@ -55,24 +51,13 @@ def _read(path: Path) -> Values:
         if key not in known:
             near = difflib.get_close_matches(key, known, 1)
             raise ValueError(f"{path}: there is no option {key}" + (f"; do you mean {near[0]}?" if near else ""))
-        if fault := _fault(value, *get_args(known[key].annotation)):
-            raise ValueError(f"{path}: {key} is {fault}, not {value!r}")
+        if fault := fault_of(value, *get_args(known[key].annotation)):
+            raise ValueError(f"{path}: {key} is {fault}, not {shown(value)}")
     return {known[key].name: value for key, value in found.items()}
 
 
 def _key(parameter: inspect.Parameter) -> str:
     return parameter.name.replace("_", "-")
-
-
-def _fault(value: object, kind: Any, option: OptionInfo) -> str:  # kind: a type, or a union of one and None
-    """What an option is, if it cannot have this value; else empty."""
-    type_ = next(iter(get_args(kind)), kind)
-    if type(value) is not type_ and not (type_ is float and type(value) is int):
-        return WORDS[type_]
-    least, most = -math.inf if option.min is None else option.min, math.inf if option.max is None else option.max
-    if isinstance(value, int | float) and not least <= value <= most:
-        return f"at least {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
-    return ""
 
 
 def as_toml(options: Options) -> str:

@@ -10,9 +10,9 @@ from typing import Literal, NotRequired, TypedDict
 
 from ..data import corpus as corpora
 from ..data.corpus import Corpus, Split
-from ..data.large.files import naming
 from ..data.pairs import Pair
-from .options import DataOptions
+from ..runtime.ownership import naming
+from .options import DataOptions, columns_of
 
 FEW = 50  # pairs in a held-out part, below which a warning comes
 
@@ -25,6 +25,7 @@ class Description(TypedDict):
     target: str
     data: str
     languages: list[str]
+    columns: NotRequired[str]  # of the TSV files; empty: the first two
     skip_malformed: bool
     reverse: bool
     pairs: int
@@ -45,6 +46,7 @@ def describe(data: DataOptions, seed: int = 0) -> Description:
         "target": data.target,
         "data": data.data,
         "languages": data.languages.split("-"),
+        "columns": data.columns,
         "skip_malformed": data.skip_malformed,
         "reverse": data.reverse,
         "pairs": data.pairs,
@@ -138,7 +140,10 @@ def _own_part(description: Description, part: Literal["valid", "test"]) -> Corpu
     _check_unchanged(description, files, f"so it is not the {part} part that was kept out of training")
     source_language, target_language = description["languages"]
     options = (source_language, target_language), description["skip_malformed"]
-    own = corpora.from_tsv(files[0], *options) if len(files) == 1 else corpora.from_files(files[0], files[1], *options)
+    if len(files) == 1:
+        own = corpora.from_tsv(files[0], *options, columns_of(description.get("columns")))
+    else:
+        own = corpora.from_files(files[0], files[1], *options)
     return own.reversed() if description["reverse"] else own
 
 
@@ -172,7 +177,7 @@ def _corpus(description: Description) -> Corpus:
     elif name == "fra-eng":
         corpus = corpora.fra_eng(description["data"] or None)
     else:
-        corpus = corpora.from_tsv(name, languages, skip)
+        corpus = corpora.from_tsv(name, languages, skip, columns_of(description.get("columns")))
     if description["limit"]:
         corpus = corpus.limited(description["limit"])
     return corpus.reversed() if description["reverse"] else corpus

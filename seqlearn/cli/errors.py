@@ -14,6 +14,7 @@ import typer
 P = ParamSpec("P")
 R = TypeVar("R")
 
+LONGEST = 1000  # characters at the beginning, and at the end, of a long sentence
 FAILED, INTERRUPTED = 1, 130  # exit statuses; 130 is what a shell reports after Ctrl-C
 DEBUG: ContextVar[bool] = ContextVar("debug", default=False)  # whether to show tracebacks; set by --debug
 
@@ -28,8 +29,12 @@ def sentence_for_errors(function: Callable[P, R]) -> Callable[P, R]:
             with warnings.catch_warnings():
                 warnings.showwarning = _show_warning
                 return function(*args, **kwargs)
-        except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
-            raise  # typer ends the program without a traceback, also when `seqlearn ... | head` closes the pipe
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise  # typer ends the program without a traceback
+        except BrokenPipeError as error:
+            if not getattr(error, "__notes__", None):
+                raise  # in a filter, silence is right: `seqlearn translate ... | head`
+            _end(sentence(error), FAILED)
         except KeyboardInterrupt:
             _end("interrupted", INTERRUPTED)
         except Exception as error:  # whatever a library raises: a traceback helps no user
@@ -46,7 +51,8 @@ def sentence(error: Exception) -> str:
     added to the error follow.
     """
     said = printable("; ".join([_said(error), *getattr(error, "__notes__", [])]))
-    known = isinstance(error, ValueError | OSError | MemoryError)
+    said = said if len(said) <= 2 * LONGEST else f"{said[:LONGEST]} ... {said[-LONGEST:]}"  # it may quote a whole file
+    known = isinstance(error, ValueError | OSError | MemoryError) or _is_memory(error)
     return said if known else f"{said} (`seqlearn --debug ...` shows where)"
 
 
@@ -55,11 +61,16 @@ def _said(error: Exception) -> str:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, ValueError | OSError):
         return str(error)
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or _is_memory(error):
         return "there is not enough memory"
     first, *others = [line for line in str(error).splitlines() if line.strip()] or [""]
     said = " ... ".join([first, *others[-1:]])  # between them, PyTorch may list the frames of C++
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _is_memory(error: Exception) -> bool:
+    """Whether a library could not be loaded, because there is no memory left for it."""
+    return isinstance(error, ImportError) and any(words in str(error) for words in ("map segment", "allocate memory"))
 
 
 def printable(text: str) -> str:

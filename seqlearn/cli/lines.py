@@ -17,8 +17,8 @@ from typing import IO, TYPE_CHECKING
 
 import typer
 
-from ..data.large.files import LONGEST, naming, open_bytes
-from ..runtime.ownership import replacing
+from ..data.large.files import LONGEST, open_bytes
+from ..runtime.ownership import naming, replacing
 from .errors import printable
 from .search import SearchOptions, check_characters, check_tokens
 

@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args
 
 import typer
+from typer.models import OptionInfo
 
 from ..data.large.cache import LARGE
 from ..data.text import TOKENS
 from ..nn.config import Value
-from ..runtime.ownership import TRANSLATOR, kind_of
+from ..runtime.arguments import shown
+from ..runtime.ownership import TRANSLATOR, kind_of, reading
 from ..training.checkpoints import Checkpoints
 from ..training.schedules import SCHEDULES, Schedule, make_schedule
 from ..translator.models import MODELS, spec_of
@@ -28,6 +31,7 @@ from ..translator.saving import MODEL
 from .devices import Device, Threads
 from .model_options import MODEL_OPTIONS, chosen_settings, flag, model_options, rates, words_of
 from .output import CHECKPOINTS
+from .search import COLUMNS
 
 Values = dict[str, Any]  # of all options, by name: as many types as options
 Group = TypeVar("Group")
@@ -37,6 +41,18 @@ _output, _data, _held_out, _model, _tokens, _training = (
     partial(typer.Option, rich_help_panel=heading)
     for heading in ("Output", "Data", "Held-out data", MODEL_OPTIONS, "Tokens", "Training")
 )
+
+
+def columns_of(text: str | None) -> tuple[int, int] | None:
+    """The two columns that --columns names; None: they were not given.
+
+    Raises:
+        ValueError: the text does not name two.
+    """
+    if text and not re.fullmatch(r"([1-9]\d?),(?!\1$)[1-9]\d?", text):
+        raise ValueError(f"--columns is two different numbers with a comma, such as 2,3, not {text!r}")
+    source, target = (text or "1,2").split(",")
+    return (int(source), int(target)) if text else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +104,9 @@ class DataOptions:
     target: Annotated[str, _data(help="A file with one target sentence a line (with --source).")] = ""
     languages: Annotated[str, _data(help="The languages of your files: they decide how words are split.")] = "en-fr"
     data: Annotated[str, _data(help="The folder that holds fra-eng.", show_default="$SEQLEARN_DATA")] = ""
+    columns: Annotated[
+        str, _data(help=f"{COLUMNS} of your files of source<TAB>target lines.", show_default="1,2; a third may follow")
+    ] = ""
     skip_malformed: Annotated[
         bool, _data("--skip-malformed", help="Leave malformed lines of your files out, and count them.")
     ] = False
@@ -132,6 +151,7 @@ class DataOptions:
             raise ValueError("--corpus is empty: builtin, fra-eng, or a file")
         if not re.fullmatch("[A-Za-z]{2,8}-[A-Za-z]{2,8}", self.languages):
             raise ValueError(f"--languages is two codes with a hyphen, such as en-fr, not {self.languages!r}")
+        columns_of(self.columns)
         for part in ("", "valid-", "test-"):
             tsv = part and getattr(self, part[:-1])
             source, target = (getattr(self, f"{part}{side}".replace("-", "_")) for side in ("source", "target"))
@@ -302,13 +322,33 @@ def resumed(given: set[str], values: Values) -> Values:
         raise ValueError(
             f"{folder} holds {'a finished translator' if finished else 'no checkpoint'}: nothing to resume"
         )
-    stored: Values = json.loads(texts["options"])
+    if "options" not in texts:
+        raise ValueError(f"{folder} holds a training that was begun in Python: go on with the same call of `fit` there")
+    with reading(f"the checkpoint in {folder}"):
+        stored: Values = dict(json.loads(texts["options"]).items())
+        for each in parameters():
+            if stored.get(each.name) is not None and (fault := fault_of(stored[each.name], *get_args(each.annotation))):
+                raise TypeError(f"{each.name} is {fault}, not {shown(stored[each.name])}")
     free = {each.name for each in fields(RunOptions)} | {"cache"}
     for name in sorted(given - free):
         if values[name] != stored.get(name):
             raise ValueError(f"{flag(name)} was {stored.get(name)!r} when the training in {folder} was started")
     stored = {"cased": False} | stored  # a training that was started before there was this option
     return values | stored | {name: values[name] for name in free & given} | {"out": folder, "resume": folder}
+
+
+WORDS = {str: 'a text, such as "word"', int: "a whole number", float: "a number", bool: "true or false"}
+
+
+def fault_of(value: object, kind: Any, option: OptionInfo) -> str:  # kind: a type, or a union of one and None
+    """What an option is, if it cannot have this value; else empty."""
+    type_ = next(iter(get_args(kind)), kind)
+    if type(value) is not type_ and not (type_ is float and type(value) is int):
+        return WORDS[type_]
+    least, most = -math.inf if option.min is None else option.min, math.inf if option.max is None else option.max
+    if isinstance(value, int | float) and not least <= value <= most:
+        return f"at least {least:g}" if most == math.inf else f"from {least:g} to {most:g}"
+    return ""
 
 
 def without_effect(values: Values) -> dict[str, str]:
@@ -320,6 +360,7 @@ def without_effect(values: Values) -> dict[str, str]:
         "pairs": (values["corpus"] == "builtin" and not values["source"], "is for the built-in corpus"),
         "data": (values["corpus"] == "fra-eng" and not values["source"], "is for --corpus fra-eng"),
         "languages": (own_files, "is for files of yours"),
+        "columns": (own_files or own_valid or own_test, "is for files of yours"),
         "skip_malformed": (own_files or own_valid or own_test, "is for files of yours"),
         "held_out": (not (own_valid and own_test), "draws no part where valid and test have files of their own"),
         "vocab_size": (values["tokens"] == "bpe", "is for --tokens bpe"),

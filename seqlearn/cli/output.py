@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
@@ -12,8 +12,8 @@ from filelock import Timeout
 
 from ..runtime.ownership import (
     CHECKPOINT,
-    DRAWING,
     LOG,
+    LOSSES,
     OPTIONS,
     foreign_in,
     kind_of,
@@ -26,7 +26,7 @@ from ..training.checkpoints import Checkpoints
 from ..translator.saving import MODEL, MODEL_FILES
 
 CHECKPOINTS, LOCK, RUN, RECORDS, CURVE = "checkpoints", ".lock", "run.toml", "log.jsonl", "loss.svg"
-FILES = {**MODEL_FILES, RUN: OPTIONS, RECORDS: LOG, CURVE: DRAWING}  # that a training writes, and their kinds
+FILES = {**MODEL_FILES, RUN: OPTIONS, RECORDS: LOG, CURVE: LOSSES}  # that a training writes, and their kinds
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def _check(folder: Path, resume: bool, overwrite: bool) -> None:
     if folder.is_file():
         raise ValueError(f"{folder} is a file, not a folder")
     checkpoints = Checkpoints(folder / CHECKPOINTS)
-    foreign = foreign_in(folder, {LOCK: None, CHECKPOINTS: None, **FILES})
+    foreign = foreign_in(folder, {LOCK: None, CHECKPOINTS: None, **FILES}, changed=overwrite)
     foreign += [checkpoints.folder] if checkpoints.folder.is_file() else []
     if resume:
         foreign = [path for path in foreign if path.name in FILES or path == checkpoints.folder]
@@ -87,6 +87,8 @@ def _check(folder: Path, resume: bool, overwrite: bool) -> None:
     if foreign:
         advice = "move it away" if resume else "choose another folder"
         name = foreign[0].relative_to(folder)
+        if foreign[0].name in FILES and FILES[foreign[0].name] == kind_of(foreign[0], changed=True):
+            raise ValueError(f"{foreign[0]} was changed, and would be replaced: move it away, or add --overwrite")
         raise ValueError(f"{folder} holds something else than a translator ({name}): {advice}")
     if resume:
         return
@@ -98,14 +100,38 @@ def _check(folder: Path, resume: bool, overwrite: bool) -> None:
         raise ValueError(f"{folder} holds a finished translator: choose another folder, or add --overwrite")
 
 
-def check_record(path: Path) -> None:
-    """Refuse to replace a file that somebody has put into the folder while training ran.
+def check_apart(folder: Path, inputs: Iterable[Path], folders: Iterable[Path | str | None]) -> None:
+    """Refuse a training whose own input would be replaced, or whose other folders would be in that of its translator.
+
+    Raises:
+        ValueError: it is one.
+    """
+    own = [folder / name for name in FILES if (folder / name).exists()]
+    for path in inputs:
+        if path.exists() and any(path.samefile(each) for each in own):
+            raise ValueError(
+                f"{path} would be overwritten, and it is an input: copy it to another folder, and give that"
+            )
+    for other in folders:
+        if other and Path(os.path.realpath(other)).is_relative_to(os.path.realpath(folder)):
+            raise ValueError(
+                f"{other} is in {folder}, which holds a translator and nothing else: choose another folder"
+            )
+
+
+def check_record(path: Path, overwrite: bool = False) -> None:
+    """Refuse to replace a file that somebody has put into the folder, or changed, while training ran.
+
+    Args:
+        overwrite: whether a changed one may be replaced.
 
     Raises:
         ValueError: it is not of this kind.
     """
-    if path.exists() and kind_of(path) != FILES[path.name]:
-        raise ValueError(f"{path} is not of this training: move it away, and go on with --resume {path.parent}")
+    if path.exists() and kind_of(path, overwrite) != FILES[path.name]:
+        raise ValueError(
+            f"{path} is not of this training, or was changed: move it away, and go on with --resume {path.parent}"
+        )
 
 
 @contextmanager

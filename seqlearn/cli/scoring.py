@@ -13,7 +13,7 @@ from ..data.pairs import Pair
 from ..runtime.ownership import write
 from .corpora import Description, describe, pairs_to_score
 from .lines import on_one_line
-from .options import DataOptions
+from .options import DataOptions, columns_of
 from .search import DEFAULT_PENALTY, check_characters, check_tokens
 
 if TYPE_CHECKING:
@@ -42,20 +42,22 @@ class ToScore:
     files: Sequence[Path] = ()
 
 
-def check_files(source: Path | None, target: Path | None, tsv: Path | None) -> None:
+def check_files(source: Path | None, target: Path | None, tsv: Path | None, columns: str = "") -> None:
     """Refuse options that contradict each other, before any work.
 
     Raises:
-        ValueError: --source without --target, or --tsv beside them.
+        ValueError: --source without --target, or --tsv beside them, or --columns without --tsv.
     """
     if (source is None) != (target is None):
         raise ValueError("--source and --target go together")
     if source and tsv:
         raise ValueError("--tsv holds both sides: leave out --source and --target")
+    if columns_of(columns) and not tsv:
+        raise ValueError("--columns is for --tsv: leave it out")
 
 
 def to_score(
-    translator: Translator, folder: Path, source: Path | None, target: Path | None, tsv: Path | None
+    translator: Translator, folder: Path, source: Path | None, target: Path | None, tsv: Path | None, columns: str = ""
 ) -> ToScore:
     """The pairs of the user's files, or the test part of the corpus that the translator was trained on.
 
@@ -69,7 +71,7 @@ def to_score(
     if source and target:
         own = corpora.from_files(source, target, languages)
     elif tsv:
-        own = corpora.from_tsv(tsv, languages)
+        own = corpora.from_tsv(tsv, languages, columns=columns_of(columns))
     else:
         return _held_out(translator.config, folder)
     return ToScore(own.name, own.pairs, "pairs", f"{source or tsv}, line")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 SEARCH = "Search"  # the heading in the help
 DEFAULT_PENALTY, MOST_ALPHA = "0.6", 10.0  # the default is that of `seqlearn.search.lengths.gnmt`
+COLUMNS = "The columns with source and target, such as 2,3,"  # the beginning of a help
 MAX_SOURCE = 1000
 MOST_CHARACTERS = 100  # for each token that --max-source allows: longer texts are not even tokenized
 

@@ -19,7 +19,7 @@ from ..data.corpus import Split
 from ..data.download import cache_folder
 from ..data.large.cache import LARGE, cached
 from ..data.text import SPECIALS
-from ..runtime.ownership import MARK, write
+from ..runtime.ownership import LOSSES_MARK, reading, signed, write
 from ..runtime.threads import where_it_runs
 from ..training.checkpoints import Checkpoints, Stopped
 from ..training.history import History
@@ -27,12 +27,12 @@ from ..training.loop import Diverged
 from ..training.processes import join
 from ..translator.translator import Translator
 from .config import ONLY_GIVEN, as_toml, with_config
-from .corpora import corpus_and_split, describe, warn_of_few, with_checksums
+from .corpora import Description, corpus_and_split, describe, warn_of_few, with_checksums
 from .devices import use
 from .errors import printable, sentence_for_errors
 from .logs import Board, after_epoch, board_in, log_of
-from .options import Options, checked, parameters, refuse_without_effect, resumed
-from .output import CHECKPOINTS, CURVE, RECORDS, RUN, check_record, claimed, silence
+from .options import OWN_FILES, Options, checked, parameters, refuse_without_effect, resumed
+from .output import CHECKPOINTS, CURVE, RECORDS, RUN, check_apart, check_record, claimed, silence
 from .signals import NAMES, stopping
 
 NO_EPOCH = "no epoch was finished"
@@ -66,6 +66,8 @@ def train(options: Options) -> None:
     """Carry out the command. Of several processes the first one alone writes and speaks."""
     run, training, out = options.run, options.training, options.run.out
     assert out is not None, "the command has checked it"
+    files = [run.config, options.data.corpus, *(getattr(options.data, name) for name in OWN_FILES if name != "cache")]
+    check_apart(out, [Path(file) for file in files if file], [run.tensorboard, options.data.cache])
     use(run.device, run.threads)
     checkpoints = Checkpoints(
         out / CHECKPOINTS, every_minutes=run.checkpoint_minutes, every_updates=run.checkpoint_updates
@@ -75,8 +77,12 @@ def train(options: Options) -> None:
         board = board_in(run.tensorboard) if run.tensorboard and processes.first else None
         processes.barrier()  # an error of the first process ends all, before any work
         stored = checkpoints.stored_texts()
-        description = json.loads(stored["data"]) if stored else with_checksums(describe(options.data, training.seed))
-        chosen, split = corpus_and_split(description)
+        with reading(f"the description of the corpus in {checkpoints.folder}"):
+            if stored:
+                description: Description = json.loads(stored["data"])
+            else:
+                description = with_checksums(describe(options.data, training.seed))
+            chosen, split = corpus_and_split(description)
         warn_of_few(split)
         given = {name: value for name, value in options.values.items() if name not in ONLY_GIVEN}
         checkpoints.texts = {"options": json.dumps(given), "data": json.dumps(description)}
@@ -187,6 +193,9 @@ def _fit(
                 checkpoints.clear()  # of weights that lead to NaN: they would only block the next try
             error.add_note(best)
             raise
+        except BrokenPipeError as error:  # whoever reads what training says has ended: `seqlearn train ... | head`
+            error.add_note(f"{best}. Go on with: seqlearn train --resume {out}")
+            raise
         except Exception as error:  # out of memory, a disk that is full, another process that ended
             error.add_note(best)
             raise
@@ -210,11 +219,12 @@ def _write_records(model: object, history: History, out: Path, options: Options)
     epochs = [dict(zip(kept, each, strict=True)) for each in zip(*kept.values(), strict=True)]
     log = "".join(json.dumps({"epoch": number, **each}) + "\n" for number, each in enumerate(epochs, 1))
     figure, curve = loss_curves(history), io.BytesIO()
-    figure.savefig(curve, format="svg", bbox_inches="tight", metadata={"Creator": MARK})
+    figure.savefig(curve, format="svg", bbox_inches="tight", metadata={"Creator": LOSSES_MARK})
     plt.close(figure)  # pyplot keeps each figure otherwise
-    for name, content in {RUN: as_toml(options), RECORDS: log, CURVE: curve.getvalue()}.items():
+    run = signed(as_toml(options).encode())
+    for name, content in {RUN: run, RECORDS: log, CURVE: signed(curve.getvalue())}.items():
         path = out / name
-        write(path, content, functools.partial(check_record, path))
+        write(path, content, functools.partial(check_record, path, options.run.overwrite))
 
 
 def _report(model: object, history: History, translator: Translator, sources: Sequence[str]) -> None:

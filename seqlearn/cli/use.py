@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..runtime.ownership import DRAWING, MARK, check_output, write
+from ..runtime.ownership import DRAWING, MARK, check_output, signed, write
 from .devices import Device, Threads, use
 from .errors import printable, sentence_for_errors
-from .search import MAX_SOURCE, BatchSize, Beam, MaxLength, MaxSource, Penalty, search_options
+from .search import COLUMNS, MAX_SOURCE, BatchSize, Beam, MaxLength, MaxSource, Penalty, search_options
 
 if TYPE_CHECKING:
     from ..analysis.roles import Head
@@ -149,6 +149,9 @@ def evaluate(
     tsv: Annotated[
         Path | None, typer.Option(help="Score this file of source<TAB>reference lines.", rich_help_panel=DATA)
     ] = None,
+    columns: Annotated[
+        str, typer.Option(help=f"{COLUMNS} of --tsv.", show_default="1,2; a third may follow", rich_help_panel=DATA)
+    ] = "",
     beam: Beam = 1,
     length_penalty: Penalty = None,
     max_length: MaxLength = None,
@@ -191,12 +194,12 @@ def evaluate(
     from ..runtime.threads import where_it_runs
     from . import scoring
 
-    scoring.check_files(source, target, tsv)
+    scoring.check_files(source, target, tsv, columns)
     if hypotheses:
         check_output(hypotheses, [source, target, tsv], overwrite=overwrite)
     options = search_options(beam, length_penalty, max_length)
     translator = _load(folder, device, threads)
-    chosen = scoring.to_score(translator, folder, source, target, tsv)
+    chosen = scoring.to_score(translator, folder, source, target, tsv, columns)
     check = partial(check_output, inputs=[source, target, tsv, *chosen.files], overwrite=overwrite)
     if hypotheses:
         check(hypotheses)
@@ -233,10 +236,10 @@ def view(folder: Folder, text: Text, out: Out, overwrite: Overwrite = False, dev
         from ..analysis.roles import read_roles
 
         ours = folder == Path("transformer") and not folder.exists()
-        content = _page(translator, text, read_roles() if ours else None)
+        content = _page(translator, text, read_roles() if ours else None).encode("utf-8", "backslashreplace")
     else:
         content = _picture(translator, text, ending)
-    write(out, content, check)
+    write(out, signed(content), check)
     typer.echo(printable(f"written to {out}"))
 
 
@@ -281,7 +284,7 @@ def gallery(out: Out = Path("gallery.html"), overwrite: Overwrite = False) -> No
     check()
     from ..views import gallery
 
-    write(out, gallery.gallery(gallery.all_views()), check)
+    write(out, signed(gallery.gallery(gallery.all_views()).encode()), check)
     typer.echo(printable(f"written to {out}"))
 
 

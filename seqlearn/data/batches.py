@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ..runtime.arguments import whole
+from ..runtime.arguments import as_tensor, several, shown, whole
 from .large.cache import cached
 from .large.sentences import Sentences, encode
 from .pairs import Pair
@@ -32,10 +32,22 @@ def pad(
 
     Returns:
         The ids `(batch, steps)`, and the valid length of each sentence `(batch,)`.
+
+    Raises:
+        TypeError: these are no lists of whole numbers.
+        ValueError: there is no sentence.
     """
+    if not len(sentences):
+        raise ValueError("pad needs at least one sentence: the list is empty")
+    sentences = [
+        list(several("ids", sentence, "whole numbers")) for sentence in several("sentences", sentences, "lists")
+    ]
     steps = max(map(len, sentences)) if steps is None else steps
     rows = [[*sentence[:steps], *[pad_id] * (steps - len(sentence))] for sentence in sentences]
-    return torch.tensor(rows, dtype=torch.long), torch.tensor([min(len(sentence), steps) for sentence in sentences])
+    ids = as_tensor("the ids of a batch", rows) if steps else torch.empty(len(rows), 0, dtype=torch.long)
+    if ids.is_floating_point() or ids.dim() != 2:
+        raise TypeError(f"ids are whole numbers, and each sentence is a list of them, not {shown(sentences[0])}")
+    return ids.long(), torch.tensor([min(len(sentence), steps) for sentence in sentences])
 
 
 class Batch(NamedTuple):

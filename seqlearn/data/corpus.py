@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from ..runtime.arguments import several, texts, whole
 from .download import fra_eng_file, local_fra_eng_file
 from .grammar import PAIRS, write_pairs
 from .large.files import ChosenPairs, Lines, ParallelPairs, ReversedPairs, TSVPairs, checked
-from .pairs import Pair
+from .pairs import Pair, pairs_in
 from .text import WordTokenizer
 
 TATOEBA = Path(__file__).parents[1] / "pretrained" / "tatoeba" / "test.tsv"
@@ -42,6 +43,10 @@ class Corpus:
     name: str
     languages: tuple[str, str]
     pairs: Sequence[Pair]
+
+    def __post_init__(self):
+        texts(self.languages, "languages", 2)
+        several("pairs", self.pairs, "Pair")
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -106,7 +111,7 @@ class Corpus:
     def _draws(self, salt: str) -> Iterator[float]:
         """For each pair a number in [0, 1), evenly spread. It depends only on the salt and the source's tokens."""
         tokenizer = WordTokenizer(self.languages[0])
-        return (_draw(salt, " ".join(tokenizer.tokenize(pair.source))) for pair in self.pairs)
+        return (_draw(salt, " ".join(tokenizer.tokenize(pair.source))) for pair in pairs_in(self.pairs))
 
 
 def _draw(salt: str, text: str) -> float:
@@ -159,21 +164,29 @@ def tatoeba_test() -> Corpus:
     return replace(from_tsv(TATOEBA, ("en", "fr")), name="tatoeba")
 
 
-def from_tsv(path: str | Path, languages: tuple[str, str] = ("", ""), skip_malformed: bool = False) -> Corpus:
+def from_tsv(
+    path: str | Path,
+    languages: tuple[str, str] = ("", ""),
+    skip_malformed: bool = False,
+    columns: tuple[int, int] | None = None,
+) -> Corpus:
     """A corpus from a file with `source<TAB>target` on each line. A third column (attribution) may follow.
 
     Args:
         path: a UTF-8 file, plain or gzip.
         languages: of the two columns; they choose the rules for spelling and tokens.
         skip_malformed: leave malformed lines out, with a warning that names the first and counts them.
+        columns: that hold source and target, counted from 1; default: the first two.
 
     Raises:
-        ValueError: the file is not such a file, or a line is malformed (and may not be skipped). The message names the
-            file and the line.
+        ValueError: the file is not such a file, or a line is malformed (and may not be skipped): the message names the
+            file and the line. Or the first of three columns holds numbers, and `columns` does not say which to take.
         FileNotFoundError: there is no such file.
     """
     path = Path(path)
-    return Corpus(path.name, languages, checked(TSVPairs(Lines(path)), skip_malformed))
+    if columns is not None and len({whole("a column", column) for column in columns}) != 2:
+        raise ValueError(f"columns are two different numbers, such as (2, 3), not {columns}")
+    return Corpus(path.name, languages, checked(TSVPairs(Lines(path), columns), skip_malformed))
 
 
 def from_files(
@@ -201,4 +214,4 @@ def from_files(
 def distinct_sources(pairs: Iterable[Pair], language: str = "") -> set[str]:
     """The distinct source sentences, as tokens joined by spaces. Training and held-out data must not share any."""
     tokenizer = WordTokenizer(language)
-    return {" ".join(tokenizer.tokenize(pair.source)) for pair in pairs}
+    return {" ".join(tokenizer.tokenize(pair.source)) for pair in pairs_in(pairs)}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+
+from ..runtime.arguments import several, shown
 
 Link = tuple[int, int]  # (source token, target token): positions, counted from 0
 
@@ -60,3 +63,32 @@ class Pair:
             alignment=tuple(sorted((target, source) for source, target in self.alignment)),
             antecedents=tuple(antecedent.reversed() for antecedent in self.antecedents),
         )
+
+
+def pairs_in(pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """The pairs, one after the other.
+
+    Raises:
+        TypeError: it is one text, or no iterable, or one of its members is no pair.
+    """
+    for number, pair in enumerate(several("pairs", pairs, "Pair")):
+        if not isinstance(pair, Pair):
+            raise TypeError(f"pairs are a list of Pair(source, target), and number {number} is {shown(pair)}")
+        yield pair
+
+
+def link_sets(name: str, given: Iterable[Iterable[Link]]) -> list[set[Link]]:
+    """The links of several sentences, as a set for each.
+
+    Raises:
+        TypeError: these are the links of one sentence, or something is no link.
+    """
+    found: list[set[Link]] = []
+    for links in several(f"{name} links", given, "sets, one for each sentence"):
+        pairs = [*several("the links of a sentence", links, "(source, target)", ordered=False)]
+        if wrong := [
+            each for each in pairs if not (isinstance(each, tuple | list) and [*map(type, each)] == [int, int])
+        ]:
+            raise TypeError(f"a link is two positions, (source, target), not {shown(wrong[0])}")
+        found.append({(source, target) for source, target in pairs})
+    return found

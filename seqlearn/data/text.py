@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import regex
 
+from ..runtime.arguments import several, texts, whole
 from ..runtime.ownership import write
 from .spelling import CLOSE_UP, ELISION, NO_BREAK, OPENING, STAND_OFF, normalize
 from .unigram import Unigram
@@ -60,7 +61,7 @@ PATTERNS = {
     "fr": rf"{ELISION}(?=\p{{L}})|{_CLITIC}|{_ABBREVIATION}|{_WORD}(?:(?:'|(?!{_CLITIC})-){_WORD})*|{_OTHERS}",
     "": rf"{_ABBREVIATION}|{_WORD}(?:['-]{_WORD})*|{_OTHERS}",
 }
-_CODE = regex.compile(r">>.*?<<", regex.DOTALL)  # of the language to write
+CODE = regex.compile(r">>.*?<<", regex.DOTALL)  # of the language to write
 _COMPILED = {language: regex.compile(pattern) for language, pattern in PATTERNS.items()}
 
 
@@ -100,7 +101,7 @@ class WordTokenizer:
         Special tokens are left out, except <unk>.
         """
         text, glue, open_quote, last = "", True, False, ""  # glue: no space before the next token
-        for token in tokens:
+        for token in several("tokens", tokens):
             if token in (PAD, BOS, EOS):
                 continue
             closing_quote = token == '"' and open_quote
@@ -163,7 +164,9 @@ class BPETokenizer:
         Raises:
             ValueError: the size is too small even for the single characters, or larger than `MOST_TOKENS`.
         """
-        return cls(_learn_pieces((normalize(line, language, cased) for line in lines), size), language, cased)
+        return cls(
+            _learn_pieces((normalize(line, language, cased) for line in several("lines", lines)), size), language, cased
+        )
 
     def for_language(self, language: str) -> BPETokenizer:
         """A tokenizer with the same pieces, for text in the spelling of another language."""
@@ -237,7 +240,7 @@ class UnigramTokenizer:
 
     def tokenize(self, text: str) -> list[str]:
         """The pieces of a text. A run of unknown characters is a piece by itself."""
-        code = _CODE.match(text)
+        code = CODE.match(text)
         pieces = self._pieces.split(text[code.end() :] if code else text)
         return [*([code[0]] if code else []), *(UNK if piece in SPECIALS else piece for piece in pieces)]
 
@@ -260,7 +263,7 @@ class UnigramTokenizer:
 
 
 def _joined(pieces: Iterable[str]) -> str:
-    text = "".join(piece for piece in pieces if piece not in (PAD, BOS, EOS))
+    text = "".join(piece for piece in several("pieces", pieces) if piece not in (PAD, BOS, EOS))
     return text.replace("▁", " ").removeprefix(" ")
 
 
@@ -309,14 +312,15 @@ class Vocab:
     """
 
     def __init__(self, sentences: Iterable[Sequence[str]] = (), min_freq: int = 1):
-        counts = Counter(token for sentence in sentences for token in sentence)
+        lists = several("sentences", sentences, "lists of tokens")
+        counts = Counter(token for sentence in lists for token in several("the tokens of a sentence", sentence))
         kept = sorted(
             (token for token in counts if counts[token] >= min_freq), key=lambda token: (-counts[token], token)
         )
         self._set(kept)
 
     def _set(self, tokens: Iterable[str]) -> None:
-        self.tokens = [*SPECIALS, *(token for token in tokens if token not in SPECIALS)]
+        self.tokens = [*SPECIALS, *(token for token in several("tokens", tokens) if token not in SPECIALS)]
         self.ids = {token: index for index, token in enumerate(self.tokens)}
         self.pad, self.bos, self.eos, self.unk = range(len(SPECIALS))
 
@@ -331,11 +335,19 @@ class Vocab:
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """The ids of the tokens; <unk> for tokens that are not in the vocabulary."""
-        return [self.ids.get(token, self.unk) for token in tokens]
+        return [self.ids.get(token, self.unk) for token in several("tokens", tokens)]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """The tokens of the ids, special tokens included."""
-        return [self.tokens[index] for index in ids]
+        """The tokens of the ids, special tokens included.
+
+        Raises:
+            TypeError: an id is no whole number.
+            ValueError: an id is below 0 or beyond the vocabulary.
+        """
+        numbers = [whole("an id", index, 0) for index in several("ids", ids, "whole numbers")]
+        if max(numbers, default=0) >= len(self):
+            raise ValueError(f"the ids of a vocabulary of {len(self)} tokens are below {len(self)}, not {max(numbers)}")
+        return [self.tokens[index] for index in numbers]
 
     @classmethod
     def of(cls, tokens: Iterable[str]) -> Vocab:
@@ -384,6 +396,7 @@ class Language:
             cased: for "bpe": keep the text as it is typed (see `normalize`).
 
         Raises:
+            TypeError: `lines` is one text.
             ValueError: `tokens` is neither, `size` is too small or too large, or words are to be cased.
         """
         if tokens == "bpe":
@@ -394,7 +407,7 @@ class Language:
         if tokens not in TOKENS:
             raise ValueError(f"tokens are one of {', '.join(TOKENS)}, not {tokens!r}")
         words = WordTokenizer(language)
-        return cls(words, Vocab((words.tokenize(line) for line in lines), min_freq))
+        return cls(words, Vocab((words.tokenize(line) for line in several("lines", lines)), min_freq))
 
     @classmethod
     def learn_shared(
@@ -419,11 +432,11 @@ class Language:
         Raises:
             ValueError: the size is too small.
         """
-        sides = zip(languages, (sources, targets), strict=True)
-        texts = (normalize(line, code, cased) for code, lines in sides for line in lines)
-        pieces = BPETokenizer(_learn_pieces(texts, size), cased=cased)
+        source, target = texts(languages, "languages", 2)
+        sides = zip((source, target), (sources, targets), strict=True)
+        spelled = (normalize(line, code, cased) for code, lines in sides for line in several("lines", lines))
+        pieces = BPETokenizer(_learn_pieces(spelled, size), cased=cased)
         vocab = Vocab.of(pieces.tokens)
-        source, target = languages
         return cls(pieces.for_language(source), vocab), cls(pieces.for_language(target), vocab)
 
     def encode(self, text: str) -> list[int]:

@@ -13,11 +13,14 @@ import re
 import struct
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..runtime.ownership import reading
 
 if TYPE_CHECKING:
     import tokenizers
 
+T = TypeVar("T")
 NORMAL, UNKNOWN, CONTROL, UNUSED = 1, 2, 3, 5  # types of pieces; a text never holds the last three
 UNIGRAM = 1  # the type of a model
 SPACE = "▁"  # stands for a space in a piece
@@ -51,7 +54,7 @@ class Unigram:
         """
         pieces: list[tuple[str, float]] = []
         characters = b""
-        try:
+        with reading("it"):
             for field, value in _fields(content):
                 if field == 1:
                     piece = dict(_fields(value))
@@ -59,16 +62,14 @@ class Unigram:
                     if kind not in (NORMAL, UNKNOWN, CONTROL, UNUSED):
                         raise ValueError(f"it has a piece of type {kind}: bytes, or a symbol that somebody defined")
                     if kind == NORMAL:
-                        pieces.append((piece[1].decode(), piece.get(2, 0.0)))
+                        pieces.append((piece[1].decode(), _of(float, piece.get(2, 0.0))))
                 elif field == 2 and dict(_fields(value)).get(3, UNIGRAM) != UNIGRAM:
                     raise ValueError("it is no unigram model")
                 elif field == 3:
                     stored = dict(_fields(value))
                     if off := [name for number, name in SETTINGS.items() if not stored.get(number, 1)]:
                         raise ValueError(f"its setting {off[0]} is off")
-                    characters = stored.get(2, b"")
-        except (IndexError, KeyError, TypeError, AttributeError, struct.error, UnicodeDecodeError) as error:
-            raise ValueError(f"it is damaged ({error!r})") from None
+                    characters = _of(bytes, stored.get(2, b""))
         return cls(pieces, characters)
 
     def normalize(self, text: str) -> str:
@@ -134,10 +135,18 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:  # Any: int, float or 
         yield field, struct.unpack("<f", content)[0] if kind == 5 else content
 
 
+def _of(kind: type[T], value: object) -> T:
+    if not isinstance(value, kind):
+        raise TypeError(f"a field is {value!r}")
+    return value
+
+
 def _number(message: bytes, at: int) -> tuple[int, int]:
     """A whole number, seven bits in a byte, and where it ends."""
     value = shift = 0
     while True:
+        if shift == 70:
+            raise ValueError("it is damaged: a whole number has 10 bytes at most")
         byte = message[at]
         value, shift, at = value | (byte & 127) << shift, shift + 7, at + 1
         if byte < 128:

@@ -1,8 +1,8 @@
-"""The weights before training: how they are drawn, and a matrix in two places."""
+"""The weights before training: how they are drawn or taken from others, and a matrix in two places."""
 
 from __future__ import annotations
 
-from torch import nn
+from torch import Tensor, nn
 
 
 def initialize(module: nn.Module) -> None:
@@ -28,3 +28,19 @@ def share_embedding(source: nn.Embedding, target: nn.Embedding) -> None:
     if one != other:
         raise ValueError(f"tie_source needs one vocabulary, not two of {one} and {other}")
     source.weight = target.weight
+
+
+def take(theirs: dict[str, Tensor], name: str, shape: tuple[int, ...]) -> Tensor:
+    """Take a weight out of those of somebody else, in float32.
+
+    Raises:
+        ValueError: the weight is missing, or has another shape or kind of numbers.
+    """
+    if name not in theirs:
+        raise ValueError(f"this model has no {name}")
+    weight = theirs.pop(name)
+    if not weight.is_floating_point() or weight.dtype.itemsize < 2:  # whole numbers and 8 bits are quantized
+        raise ValueError(f"{name} of this model holds {weight.dtype}; our model needs float32, float16 or bfloat16")
+    if tuple(weight.shape) != shape:
+        raise ValueError(f"{name} of this model is {tuple(weight.shape)}; our model needs {shape}")
+    return weight.float()

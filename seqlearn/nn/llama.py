@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, cast
 
 import torch
@@ -11,7 +10,16 @@ from torch import Tensor
 
 from .contract import EncoderDecoder
 from .decoder_only import DecoderOnly, DecoderOnlyConfig, GroupedQueryAttention, RMSNorm, decoder_only
+from .initial import take
 from .positions import BASE, RotaryPositions
+
+FAMILIES = ("llama", "mistral", "ministral", "seed_oss")  # whose settings `from_llama` computes, or refuses by name
+BLOCK = {  # our names in a block, and theirs
+    "norm1": "input_layernorm", "norm2": "post_attention_layernorm", "self_attention.W_q": "self_attn.q_proj",
+    "self_attention.W_k": "self_attn.k_proj", "self_attention.W_v": "self_attn.v_proj",
+    "self_attention.W_o": "self_attn.o_proj", "ffn.gate": "mlp.gate_proj", "ffn.up": "mlp.up_proj",
+    "ffn.down": "mlp.down_proj",
+}  # fmt: skip
 
 
 def from_llama(
@@ -33,14 +41,24 @@ def from_llama(
         base: of the rotary positions (see `frequencies`); default: what the configuration says, and else 10,000.
 
     Raises:
-        ValueError: the model has something that ours has not.
+        TypeError: this is no model of transformers.
+        ValueError: the model is of a family that is not in `FAMILIES`, or has something that ours has not: a setting,
+            a weight, or numbers of another kind.
     """
+    if not hasattr(theirs, "config"):
+        raise TypeError(f"a LlamaForCausalLM of transformers is wanted, not {type(theirs).__name__}")
     config = theirs.config
-    rotary: dict[str, Any] = getattr(config, "rope_parameters", None) or {}  # Any: as JSON has them
-    wanted: dict[str, tuple[object, object]] = {
+    if config.model_type not in FAMILIES:
+        raise ValueError(f"the family of this model is {config.model_type}; our model has {', '.join(FAMILIES)}")
+    rotary: dict[str, Any] = (  # Any: as JSON has them; before version 5 of transformers they have the second name
+        getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    )
+    size = config.hidden_size // config.num_attention_heads
+    wanted: dict[str, tuple[object, object]] = {  # with the weights, all settings of the families that change logits
         "the activation": (config.hidden_act, "silu"),
-        "the kind of rotary positions": (rotary.get("rope_type", "default"), "default"),
-        "the size of a head": (config.head_dim, config.hidden_size // config.num_attention_heads),
+        "the kind of rotary positions": (rotary.get("rope_type", rotary.get("type", "default")), "default"),
+        "the size of a head": (config.head_dim or size, size),
+        "the sliding window": (getattr(config, "sliding_window", None) or "none", "none"),
     }
     for what, (has, needed) in wanted.items():
         if has != needed:
@@ -50,13 +68,13 @@ def from_llama(
         config.num_hidden_layers, dropout=0.0, norm="rms", ffn="swiglu", tie=False, tie_source=True,
     )  # fmt: skip
     model = decoder_only(config.vocab_size, config.vocab_size, ours)
-    turning: float = rotary.get("rope_theta", BASE) if base is None else base
+    turning: float = rotary.get("rope_theta", getattr(config, "rope_theta", BASE)) if base is None else base
     for module in model.modules():
         if isinstance(module, RMSNorm):
             module.eps = config.rms_norm_eps
         elif isinstance(module, GroupedQueryAttention):
-            module.rotary = RotaryPositions(config.hidden_size // config.num_attention_heads, turning)
-    _copy(cast("DecoderOnly", model.decoder), theirs.state_dict(), config.hidden_size // config.num_attention_heads)
+            module.rotary = RotaryPositions(size, turning)
+    _copy(cast("DecoderOnly", model.decoder), theirs.state_dict(), size)
     return model.eval()
 
 
@@ -64,34 +82,19 @@ def _copy(ours: DecoderOnly, theirs: dict[str, Tensor], head_size: int) -> None:
     """Copy all weights.
 
     Raises:
-        ValueError: a weight is left that has no counterpart.
+        ValueError: a weight is missing, has another shape or kind of numbers, or is left without a counterpart.
     """
-    width = ours.embedding.embedding_dim
-    ours.load_state_dict(
-        {
-            "embedding.weight": theirs.pop("model.embed_tokens.weight") / width**0.5,
-            "norm.weight": theirs.pop("model.norm.weight"),
-            "dense.weight": theirs.pop("lm_head.weight"),
-            "dense.bias": torch.zeros_like(ours.dense.bias),
-            **{name: weight for layer in range(len(ours.blocks)) for name, weight in _block(theirs, layer, head_size)},
-        }
-    )
+    names = {"embedding": "model.embed_tokens", "norm": "model.norm", "dense": "lm_head"}
+    for layer in range(len(ours.blocks)):
+        names |= {f"blocks.{layer}.{our}": f"model.layers.{layer}.{their}" for our, their in BLOCK.items()}
+    shapes = {name: tuple(weight.shape) for name, weight in ours.state_dict().items()}
+    weights = {our: take(theirs, f"{their}.weight", shapes[f"{our}.weight"]) for our, their in names.items()}
+    weights["embedding"] = weights["embedding"] / ours.embedding.embedding_dim**0.5
+    turned = {name: neighbours(weight, head_size) for name, weight in weights.items() if name.endswith(("W_q", "W_k"))}
+    state = {f"{name}.weight": weight for name, weight in (weights | turned).items()}
+    ours.load_state_dict(state | {"dense.bias": torch.zeros_like(ours.dense.bias)})
     if theirs:
         raise ValueError(f"our model has no place for {next(iter(theirs))}")
-
-
-def _block(theirs: dict[str, Tensor], layer: int, head_size: int) -> Iterator[tuple[str, Tensor]]:
-    names = {
-        "norm1": "input_layernorm", "norm2": "post_attention_layernorm",
-        "self_attention.W_q": "self_attn.q_proj", "self_attention.W_k": "self_attn.k_proj",
-        "self_attention.W_v": "self_attn.v_proj", "self_attention.W_o": "self_attn.o_proj",
-        "ffn.gate": "mlp.gate_proj", "ffn.up": "mlp.up_proj", "ffn.down": "mlp.down_proj",
-    }  # fmt: skip
-    for our_name, their_name in names.items():
-        weight = theirs.pop(f"model.layers.{layer}.{their_name}.weight")
-        if our_name in ("self_attention.W_q", "self_attention.W_k"):
-            weight = neighbours(weight, head_size)
-        yield f"blocks.{layer}.{our_name}.weight", weight
 
 
 def neighbours(weight: Float[Tensor, "features hiddens"], head_size: int) -> Float[Tensor, "features hiddens"]:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from .config import settings_of
 from .contract import EncoderDecoder
-from .initial import share_embedding
+from .initial import share_embedding, take
 from .positions import sinusoids
 from .transformer import ACTIVATIONS, TransformerConfig, TransformerDecoder, TransformerEncoder, transformer
 
@@ -97,8 +97,12 @@ def from_marian(config: TransformerConfig, theirs: Mapping[str, Tensor], order: 
         order: from `token_order`.
 
     Raises:
-        ValueError: a weight is missing, has another shape, or has no place in our model.
+        ValueError: a weight is missing, has another shape or kind of numbers, or has no place in our model.
     """
+    widest = max((max(weight.shape, default=0) for weight in theirs.values()), default=0)
+    for name in ("num_hiddens", "ffn_num_hiddens"):
+        if (size := getattr(config, name)) > widest:  # torch itself stops at such a size, or takes all memory
+            raise ValueError(f"{NUMBERS[name]} of this model is {size}, and its weights are smaller")
     with torch.device("meta"):  # shapes alone: no memory, no random numbers
         model = transformer(len(order), len(order), config)
     weights = _Weights(theirs, config.num_hiddens)
@@ -124,11 +128,7 @@ class _Weights:
 
     def take(self, name: str, shape: tuple[int, ...], reads: bool = False, writes: bool = False) -> Tensor:
         """A weight in float32; of the stream that it `reads` or `writes`, the dimensions in our order."""
-        if name not in self.left:
-            raise ValueError(f"this model has no {name}")
-        weight = self.left.pop(name).float()
-        if tuple(weight.shape) != shape:
-            raise ValueError(f"{name} of this model is {tuple(weight.shape)}; our model needs {shape}")
+        weight = take(self.left, name, shape)
         weight = weight[self.stream] if writes else weight
         return weight[:, self.stream] if reads else weight
 
@@ -178,6 +178,6 @@ def _embedding(theirs: _Weights, shape: tuple[int, int]) -> Tensor:
 def _check_positions(theirs: _Weights, name: str, width: int) -> None:
     """Take the table of positions, which some files hold."""
     if name in theirs.left:
-        table = theirs.take(name, (theirs.left[name].shape[0], width), reads=True)
+        table = theirs.take(name, (*theirs.left[name].shape[:1], width), reads=True)
         if not torch.allclose(table, sinusoids(len(table), width), atol=2e-3):  # as in half precision
             raise ValueError(f"{name} of this model is no table of sinusoids")

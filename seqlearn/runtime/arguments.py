@@ -6,9 +6,12 @@ import operator
 from collections.abc import Iterable
 from numbers import Real
 from reprlib import repr as shown
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
+
+T = TypeVar("T")
 
 
 def whole(name: str, value: object, least: int = 1, most: int | None = None) -> int:
@@ -54,19 +57,39 @@ def real(name: str, value: object) -> None:
         raise TypeError(f"{name} is a number, not {_named(value)}")
 
 
-def texts(sentences: Iterable[str]) -> list[str]:
-    """Several sentences as a list.
+def several(name: str, given: Iterable[T], kind: str = "str", *, ordered: bool = True) -> Iterable[T]:
+    """What is given, if it is many things in an order: one text would be taken for its letters.
+
+    Args:
+        ordered: False: a set is many things, too.
 
     Raises:
-        TypeError: it is one text, or no iterable; or one of its members is no text.
+        TypeError: it is one text, a set, or no iterable.
     """
-    if isinstance(sentences, str | bytes) or not isinstance(sentences, Iterable):
-        raise TypeError(f"sentences are a list of str, not {_named(sentences)}")
-    several = list(sentences)
-    for number, sentence in enumerate(several):
+    wrong = (str, bytes, set, frozenset) if ordered else (str, bytes)
+    if isinstance(given, wrong) or not isinstance(given, Iterable):
+        raise TypeError(f"{name} are a list of {kind}, not {_named(given)}")
+    return given
+
+
+def texts(sentences: Iterable[str], name: str = "sentences", count: int | None = None) -> list[str]:
+    """Several sentences as a list.
+
+    Args:
+        name: of the sentences, for the error.
+        count: how many there have to be; default: any number.
+
+    Raises:
+        TypeError: it is one text, a set, or no iterable; or one of its members is no text.
+        ValueError: there are more or fewer.
+    """
+    found = list(several(name, sentences))
+    for number, sentence in enumerate(found):
         if not isinstance(sentence, str):
             raise TypeError(f"a sentence is a str, and sentence {number} is {_named(sentence)}")
-    return several
+    if count is not None and len(found) != count:
+        raise ValueError(f"{count} {name} are wanted, not {len(found)}")
+    return found
 
 
 def need_tensor(name: str, given: object) -> None:

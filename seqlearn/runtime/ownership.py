@@ -9,11 +9,14 @@ whole old file or the whole new one.
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import re
+import struct
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,14 +26,19 @@ from filelock import FileLock
 
 WEIGHTS, TRANSLATOR, CHECKPOINT = "weights", "a translator", "a checkpoint"  # kinds; these are safetensors
 CONFIG, LOG, DRAWING = "the configuration of a translator", "the log of a training", "a page or picture"
+LOSSES = "the loss curve of a training"
 IDS, OPTIONS = "the description of stored ids", "the options of a training"
 MARK = "made-by-seqlearn"  # stands in each page and picture that a command writes
+LOSSES_MARK = f"{MARK}: losses"  # ... and in each loss curve
 MARKED = {  # how such a file starts, and how it holds the mark ...
     b"<!doctype html>": b'<meta name="generator" content="%b">',
     b"<?xml": b"<dc:title>%b</dc:title>",
     b"\x89PNG": b"Software\0%b",
     b"%PDF": b"/Creator (%b)",
 }
+SIGNED = re.compile(
+    rb"(?:#|%|<!--) sha256 ([0-9a-f]{64})(?: -->)?\n$"
+)  # ends what nobody has changed since it was made
 OPTIONS_MARK = f"# {MARK}: the options of a training"  # how such a file starts
 NEAR = 1 << 16  # ... within so many bytes of its start or its end
 HEADER, LONGEST = 100_000_000, 1 << 26  # bytes that are read: of a header, as safetensors does; of any other text
@@ -40,11 +48,31 @@ RECORD = {"epoch", "train_loss", "valid_loss", "seconds", "tokens"}  # what each
 HALF = re.compile(r"\.\d+-[0-9a-f]{8}\.new$")  # the end of the name of a file that is being written
 TENSORS = b'{"__metadata__":{'  # the header of a safetensors file with texts begins so
 ABANDONED = 3600.0  # seconds: a half-written file that nobody has touched for so long was left by a killed process
+WRONG = (LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError)  # what wrong names and types raise
+LONG = 220  # bytes of a name: a longer one is shortened beside the file
 PATIENCE = 10.0  # seconds to wait for a reader: Windows does not replace a file that is open
 
 
-def kind_of(path: Path) -> str | None:
-    """The kind of a file of ours, by what is in it. None: there is no such file, or the file is somebody else's."""
+def signed(content: bytes) -> bytes:
+    """A page, a picture or the options of a training with its checksum at its end: `kind_of` sees whether it holds."""
+    form = {b"#": b"# sha256 %b\n", b"%": b"%% sha256 %b\n"}.get(content[:1], b"<!-- sha256 %b -->\n")
+    content += b"" if content.endswith(b"\n") else b"\n"
+    return content + form % hashlib.sha256(content).hexdigest().encode()
+
+
+def _is_changed(content: bytes) -> bool:
+    """Whether somebody has changed what `signed` made."""
+    found = SIGNED.search(content[-100:])
+    size = len(content) - len(found[0]) if found else 0
+    return found is None or hashlib.sha256(memoryview(content)[:size]).hexdigest().encode() != found[1]
+
+
+def kind_of(path: Path, changed: bool = False) -> str | None:
+    """The kind of a file of ours, by what is in it. None: there is no such file, or the file is somebody else's.
+
+    Args:
+        changed: whether a page, a picture or options count as ours even if somebody has changed them.
+    """
     try:
         if not path.is_file():
             return None
@@ -54,11 +82,15 @@ def kind_of(path: Path) -> str | None:
                 return _kind_of_tensors(json.loads(header)["__metadata__"])
             size = file.seek(0, os.SEEK_END)
             start, end = _part(file, 0), _part(file, max(size - NEAR, 0))
-            marks = [form % MARK.encode() for beginning, form in MARKED.items() if start.startswith(beginning)]
-            if any(mark in part for mark in marks for part in (start, end)):
-                return DRAWING
             file.seek(0)
-            return _kind_of_text(file.read() if size <= LONGEST else b"")
+            content = file.read() if size <= LONGEST else b""
+            for kind, mark in ((DRAWING, MARK), (LOSSES, LOSSES_MARK)):
+                marks = [form % mark.encode() for beginning, form in MARKED.items() if start.startswith(beginning)]
+                if any(mark in part for mark in marks for part in (start, end)):
+                    return kind if changed or not _is_changed(content) else None
+            if content.startswith(OPTIONS_MARK.encode()):
+                return OPTIONS if changed or not _is_changed(content) else None
+            return _kind_of_text(content)
     except (OSError, ValueError, AttributeError, TypeError, RecursionError):
         return None
 
@@ -79,8 +111,6 @@ def _kind_of_tensors(texts: Mapping[str, str]) -> str | None:
 
 
 def _kind_of_text(content: bytes) -> str | None:
-    if content.startswith(OPTIONS_MARK.encode()):
-        return OPTIONS
     with suppress(ValueError):
         stored = json.loads(content)
         if all(isinstance(stored.get(name), type_) for name, type_ in SETTINGS.items()):
@@ -88,6 +118,31 @@ def _kind_of_text(content: bytes) -> str | None:
         if stored.keys() == STORED:
             return IDS
     return LOG if all(json.loads(line).keys() == RECORD for line in content.splitlines() or [b"{}"]) else None
+
+
+@contextmanager
+def naming(name: str | Path) -> Iterator[None]:
+    """Name the file in an error of the system: one that comes while an open file is read or written does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(name)
+        raise
+
+
+@contextmanager
+def reading(name: object) -> Iterator[None]:
+    """Call what is read in the block damaged, where names, types or shapes are wrong: anybody may have written it.
+
+    Raises:
+        ValueError: the block raised an error of Python or torch, which the sentence quotes, or a ValueError itself.
+    """
+    try:
+        yield
+    except (*WRONG, struct.error, json.JSONDecodeError, UnicodeDecodeError) as error:
+        first, *_ = [*str(error).splitlines(), ""]  # PyTorch may list the frames of C++
+        raise ValueError(f"{name} is damaged ({type(error).__name__}: {first})") from None
 
 
 @contextmanager
@@ -99,24 +154,31 @@ def replacing(path: str | Path, check: Callable[[], None] | None = None) -> Iter
             not be replaced: a command looks at its beginning, too, but much may happen until its end.
 
     If the block raises an error, the old file stays and the new one is removed. Of a link, the file that it names is
-    replaced. A device or a pipe is no file: the block gets the device itself.
+    replaced. A device or a pipe is no file: the block gets the device itself. What a killed process has left of
+    writing the same file is removed after an hour, or named where its content does not say that it is ours.
 
     Raises:
         OSError: the file cannot be written.
     """
-    path = Path(os.path.realpath(path))
-    if path.exists() and not path.is_file():
-        yield path
+    path = Path(path)
+    if path.exists() and not path.is_file():  # before links are followed: that of a pipe leads to no name
+        with naming(path):
+            yield path
         return
+    path = Path(os.path.realpath(path))
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    beside = path.with_name(f"{path.name}.{os.getpid()}-{uuid.uuid4().hex[:8]}.new")
+    for left in remove_halves(path):
+        warnings.warn(f"{left} was left by a process that was killed while it wrote: look, and remove it", stacklevel=4)
+    name = path.name if len(os.fsencode(path.name)) < LONG else path.name[:50]
+    beside = path.with_name(f"{name}.{os.getpid()}-{uuid.uuid4().hex[:8]}.new")
     try:
-        beside.touch()
-        mode = (path if path.exists() else beside).stat().st_mode
-        yield beside
-        beside.chmod(mode)
-        _sync(beside)
+        with naming(path):
+            beside.touch()
+            mode = (path if path.exists() else beside).stat().st_mode
+            yield beside
+            beside.chmod(mode)
+            _sync(beside)
         if check:
             check()
         _replace(beside, path)
@@ -137,17 +199,25 @@ def remove(path: Path, kind: str) -> None:
         path.unlink(missing_ok=True)
 
 
-def remove_halves(path: Path, age: float = ABANDONED) -> None:
+def remove_halves(path: Path, age: float = ABANDONED) -> list[Path]:
     """Remove what killed processes have left of writing the file `path`, or files whose paths begin so.
 
     Args:
         age: leave files alone that somebody has touched in the last `age` seconds; 0 where nobody else can be writing.
+
+    Returns:
+        Files with such names that stay, because their content does not say whose they are: half a text.
     """
+    left: list[Path] = []
     for half in path.parent.glob("*.new"):
         is_named = half.name.startswith(path.name) and HALF.search(half.name)
         with suppress(FileNotFoundError):  # its writer lives, and has finished
-            if is_named and _is_half(half) and time.time() - half.stat().st_mtime >= age:
-                half.unlink()
+            if is_named and time.time() - half.stat().st_mtime >= age:
+                if _is_half(half):
+                    half.unlink()
+                else:
+                    left.append(half)
+    return left
 
 
 def _is_half(path: Path) -> bool:
@@ -184,16 +254,17 @@ def remove_if_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def foreign_in(folder: Path, kinds: Mapping[str, str | None]) -> list[Path]:
+def foreign_in(folder: Path, kinds: Mapping[str, str | None], changed: bool = False) -> list[Path]:
     """The files in a folder that are not ours, sorted. A link to a file belongs to whom the file belongs to.
 
     Args:
         kinds: the names that files of ours have there, each with its kind.
+        changed: see `kind_of`.
     """
     return [
         path
         for path in sorted(folder.iterdir() if folder.is_dir() else [])
-        if not (path.name in kinds and kinds[path.name] == kind_of(path) and not _is_link_to_a_file(path))
+        if not (path.name in kinds and kinds[path.name] == kind_of(path, changed) and not _is_link_to_a_file(path))
         and not (HALF.search(path.name) and _is_half(path))
     ]
 
@@ -215,7 +286,7 @@ def check_output(
 
     Args:
         inputs: files that are read; None: no file.
-        kind: a file of this kind may be replaced: a command may repeat what it wrote.
+        kind: a file of this kind that nobody has changed may be replaced: a command may repeat what it wrote.
         overwrite: whether the user has asked to replace any other file.
 
     Raises:
@@ -230,10 +301,11 @@ def check_output(
         return
     if any(each is not None and each.exists() and path.samefile(each) for each in inputs):
         raise ValueError(f"{path} would be overwritten, and it is an input: choose another file to write")
-    if (found := kind_of(path)) in (TRANSLATOR, CHECKPOINT, CONFIG, LOG, OPTIONS):
+    if (found := kind_of(path)) in (TRANSLATOR, CHECKPOINT, CONFIG, LOG, OPTIONS, LOSSES):
         raise ValueError(f"{path} is {found}, and is not overwritten: choose another file to write")
     if not (overwrite or (found and found == kind)):
-        raise ValueError(f"{path} exists: choose another file to write, or add --overwrite")
+        changed = " and is not as it was written" if kind_of(path, changed=True) else ""
+        raise ValueError(f"{path} exists{changed}: choose another file to write, or add --overwrite")
 
 
 def lock_at(path: Path, timeout: float = -1) -> FileLock:

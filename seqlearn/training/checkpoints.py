@@ -14,15 +14,16 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ..runtime.ownership import CHECKPOINT, kind_of, remove, remove_halves, remove_if_empty
+from ..runtime.ownership import CHECKPOINT, kind_of, reading, remove, remove_halves, remove_if_empty
 from .averaging import Weights
 from .history import History
 from .processes import ALONE, Processes
-from .storage import Stored, fill, read_file, weights_of, write_file
+from .storage import Stored, fill, fitting, read_file, weights_of, write_file
 
 FORMAT = "2"
 NAME = re.compile(r"checkpoint-\d{10}\.safetensors")
@@ -156,29 +157,36 @@ class Checkpoints:
         dropout.
 
         Raises:
-            ValueError: training was started with other options, another model or another version of seqlearn.
+            ValueError: training was started with other options, another model or another version of seqlearn; or the
+                checkpoint holds something that no training writes.
         """
         path, stored = self._newest()
         if stored is None:
             return
+        with reading(path):
+            self._restore(state, stored, path, processes)
+        processes.barrier()  # all have read it
+        for damaged in self.files[self.files.index(path) + 1 :] if processes.first else []:
+            remove(damaged, CHECKPOINT)  # or the rotation would keep it, and remove this one
+
+    def _restore(self, state: TrainingState, stored: Stored, path: Path, processes: Processes) -> None:
         texts, tensors = json.loads(stored.texts.get("state", "{}")), stored.tensors
         if texts.get("format") != FORMAT:
             raise ValueError(f"{path} was written by another version of seqlearn: this one cannot go on with it")
         _compare(path.parent, texts["options"], json.loads(json.dumps(state.options)))
         parts = _by_kind(tensors)
+        history = _history(texts, tensors, path)
+        ends = [parts[f"end{number}"] for number in range(sum(kind.startswith("end") for kind in parts))]
+        for weights in [parts.get("best", {})] * (history.epochs > 0) + ends:
+            fitting(state.model, weights, path)
         fill(state.model, parts["weight"], path)
-        _restore_moments(state.optimizer, parts.get("moment", {}), path)
+        _restore_moments(state.optimizer, parts.get("moment", {}), path, texts["updates"])
         device = next(state.model.parameters()).device
         _restore_rng_states(tensors, device, processes)
-        state.history = History(batch_losses=[*map(float, tensors["batch losses"])], **texts["history"])
         state.epoch, state.tokens, state.seconds = texts["epoch"], texts["tokens"], texts["seconds"]
+        state.history, state.ends = history, [_on(device, end) for end in ends]
         state.losses = list(tensors["losses"].to(device)) if "losses" in tensors else []
         state.best = _on(device, parts.get("best", {})) or None
-        ends = sum(kind.startswith("end") for kind in parts)
-        state.ends = [_on(device, parts[f"end{number}"]) for number in range(ends)]
-        processes.barrier()  # all have read it
-        for damaged in self.files[self.files.index(path) + 1 :] if processes.first else []:
-            remove(damaged, CHECKPOINT)  # or the rotation would keep it, and remove this one
 
     def _newest(self) -> tuple[Path, Stored | None]:
         """The last checkpoint that can be read. A damaged one is named, and the one before it is taken.
@@ -225,13 +233,29 @@ def _moments(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     return {f"moment {index} {name}": tensor for index, each in state.items() for name, tensor in each.items()}
 
 
-def _restore_moments(optimizer: torch.optim.Optimizer, stored: Mapping[str, Tensor], path: Path) -> None:
+def _history(texts: Mapping[str, Any], tensors: Mapping[str, Tensor], path: Path) -> History:  # Any: as JSON has them
+    """The history that a checkpoint holds, if its numbers fit together."""
+    history, running = History([*map(float, tensors["batch losses"])], **texts["history"]), texts["tokens"]
+    floats, counts = [history.train_losses, history.valid_losses, history.seconds], [*running, *history.tokens]
+    kinds = {*map(type, counts)} <= {int} and {*map(type, sum(floats, [texts["seconds"]]))} == {float}
+    lengths = [len(each) for each in (*floats, history.tokens, running, [*history.batch_losses, *running])]
+    if not kinds or lengths != [texts["epoch"]] * 4 + [len(tensors.get("losses", ())), texts["updates"]]:
+        raise ValueError(f"{path} is damaged: the numbers of its history do not fit together")
+    return history
+
+
+def _restore_moments(optimizer: torch.optim.Optimizer, stored: Mapping[str, Tensor], path: Path, updates: int) -> None:
+    """The kernel of Adam reads as many numbers as a parameter has: each moment has to have its shape."""
+    parameters: list[Tensor] = optimizer.param_groups[0]["params"] if updates else []
+    names = ("step", "exp_avg", "exp_avg_sq")
+    needed = {f"{i} {name}": each.shape * (name != "step") for i, each in enumerate(parameters) for name in names}
+    found = {key: tensor.shape for key, tensor in stored.items() if tensor.is_floating_point()}
+    if wrong := sorted(key for key in needed.keys() | stored if needed.get(key) != found.get(key)):
+        raise ValueError(f"{path} does not fit the model: the moment {wrong[0]} of Adam is missing, or of another kind")
     state: dict[int, dict[str, Tensor]] = {}
     for key, tensor in stored.items():
         index, name = key.split(" ")
         state.setdefault(int(index), {})[name] = tensor
-    if state and len(state) != len(optimizer.param_groups[0]["params"]):
-        raise ValueError(f"{path} holds the moments of {len(state)} parameters, and the model has another number")
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 

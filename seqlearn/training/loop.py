@@ -20,6 +20,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ..data.batches import Batch, Batches
+from ..runtime.arguments import several
 from ..runtime.devices import best_device
 from ..runtime.threads import fitting_threads, where_it_runs
 from .averaging import Weights, copied, mean_of, using_weights
@@ -84,7 +85,7 @@ class Training:
         log: what is told of the updates; reading their losses waits for the device.
 
     Raises:
-        TypeError: these are no model and no batches.
+        TypeError: these are no model and no batches, or `after_epoch` is one function.
         ValueError: the device does not compute in the precision of the recipe.
     """
 
@@ -100,6 +101,7 @@ class Training:
         log: Log | None = None,
     ):
         _check_types(model, train, valid)
+        several("after_epoch", after_epoch, "functions")
         self.device = best_device()
         _check_precision(recipe.precision, self.device)
         model.to(self.device)
@@ -186,8 +188,11 @@ class Training:
             on the device: reading them would wait for the GPU.
 
         Raises:
+            TypeError: this is one batch.
             ValueError: a schedule gives an impossible number. The weights stay as they are.
         """
+        if isinstance(batches, Batch):
+            raise TypeError("an update takes a list of batches, such as [batch], not one batch")
         recipe, tokens = self.recipe, sum(batch.tokens for batch in batches)
         teacher_forcing, rate = recipe.forcing(self.done), recipe.rate(self.done)
         for parameters in self.optimizer.param_groups:

@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from ..runtime.ownership import remove_halves, replacing
+from ..runtime.ownership import replacing
 
 CHECKSUM = "sha256"  # the name of the checksum among the texts of a file
 
@@ -36,15 +36,14 @@ def write_file(path: str | Path, tensors: Mapping[str, Tensor], texts: Mapping[s
     """Write tensors and texts to one file, in one step.
 
     Raises:
-        ValueError: a tensor holds NaN or infinity. The old file, if there is one, stays.
+        ValueError: a tensor holds NaN, infinity or numbers of 8 bits. The old file, if there is one, stays.
         OSError: the file cannot be written. The old file, if there is one, stays.
     """
     path, texts = Path(path), dict(texts or {})
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    if name := _first_not_finite(tensors):
-        raise ValueError(f"{name} holds NaN or infinity, so {path} was not written")
+    if fault := _fault(tensors):
+        raise ValueError(f"{fault}, so {path} was not written")
     path.parent.mkdir(parents=True, exist_ok=True)
-    remove_halves(path)
     with replacing(path) as new:
         new.write_bytes(save(tensors, {**texts, CHECKSUM: checksum(tensors, texts)}))
 
@@ -58,7 +57,7 @@ def read_file(path: str | Path) -> Stored:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file is damaged, or a tensor holds NaN or infinity.
+        ValueError: the file is damaged, or a tensor holds NaN, infinity or numbers of 8 bits.
     """
     path = Path(path)
     if not path.is_file():
@@ -69,12 +68,12 @@ def read_file(path: str | Path) -> Stored:
     except SafetensorError as error:
         raise ValueError(f"{path} is not a whole safetensors file: {error}") from None
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    texts = header.get("__metadata__", {})
+    texts: dict[str, str] = header.get("__metadata__") or {}
     stored = texts.pop(CHECKSUM, None)
     if stored is not None and stored != checksum(tensors, texts):
         raise ValueError(f"{path} is damaged: its content does not have the checksum that was stored with it")
-    if name := _first_not_finite(tensors):
-        raise ValueError(f"{path} is no use: {name} holds NaN or infinity")
+    if fault := _fault(tensors):
+        raise ValueError(f"{path} is no use: {fault}")
     return Stored(tensors, texts, checked=stored is not None)
 
 
@@ -108,6 +107,11 @@ def fill(model: nn.Module, weights: Mapping[str, Tensor], path: str | Path) -> N
     Raises:
         ValueError: names, shapes or kinds of numbers are not those of the model.
     """
+    model.load_state_dict(fitting(model, weights, path))
+
+
+def fitting(model: nn.Module, weights: Mapping[str, Tensor], path: str | Path) -> dict[str, Tensor]:
+    """These weights under all names of the model. Args and Raises: see `fill`."""
     state, weights = model.state_dict(), dict(weights)
     _add_tied_names(weights, state)
     expected = {name: tuple(tensor.shape) for name, tensor in state.items()}
@@ -122,7 +126,7 @@ def fill(model: nn.Module, weights: Mapping[str, Tensor], path: str | Path) -> N
     for name, tensor in weights.items():
         if tensor.is_floating_point() != state[name].is_floating_point() or tensor.is_complex():
             raise ValueError(f"{path} does not fit the model: {name} is {tensor.dtype} there, {state[name].dtype} here")
-    model.load_state_dict(weights)
+    return weights
 
 
 def save_weights(model: nn.Module, path: str | Path) -> None:
@@ -140,9 +144,15 @@ def load_weights(model: nn.Module, path: str | Path) -> None:
     fill(model, read_file(path).tensors, path)
 
 
-def _first_not_finite(tensors: Mapping[str, Tensor]) -> str | None:
-    floating = (name for name, tensor in tensors.items() if tensor.is_floating_point() or tensor.is_complex())
-    return next((name for name in floating if not tensors[name].isfinite().all()), None)
+def _fault(tensors: Mapping[str, Tensor]) -> str:
+    """What is wrong with the numbers of the first such tensor; an empty string if nothing is."""
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() or tensor.is_complex():
+            if tensor.dtype.itemsize == 1:
+                return f"{name} holds {tensor.dtype}, and a number with a fraction has 16 bits at least"
+            if not tensor.isfinite().all():
+                return f"{name} holds NaN or infinity"
+    return ""
 
 
 def _add_tied_names(weights: dict[str, Tensor], state: dict[str, Tensor]) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor
 from ..data.text import Language
 from ..nn.config import Value
 from ..nn.contract import EncoderDecoder
-from ..runtime.ownership import CONFIG, TRANSLATOR, kind_of, write
+from ..runtime.ownership import CONFIG, TRANSLATOR, kind_of, reading, write
 from ..training.storage import fill, read_file, weights_of, write_file
 from .models import MODELS, count_weights, is_large, spec_of
 
@@ -52,11 +52,9 @@ def read_translator(folder: str | Path) -> tuple[EncoderDecoder, Language, Langu
         raise ValueError(f"{file} is damaged: it has no checksum")
     if missing := TEXTS - texts.keys():
         raise ValueError(f"{folder} holds no translator of seqlearn: {MODEL} has no {min(missing)} in it")
-    try:
+    with reading(f"the configuration in {folder}"):
         config = json.loads(texts["config"])
         written, name = config.pop("format", None), config.get("model")
-    except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
-        raise ValueError(f"the configuration in {folder} is damaged ({error!r})") from None
     if type(written) is not int or written != FORMAT:  # 2.0 equals 2
         raise ValueError(f"{folder} was written by another version of seqlearn; this one reads format {FORMAT}")
     if not isinstance(name, str) or name not in MODELS:

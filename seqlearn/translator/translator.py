@@ -17,14 +17,14 @@ from ..analysis.attention_map import AttentionMap
 from ..analysis.metrics import alignment_error_rate, bleu, chrf, perplexity
 from ..data.batches import Batches
 from ..data.corpus import Split
-from ..data.pairs import Link, Pair
+from ..data.pairs import Link, Pair, pairs_in
 from ..data.spelling import normalize
-from ..data.text import BOS, EOS, Language
+from ..data.text import BOS, CODE, EOS, Language
 from ..nn.config import Value
 from ..nn.contract import EncoderDecoder
 from ..nn.masking import causal_mask
 from ..nn.recording import attention_layers
-from ..runtime.arguments import texts, whole
+from ..runtime.arguments import several, shown, texts, whole
 from ..runtime.devices import best_device
 from ..runtime.threads import fitting_threads
 from ..search.batching import in_batches
@@ -152,6 +152,7 @@ class Translator:
             shared_vocab: one vocabulary for both sides (tokens "bpe").
             cased: keep capital letters, quotes and spaces as they are typed (tokens "bpe").
         """
+        texts(languages, "languages", 2)
         train = split.train
         step = math.ceil(len(train) / BPE_LINES) if tokens == "bpe" and len(train) else 1
         chosen = range(0, len(train), step)
@@ -288,7 +289,13 @@ class Translator:
         search: Callable[..., Sequence[Hypothesis | list[Hypothesis]]] = greedy_search if beam == n_best == 1 else best
         vocab = self.target.vocab
         ids = {"bos": vocab.bos, "eos": vocab.eos, "forbidden": (vocab.pad, vocab.bos)}
-        every = [self.source.encode(sentence) for sentence in texts(sentences)]
+        sentences = texts(sentences)
+        pieces = self.source.vocab.tokens if self.source.tokenizer.kind == "unigram" else []
+        codes = tuple(token for token in pieces if token.startswith(">>") and CODE.fullmatch(token))
+        if len(codes) > 1 and (bare := [each for each in sentences if not each.startswith(codes)]):
+            some = ", ".join(codes[:5]) + ", ..." * (len(codes) > 5)
+            warnings.warn(f"{bare[0]!r} begins with no code of the language to write: {some}", stacklevel=2)
+        every = [self.source.encode(sentence) for sentence in sentences]
         try:
             with fitting_threads(self.model):
                 found = in_batches(
@@ -348,13 +355,16 @@ class Translator:
     ) -> list[AttentionMap]:
         """One map for each pair, in order: where the model looks. A pair is a `Pair` or a tuple (source, target).
 
-        Args and Raises: see `attend`.
+        Args and Raises: see `attend`. TypeError: something is no pair of texts.
         """
         self.check_attention(kind)
-        texts = [(pair.source, pair.target) if isinstance(pair, Pair) else pair for pair in pairs]
-        ids = [(self.source.encode(source), self.target.encode(target)) for source, target in texts]
+        sides = [
+            texts((pair.source, pair.target) if isinstance(pair, Pair) else pair, "the two sides of a pair", 2)
+            for pair in several("pairs", pairs, "pairs")
+        ]
+        ids = [(self.source.encode(source), self.target.encode(target)) for source, target in sides]
         maps: list[AttentionMap] = []
-        for (source, target), (weights, prompt) in zip(texts, self._weights(ids, kind, batch_size), strict=True):
+        for (source, target), (weights, prompt) in zip(sides, self._weights(ids, kind, batch_size), strict=True):
             read, written = _tokens(self.source, source), _tokens(self.target, target)
             if kind == "causal":
                 inputs = [*read[:prompt], BOS, *written[:-1]]
@@ -386,10 +396,14 @@ class Translator:
             pairs: a source sentence, and a hypothesis that `search` found for it.
 
         Raises:
+            TypeError: something is no such pair.
             ValueError: the decoder of the model does not look at the source through attention.
         """
         self.check_attention()
         eos = self.target.vocab.eos
+        pairs = list(several("pairs", pairs, "(sentence, hypothesis)"))
+        if wrong := [each for each in pairs if not (len(each) == 2 and isinstance(each[1], Hypothesis))]:
+            raise TypeError(f"a pair is a sentence and a hypothesis that `search` found for it, not {shown(wrong[0])}")
         ids = [(self.source.encode(source), [*hypothesis.tokens, eos]) for source, hypothesis in pairs]
         return [word_links(weights) for weights, _ in self._weights(ids, "cross", batch_size)]
 
@@ -415,9 +429,16 @@ class Translator:
                 model that writes lower case is compared with cased references, each capital letter is an error.
             all_references: whether a translation is compared with the targets of all pairs that have its source, and
                 counted once. (The perplexity is that of all pairs.)
+
+        Raises:
+            TypeError: these are no pairs, or the translations are no list of texts.
+            ValueError: there is not one translation for each pair, or no pair.
         """
         lowercase = not self.target.tokenizer.cased if lowercase is None else lowercase
-        if translations is None:
+        pairs = list(pairs_in(pairs))
+        if translations is not None:
+            translations = texts(translations, "translations", len(pairs))
+        else:
             translations = self.translate_all([pair.source for pair in pairs], batch_size=batch_size)
         references = [self.target.tokenizer.normalize(pair.target) for pair in pairs]
         with fitting_threads(self.model):

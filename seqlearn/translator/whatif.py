@@ -24,6 +24,7 @@ from ..data.text import BOS, PAD, Vocab
 from ..nn.contract import Decoder, Encoder, EncoderDecoder, Model
 from ..nn.patching import patch, places, record_stream
 from ..nn.recording import Edit, attention_layers, edit_attention
+from ..runtime.arguments import several
 from ..runtime.devices import send
 from .translator import KINDS, Translator
 
@@ -146,7 +147,7 @@ def what_if(translator: Translator, prefix: Sequence[str] = (), edits: Iterable[
         ValueError: a token of the prefix is not in the vocabulary, or there is no such place to patch. While the
             translator reads: the other sentence of a patch has no such row.
     """
-    edits = list(edits)
+    edits = list(several("edits", edits, "changes"))
     names = named_edits(translator.model, [change for change in edits if not isinstance(change, Patch)])
     givers = _givers(translator, [change for change in edits if isinstance(change, Patch)])
     ids = _prefix_ids(translator.target.vocab, prefix)
@@ -203,7 +204,7 @@ def _in_order(edits: Sequence[Edit]) -> Edit:
 
 
 def _prefix_ids(vocab: Vocab, prefix: Sequence[str]) -> list[int]:
-    for token in prefix:
+    for token in several("the tokens of a prefix", prefix):
         if token not in vocab or token in (PAD, BOS):
             raise ValueError(f"a translation cannot contain the token {token!r}: the model never writes it")
     return vocab.encode(prefix)

@@ -143,3 +143,13 @@ def test_a_mask_is_kept_and_none_stays_none():
 def test_a_mask_that_is_no_tensor_is_named(as_a_user):
     with pytest.raises(TypeError, match="mask"):
         ab(torch.tensor([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]), mask="no")
+
+
+@pytest.mark.usefixtures("as_a_user")
+def test_what_generate_gives_is_refused_in_a_sentence():
+    """A tuple of layers for each new token."""
+    step = (torch.rand(1, 2, 3, 3), torch.rand(1, 2, 3, 3))
+    with pytest.raises(
+        TypeError, match="the weights of a layer are a tensor, not a tuple: call the model once on the whole"
+    ):
+        stack_layers((step, step))

@@ -173,3 +173,11 @@ def test_a_restart_writes_the_options_of_the_whole_training(trained, tmp_path, m
     assert result.exit_code == 0, result.output
     assert (tmp_path / "m" / "run.toml").read_bytes() == (trained / "m" / "run.toml").read_bytes()
     assert not json.loads((tmp_path / "m" / "config.json").read_text("utf-8")).keys() & ONLY_GIVEN
+
+
+def test_a_value_of_ten_megabytes_is_not_repeated(tmp_path):
+    (tmp_path / "run.toml").write_text(f'epochs = "{"x" * 10_000_000}"\n', "utf-8")
+    result = CliRunner().invoke(app, ["train", "--config", str(tmp_path / "run.toml"), "--out", str(tmp_path / "m")])
+    assert result.exit_code == 1 and "epochs is a whole number, not 'xxx" in result.stderr and len(result.stderr) < 1000
+    result = CliRunner().invoke(app, ["translate", "x" * 10_000_000, "red"])
+    assert result.exit_code == 1 and len(result.stderr) < 3000

@@ -195,3 +195,23 @@ def test_a_pipe_in_place_of_the_corpus_is_not_waited_for(files, monkeypatch, pla
 def described(files, **changes):
     """The description of a corpus, as a configuration has it."""
     return {**corpora.describe(DataOptions(corpus=str(files / "train.tsv"), held_out=0.1)), **changes}
+
+
+def test_columns_are_those_of_each_file_of_pairs(files, asked):
+    """Of the corpus and of both held-out parts; and of `evaluate --tsv`, after training, too."""
+    for part in PARTS:
+        path = files / f"{part}.tsv"
+        path.write_text(
+            "".join(f"{i}\t{line}\n" for i, line in enumerate(path.read_text("utf-8").splitlines())), "utf-8"
+        )
+    command = options(files, "tsv", "train", "valid", "test")
+    result = run(*command)
+    assert "--columns 2,3" in result.stderr and not asked
+    result = run(*command, "--columns", "2,3")
+    assert "that is enough" in result.stderr, result.output
+    assert sources(asked[0]["split"].test) == PARTS["test"] and sources(asked[0]["split"].valid)[0] == "red red"
+    refusal = run("evaluate", "bahdanau", "--tsv", files / "test.tsv")
+    assert refusal.exit_code == 1 and "the first of its three columns holds numbers" in refusal.stderr
+    scored = run("evaluate", "bahdanau", "--tsv", files / "test.tsv", "--columns", "2,3", "--json")
+    assert scored.exit_code == 0 and f'"pairs": {len(PARTS["test"])}' in scored.output
+    assert "--columns is for --tsv" in run("evaluate", "bahdanau", "--columns", "2,3").stderr

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from seqlearn.__main__ import Output
+from seqlearn.cli.errors import sentence
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and shells of Unix")
+ROOT = str(Path(__file__).parents[2])
 MODEL = str(Path(__file__).parents[2] / "seqlearn" / "pretrained" / "bahdanau")
 UNKNOWN = "not in the vocabulary, read as <unk>: zebra"
 INTERRUPTED = """
@@ -101,3 +103,13 @@ def test_a_full_file_is_an_error_once_or_never():
             (output := Output(full.fileno(), "standard output")).write(b"red")
         assert raised.value.errno == errno.ENOSPC
         assert output.write(b"blue") == 4 and Output(full.fileno(), "").write(b"red") == 3
+
+
+@pytest.mark.slow
+def test_a_folder_that_is_gone_and_a_library_without_memory(tmp_path):
+    (tmp_path / "gone").mkdir()
+    command = f"cd {tmp_path}/gone && rmdir ../gone && {shlex.quote(sys.executable)} -m seqlearn translate {MODEL} red"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": ROOT})
+    assert (done.returncode, done.stdout) == (1, "") and "seqlearn: the current folder is gone" in done.stderr
+    error = ImportError("libtorch_cpu.so: failed to map segment from shared object")
+    assert sentence(error) == "there is not enough memory" != sentence(ImportError("no such thing"))

@@ -1,5 +1,6 @@
 """`seqlearn train` on machines that vanish: stopped, killed, resumed, in folders that are in use or not its own."""
 
+import errno
 import json
 import os
 import random
@@ -17,7 +18,7 @@ from typer.testing import CliRunner
 
 from seqlearn.cli import app, output, train as commands
 from seqlearn.training import Stopped, loop
-from seqlearn.training.storage import read_file
+from seqlearn.training.storage import read_file, write_file
 from seqlearn.translator.saving import MODEL
 from seqlearn.translator.translator import Translator
 from tests.training import together
@@ -588,9 +589,18 @@ def test_a_crash_before_the_last_line_of_the_log(pairs, tmp_path, monkeypatch):
         (["--corpus", "builtin", "--languages", "en-de"], "--languages is for files of yours"),
         (["--corpus", "builtin", "--skip-malformed"], "--skip-malformed is for files of yours"),
         (["--min-freq", "1000"], "--min-freq 1000 leaves no word in a vocabulary"),
+        (["--corpus", "builtin", "--columns", "2,3"], "--columns is for files of yours"),
+        *(
+            (["--columns", text], "--columns is two different numbers with a comma")
+            for text in ("2", "2,2", "0,1", "a,b")
+        ),
+        (["--cache", "{out}"], "which holds a translator and nothing else: choose another folder"),
+        (["--cache", "{out}/checkpoints"], "which holds a translator and nothing else"),
+        (["--tensorboard", "{out}/board"], "which holds a translator and nothing else"),
     ],
 )
 def test_an_option_without_effect_is_refused(pairs, tmp_path, more, message):
+    more = [word.format(out=tmp_path / "model") for word in more]
     result = run(*options(pairs, tmp_path / "model", *more))
     assert result.exit_code == 1 and message in " ".join(result.stderr.split()), result.output
     assert not (tmp_path / "model").exists()
@@ -618,3 +628,53 @@ def test_a_large_corpus_is_cached_without_being_asked(pairs, whole, tmp_path, mo
     monkeypatch.setattr("seqlearn.cli.train.LARGE", 61)
     monkeypatch.setenv("SEQLEARN_CACHE", str(tmp_path / "elsewhere"))
     assert run(*options(pairs, tmp_path / "other")).exit_code == 0 and not (tmp_path / "elsewhere").exists()
+
+
+def test_what_a_person_added_to_the_records_is_kept(pairs, whole, tmp_path):
+    """Its own run.toml is an input, also with --overwrite; notes in it stay until --overwrite says else."""
+    out = shutil.copytree(whole, tmp_path / "model")
+    for name in ("run.toml", "loss.svg"):
+        (out / name).write_bytes((out / name).read_bytes() + b"<!-- tried lr 0.1: diverged -->\n")
+        refused(f"{name} was changed, and would be replaced: move it away, or add --overwrite", *options(pairs, out))
+        assert b"diverged" in (out / name).read_bytes()
+        (out / name).write_bytes((whole / name).read_bytes())
+    (out / "run.toml").write_text((out / "run.toml").read_text("utf-8") + "# diverged\n", "utf-8")
+    refused("run.toml would be overwritten, and it is an input", "train", "--config", out / "run.toml", "--out", out,
+            "--overwrite")  # fmt: skip
+    refused("is the loss curve of a training", "view", out, "red", "-o", out / "loss.svg", "--overwrite")
+    assert (
+        run(*options(pairs, out, "--overwrite")).exit_code == 0 and b"diverged" not in (out / "run.toml").read_bytes()
+    )
+
+
+@pytest.fixture(scope="module")
+def checkpoint(pairs, tmp_path_factory):
+    """A training that was stopped."""
+    out = tmp_path_factory.mktemp("stopped") / "model"
+    with pytest.MonkeyPatch.context() as patch:
+        dies(patch, 5, BrokenPipeError(errno.EPIPE, "Broken pipe", "standard output"))
+        result = run(*options(pairs, out, "--checkpoint-updates", "1"))
+    assert result.exit_code == 1 and "standard output: Broken pipe; no epoch was finished" in result.stderr
+    assert f"Go on with: seqlearn train --resume {out}" in " ".join(result.stderr.split()), "`train | head` says it"
+    return out
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("options", None, "holds a training that was begun in Python: go on with the same call of `fit` there"),
+        ("options", "[]", "is damaged (AttributeError"),
+        ("options", "{", "is damaged (JSONDecodeError"),
+        ("options", '{"epochs": "3"}', "is damaged (TypeError: epochs is a whole number, not '3')"),
+        ("options", '{"corpus": 3}', "is damaged (TypeError: corpus is a text"),
+        ("data", "[]", "the description of the corpus in"),
+        ("data", '{"corpus": "builtin"}', "is damaged (KeyError"),
+    ],
+)
+def test_texts_of_a_checkpoint_that_no_training_writes(checkpoint, tmp_path, name, value, message):
+    out = shutil.copytree(checkpoint, tmp_path / "model")
+    for path in (out / "checkpoints").iterdir():
+        stored = read_file(path)
+        texts = {**stored.texts, name: value}
+        write_file(path, stored.tensors, {key: text for key, text in texts.items() if text is not None})
+    refused(message, "train", "--resume", out)

@@ -123,6 +123,38 @@ def test_tsv_with_two_or_three_columns_plain_or_gzip(tmp_path):
         ]
 
 
+@pytest.mark.parametrize("first", ["{}", "1.{:04}", "-{},5", "{}e-3"])
+def test_a_first_column_of_numbers_is_taken_only_when_somebody_says_so(tmp_path, first):
+    """An export with the numbers of its lines, or with scores; one line in ten may be a heading."""
+    path, lines = tmp_path / "ids.tsv", [f"{first.format(i)}\tthe cat {i}\tle chat {i}\n" for i in range(20)]
+    for text in ("".join(lines), "".join(["id\tsource\ttarget\n", *lines]), lines[3]):
+        path.write_text(text, "utf-8")
+        with pytest.raises(ValueError, match=r"ids.tsv: the first of its three .* --columns 2,3 .*, and else with --c"):
+            from_tsv(path, skip_malformed=True)
+    path.write_text("".join(lines) + "21\tof two\n", "utf-8")
+    with pytest.raises(ValueError, match="line 21: 2 columns, and the sentences are wanted from columns 2 and 3"):
+        from_tsv(path, columns=(2, 3))
+    with pytest.warns(UserWarning, match="the only malformed line; left out, 20 pairs remain"):
+        chosen, back = (from_tsv(path, skip_malformed=True, columns=columns) for columns in ((2, 3), (3, 2)))
+    assert list(chosen.pairs)[7] == Pair("the cat 7", "le chat 7") and list(back.pairs)[7].source == "le chat 7"
+    assert from_tsv(path, columns=(1, 2)).pairs[0].target == "the cat 0"
+    assert chosen.pairs.checksum() != back.pairs.checksum()
+    path.write_text("".join("\t".join(line.split("\t")[:2]) + "\n" for line in lines), "utf-8")
+    assert len(from_tsv(path)) == 20, "two columns of numbers and words are a corpus"
+    for columns in ((2, 2), (0, 1)):
+        with pytest.raises(ValueError, match="column"):
+            from_tsv(path, columns=columns)
+
+
+def test_a_tab_in_one_of_two_files_is_a_fault(tmp_path):
+    for name, text in {"a.en": "1\tthe cat\nthe dog\n", "a.fr": "le chat\nle\tchien\n"}.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    with pytest.raises(
+        ValueError, match=r"a.en, line 1: the source has a tab in it; 2 malformed lines in all \(1, 2\)"
+    ):
+        from_files(tmp_path / "a.en", tmp_path / "a.fr")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

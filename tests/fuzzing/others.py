@@ -43,7 +43,8 @@ NAMES = [
     "gallery.html", "page.svg", "page.png", "hyp.txt", "pairs.tsv", "checkpoints/notes/mine.txt",
 ]  # fmt: skip
 OURS = ["translator", "checkpoint", "config", "log", "run", "drawing", "page", "half"]
-FILES = st.dictionaries(st.sampled_from(NAMES), st.sampled_from([*FOREIGN, *FOREIGN, *OURS]), max_size=5)
+EDITED = ["edited run", "edited drawing", "edited page"]  # a person has added notes to them
+FILES = st.dictionaries(st.sampled_from(NAMES), st.sampled_from([*FOREIGN, *FOREIGN, *OURS, *EDITED]), max_size=5)
 LINKS = st.sampled_from([None, None, None, ("hyp.txt", "pairs.tsv"), ("page.html", MODEL), (MODEL, "../pairs.tsv")])
 OUTPUTS = st.sampled_from(["page.html", "page.svg", "page.png", "hyp.txt", *NAMES[:9], "pairs.tsv", "thesis.txt"])
 MORE = st.sampled_from([[], [], ["--overwrite"]])
@@ -84,6 +85,13 @@ FIRST = [  # what once destroyed something
     ({MODEL: "weights", "config.json": "a format"}, None, OUT),
     ({MODEL: "translator"}, None, OUT),
     ({"run.toml": "toml"}, None, OUT),
+    *(
+        ({name: f"edited {kind}"}, None, [*OUT, *more])
+        for name, kind in (("run.toml", "run"), ("loss.svg", "drawing"))
+        for more in ([], ["--overwrite"])
+    ),
+    ({"page.html": "edited page"}, None, ["view", "../model", "red", "-o", "page.html"]),
+    ({"loss.svg": "drawing"}, None, ["view", "../model", "red", "-o", "loss.svg", "--overwrite"]),
     ({"page.html": "page"}, None, ["translate", "../model", "red blue", "-o", "page.html"]),
     ({}, None, ["translate", "../model", "red blue", "-o", "../model/model.safetensors", "--overwrite"]),
     ({"thesis.txt": "text"}, None, ["handout", ".", "02"]),
@@ -113,6 +121,7 @@ def ours():
         found["half"] = found["checkpoint"][:1000]
         CliRunner().invoke(app, ["view", str(out), "red", "-o", f"{folder}/page.html"])
         found["page"] = Path(folder, "page.html").read_bytes()
+        found |= {name: found[name.removeprefix("edited ")] + b"# my notes\n" for name in EDITED}
     return found
 
 
@@ -177,7 +186,7 @@ WRITTEN = {
     "config.json": ["config"],
     "log.jsonl": ["log"],
     "run.toml": ["run"],
-    "loss.svg": ["drawing", "page"],
+    "loss.svg": ["drawing"],
 }
 
 
@@ -194,11 +203,12 @@ def may_change(name, command, files, link):
         if name.endswith(".new"):
             return kind in OURS
         asked = name != MODEL or "--overwrite" in command or "--resume" in command
-        return kind in WRITTEN.get(name, []) and asked and "new/deep" not in command
+        may = WRITTEN.get(name, []) + [f"edited {kind}" for kind in WRITTEN.get(name, [])] * ("--overwrite" in command)
+        return kind in may and asked and "new/deep" not in command
     named = command[command.index("--hypotheses" if command[0] == "evaluate" else "-o") + 1]
     if name != named or kind in ("translator", "checkpoint", "config", "log", "run") or named in command[3:4]:
         return False
-    return "--overwrite" in command or (kind in ("drawing", "page") and command[0] in ("view", "gallery"))
+    return "--overwrite" in command or (kind == "page" and command[0] in ("view", "gallery"))
 
 
 def keep(case):

@@ -1,13 +1,17 @@
 """Which files are ours, by their content; and one owner, who alone replaces and removes them."""
 
 import ast
+import io
 import json
 import os
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import torch
+from matplotlib import figure
+from PIL import Image
 from safetensors.torch import save
 
 from fuzzing import others
@@ -18,7 +22,8 @@ from seqlearn.training.storage import save_weights, write_file
 PACKAGE = Path(str(ownership.__file__)).parents[1]
 KINDS = {
     "translator": ownership.TRANSLATOR, "checkpoint": ownership.CHECKPOINT, "config": ownership.CONFIG,
-    "log": ownership.LOG, "run": ownership.OPTIONS, "drawing": ownership.DRAWING, "page": ownership.DRAWING,
+    "log": ownership.LOG, "run": ownership.OPTIONS, "drawing": ownership.LOSSES, "page": ownership.DRAWING,
+    "edited run": None, "edited page": None, "edited drawing": None,
 }  # fmt: skip
 REMOVE = {"unlink", "rmdir", "rmtree", "removedirs", "rename", "renames", "touch", "move", "truncate"}
 
@@ -27,6 +32,7 @@ REMOVE = {"unlink", "rmdir", "rmtree", "removedirs", "rename", "renames", "touch
 def test_the_kind_of_a_file_is_in_its_content(tmp_path, name):
     (tmp_path / "any name").write_bytes(others.ours()[name])
     assert kind_of(tmp_path / "any name") == KINDS[name]
+    assert kind_of(tmp_path / "any name", changed=True) == KINDS[name.removeprefix("edited ")]
 
 
 @pytest.mark.parametrize("name", others.FOREIGN)
@@ -176,3 +182,44 @@ def test_the_log_of_many_epochs_is_a_log(tmp_path):
     with (tmp_path / "log").open("a") as file:
         file.write("my own notes\n")
     assert kind_of(tmp_path / "log") is None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes of Unix")
+def test_a_pipe_without_a_name_and_a_full_device_are_written_and_named(tmp_path):
+    """`-o /dev/stdout | cat`, `-o >(gzip)`, `-o /dev/full`."""
+    end, start = os.pipe()
+    check_output(Path(f"/dev/fd/{start}"))
+    write(f"/dev/fd/{start}", "né\n")
+    assert os.read(end, 99).decode() == "né\n"
+    if Path("/dev/full").exists():
+        with pytest.raises(OSError, match="/dev/full"), replacing("/dev/full") as new, new.open("w") as file:
+            file.write("x" * 99999)
+
+
+def test_a_name_as_long_as_a_name_may_be_is_written(tmp_path):
+    write(tmp_path / ("x" * 255), "né")
+    assert os.listdir(tmp_path) == ["x" * 255]
+
+
+def test_half_a_text_that_a_kill_left_is_named_later(tmp_path, recwarn):
+    """Nobody can tell whose it is. Half a page of ours is not removed either: its checksum is missing."""
+    half = tmp_path / "hyp.txt.4711-df21fc08.new"
+    half.write_text("le chat")
+    write(tmp_path / "hyp.txt", "new")
+    assert not recwarn.list, "it may be in work"
+    os.utime(half, (time.time() - 3700,) * 2)
+    with pytest.warns(UserWarning, match=r"hyp.txt.4711-df21fc08.new was left by a process that was killed"):
+        write(tmp_path / "hyp.txt", "newer")
+    assert half.read_text() == "le chat" and (tmp_path / "hyp.txt").read_text() == "newer"
+
+
+@pytest.mark.parametrize("form", ["svg", "png", "pdf"])
+def test_a_picture_with_its_checksum_can_be_read(form):
+    picture = io.BytesIO()
+    figure.Figure().savefig(picture, format=form)
+    content = ownership.signed(picture.getvalue())
+    if form == "svg":
+        assert ElementTree.fromstring(content).tag.endswith("svg")
+    if form == "png":
+        assert Image.open(io.BytesIO(content)).convert("RGB").size == (640, 480)
+    assert form != "pdf" or b"%%EOF" in content[-1024:]

@@ -312,6 +312,56 @@ def test_a_checkpoint_of_another_version_is_refused(tmp_path):
         train(Checkpoints(tmp_path))
 
 
+def changed_state(**changes):
+    return lambda tensors, state: state.update(changes)
+
+
+def changed_moment(change):
+    return lambda tensors, state: change(tensors, next(key for key in sorted(tensors) if key.endswith("exp_avg")))
+
+
+def of_kind(kind, change):
+    return lambda tensors, state: [change(tensors, key) for key in list(tensors) if key.startswith(kind)]
+
+
+SPOILED = {  # what a checkpoint holds in a message: how it came there
+    "the moment 0 exp_avg of Adam is missing": changed_moment(lambda all, key: all.update({key: torch.zeros(3)})),
+    "moment 0 exp_avg of": changed_moment(lambda all, key: all.update({key: all[key].long()})),
+    "the moment 0 .* is missing": of_kind("moment", lambda all, key: all.pop(key)),
+    "the moment 0 exp_avg.* of another kind": changed_moment(lambda all, key: all.update({key + "_": all.pop(key)})),
+    "the moment x": changed_moment(lambda all, key: all.update({"moment x": all[key] + 1})),
+    "is damaged .*KeyError.*epoch": lambda tensors, state: state.pop("epoch"),
+    "the numbers of its history": changed_state(epoch="1"),
+    "numbers of its history": changed_state(epoch=2),
+    "its history do not fit": changed_state(tokens=[3]),
+    "history do not fit together": changed_state(seconds="9"),
+    "is damaged .*unexpected keyword argument": changed_state(history={"loss": []}),
+    "is damaged .*must be a mapping": changed_state(history=[]),
+    r"is damaged \((Type|Attribute)": changed_state(options=3),
+    "is damaged .*RuntimeError": of_kind("random cpu", lambda all, key: all.update({key: all[key][:9]})),
+    "is damaged .*KeyError.*weight": of_kind("weight", lambda all, key: all.pop(key)),
+    "does not fit the model: decoder.* missing": of_kind("best", lambda all, key: all.pop(key)),
+    "does not fit the model: decoder.* is missing there": of_kind(
+        "best", lambda all, key: all.update({key + "_": all.pop(key)})
+    ),
+    r"does not fit the model: .* is \(1,\) there": of_kind("end0", lambda all, key: all.update({key: torch.ones(1)})),
+}
+
+
+@pytest.mark.parametrize("message", SPOILED)
+def test_a_checkpoint_that_no_training_writes_is_refused(tmp_path, message):
+    """Its checksum is right. Adam would read outside its memory, or begin anew without a word."""
+    with pytest.raises(Killed):
+        train(Checkpoints(tmp_path, keep=1, every_updates=1), dies_after=6, average_last=2)
+    (path,) = Checkpoints(tmp_path).files
+    stored = read_file(path)
+    tensors, state = dict(stored.tensors), json.loads(stored.texts["state"])
+    SPOILED[message](tensors, state)
+    write_file(path, tensors, stored.texts | {"state": json.dumps(state)})
+    with pytest.raises(ValueError, match=message):
+        train(Checkpoints(tmp_path), average_last=2)
+
+
 @pytest.mark.parametrize("options", [{"keep": 0}, {"every_minutes": 0}, {"every_updates": 0}])
 def test_arguments_out_of_range(tmp_path, options):
     with pytest.raises(ValueError, match="keep and every_updates are at least 1"):

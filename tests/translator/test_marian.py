@@ -17,7 +17,7 @@ from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
 from fuzzing.pieces import trained
 from seqlearn.data.corpus import builtin
-from seqlearn.data.text import UNK, Language, UnigramTokenizer
+from seqlearn.data.text import UNK, Language, UnigramTokenizer, Vocab
 from seqlearn.data.unigram import Unigram
 from seqlearn.search.beam import beam_search
 from seqlearn.search.fast_step import fast_step
@@ -220,6 +220,11 @@ def content(name, text):
     return lambda folder: (folder / name).write_bytes(text)
 
 
+def piece(score):
+    """A model of one piece, "a", with these bytes in the place of its score."""
+    return b"\x0a" + bytes([3 + len(score)]) + b"\x0a\x01a" + score
+
+
 def a_pickle_alone(folder):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
 
@@ -252,6 +257,24 @@ REFUSED = {
     "embed_positions.weight of this model is no table of sinusoids": changed_weights(
         lambda state: state.update({"model.encoder.embed_positions.weight": torch.ones(64, WIDTH)})
     ),
+    "embed_positions.weight of this model is \\(\\); our model needs": changed_weights(
+        lambda state: state.update({"model.encoder.embed_positions.weight": torch.ones(())})
+    ),
+    f"{NORM} of this model holds torch.complex64; our model needs float32": changed_weights(
+        lambda state: state.update({NORM: state[NORM] * 1j})
+    ),
+    f"{NORM} of this model holds torch.int8": changed_weights(lambda state: state.update({NORM: state[NORM].char()})),
+    f"{NORM} holds torch.float8_e4m3fn, and a number": changed_weights(
+        lambda state: state.update({NORM: state[NORM].to(torch.float8_e4m3fn)})
+    ),
+    "d_model of this model is 2147483648, and its weights": changed_config(d_model=1 << 31),
+    "d_model of this model is 1000000000000000000000000000000": changed_config(d_model=10**30),
+    "encoder_ffn_dim of this model is 9999": changed_config(encoder_ffn_dim=9999, decoder_ffn_dim=9999),
+    "target.spm cannot be used: it is damaged: a whole number": content("target.spm", b"\x0a" + b"\xff" * 3_000_000),
+    "target.spm cannot be used: it is damaged .*a field is b'abcd": content("target.spm", piece(b"\x12\x04abcd")),
+    "target.spm cannot be used: it is damaged .*a field is 7": content("target.spm", piece(b"\x10\x07")),
+    "source.spm cannot be used: it is damaged .*a field is 9": content("source.spm", b"\x1a\x02\x10\x09"),
+    "source.spm cannot be used: it is damaged .*UnicodeDecode": content("source.spm", b"\x0a\x03\x0a\x01\xff"),
     "holds NaN or infinity": changed_weights(lambda state: state[NORM].fill_(torch.nan)),
     "is not a whole safetensors file": content("model.safetensors", b"no weights"),
     "config.json is damaged": content("config.json", b"{"),
@@ -318,3 +341,15 @@ def test_a_damaged_language_is_refused(given):
     for change in ({"pieces": []}, {"pieces": [["a", None]]}, {"characters": "AAAA"[:3]}, {"characters": "/wAAAA=="}):
         with pytest.raises(ValueError, match="the text is damaged"):
             Language.from_json(json.dumps(stored | change))
+
+
+def test_a_model_of_several_languages_asks_for_a_code(given, recwarn):
+    """The wrong language would come, without a word."""
+    given.ours.translate_all(["the cat", ">>fra<< the dog"], max_length=3)
+    assert not recwarn.list, "one code is no choice"
+    source = Language(given.ours.source.tokenizer, Vocab.of([*given.ours.source.vocab.tokens[4:-1], ">>por<<"]))
+    several = Translator(given.ours.model, source, given.ours.target, device="cpu")
+    several.translate_all([">>fra<< the cat", ">>por<<the dog"], max_length=3)
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="'>>ptb<< the dog' begins with no code of the .* write: >>fra<<, >>por<<"):
+        several.translate_all([">>fra<< the cat", ">>ptb<< the dog", "x"], max_length=3)

@@ -73,7 +73,7 @@ def test_every_weight_is_there_in_8_bits(settings):
 
 
 def test_a_shared_matrix_is_stored_once():
-    sides = [Language(WordTokenizer(language), Vocab.of("abcdef")) for language in ("en", "fr")]
+    sides = [Language(WordTokenizer(language), Vocab.of([*"abcdef"])) for language in ("en", "fr")]
     apart, tied = (Translator.new("transformer", *sides, **SIZES, tie=on, tie_source=on) for on in (False, True))
     sizes = [[len(base64.b64decode(text)) for text in live_model(one)["weights"].values()] for one in (apart, tied)]
     assert [more - less for more, less in zip(*sizes, strict=True)] == [2 * 10 * 8, 2 * 2 * 10]

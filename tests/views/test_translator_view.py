@@ -109,7 +109,7 @@ def test_the_attention_is_that_of_the_translator(either):
 
 
 def test_candidates_by_hand():
-    vocab, probs = Vocab.of("abcdef"), torch.tensor([0.01, 0.02, 0.3, 0.04, 0.15, 0.16, 0.22, 0.05, 0.02, 0.03])
+    vocab, probs = Vocab.of([*"abcdef"]), torch.tensor([0.01, 0.02, 0.3, 0.04, 0.15, 0.16, 0.22, 0.05, 0.02, 0.03])
     assert next_tokens(vocab, probs, 6) == {
         "tokens": ["<eos>", "c", "b", "a", "d", "<unk>"], "probs": pytest.approx([0.3, 0.22, 0.16, 0.15, 0.05, 0.04]),
         "ranks": [1, 2, 3, 4, 5, 6], "written": 1, "others": pytest.approx(0.08),
@@ -117,7 +117,7 @@ def test_candidates_by_hand():
     rare = next_tokens(vocab, probs, 8)
     assert (rare["tokens"][5], rare["ranks"][5], rare["written"]) == ("e", 8, 5) and rare["probs"][5] == 0.02
     assert rare["others"] == pytest.approx(0.1) and rare["tokens"][:5] == ["<eos>", "c", "b", "a", "d"]
-    tie = next_tokens(Vocab.of("abcdef"), torch.full((10,), 0.1), 9)
+    tie = next_tokens(Vocab.of([*"abcdef"]), torch.full((10,), 0.1), 9)
     assert tie["tokens"][tie["written"]] == "f" and len(set(tie["tokens"])) == 6
     few = next_tokens(Vocab(), torch.tensor([0.25, 0.25, 0.5, 0.0]), 2)
     assert len(few["tokens"]) == 4 and few["others"] == 0

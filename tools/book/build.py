@@ -12,7 +12,6 @@ import json
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from html import escape
@@ -29,6 +28,7 @@ from seqlearn.views import RiddleView, TranslatorView
 from seqlearn.views.gallery import all_views, gallery, guided
 from seqlearn.views.stored import Framed, document, shared_files
 from tools import blocks
+from tools.beside import OLD, beside, of_caller, sentence_for_errors
 from tools.book import api
 from tools.book.lessons import Lesson, framed, lessons
 from tools.book.mend import mend
@@ -55,16 +55,18 @@ LESSON = re.compile(r"\]\((\d\d-[\w-]+)\.ipynb")
 LINK = re.compile(r"(?P<image>!?)\[(?P<words>[^]]*)\]\((?P<target>[^)#:\s]+)(?:#[^)\s]*)?\)")
 
 
+@sentence_for_errors
 def main() -> str | None:
     """Build the book. Return why not, in one sentence, or None."""
     parser = argparse.ArgumentParser(prog="course.py book", description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "site", help="the folder to write (default: site)")
-    out = parser.parse_args().out.resolve()
+    out = of_caller(parser.parse_args().out)
     if refused := not_ours(out):
         return refused
-    out.parent.mkdir(parents=True, exist_ok=True)
     course = lessons()
-    with tempfile.TemporaryDirectory(prefix=".book-", dir=out.parent) as folder:
+    with beside(out) as folder:
+        if refused := not_ours(out):  # again: a killed build may have left a book without its name
+            return refused
         source, site = Path(folder, "source"), Path(folder, "site")
         write_source(source, course)
         if build_main(["-b", "html", "-W", "--keep-going", "-q", str(source), str(site)]):
@@ -74,7 +76,7 @@ def main() -> str | None:
         write(site / "_static" / "excerpts.js", excerpts(site))
         write_views(site / "views", course)
         write(site / ".nojekyll", "")  # else GitHub Pages leaves out the folders that begin with an underscore
-        return put_in_place(site, out, Path(folder, "old"))
+        return put_in_place(site, out, folder / OLD)
 
 
 def put_in_place(site: Path, out: Path, old: Path) -> str | None:

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import tempfile
 import warnings
 import zlib
@@ -14,27 +15,19 @@ from array import array
 from bisect import bisect_right
 from codecs import BOM_UTF8, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import overload
 
+from ...runtime.ownership import naming
 from ..pairs import Pair
 from ..spelling import BLANK
 
 BLOCK = 1 << 14  # bytes of neighbouring lines that are read together: the index has an entry for each block
 LONGEST = 1 << 24  # bytes in a line: a file with a longer line is no text file, and would fill the memory
+NUMBERED = re.compile(r"[+-]?[\d.,]*\d(?:[eE][+-]?\d+)?\t[^\t]*\t[^\t]*$")  # a number, and two columns
 GZIP, UTF16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")  # the first two bytes of such files
-
-
-@contextmanager
-def naming(name: str | Path) -> Iterator[None]:
-    """Name the file in an error of the system: one that comes while an open file is read does not."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is not None and error.filename is None:
-            error.filename = str(name)
-        raise
 
 
 def open_bytes(path: Path) -> io.BufferedIOBase:
@@ -203,10 +196,23 @@ class FilePairs(PairView):
 
 
 class TSVPairs(FilePairs):
-    """The pairs of a file with `source<TAB>target` on each line."""
+    """The pairs of a file with `source<TAB>target` on each line.
 
-    def __init__(self, lines: Lines):
-        self.lines = lines
+    Args:
+        columns: that hold source and target, counted from 1; None: the first and the second, and a third may follow.
+
+    Raises:
+        ValueError: the columns are not said, and the first of three holds numbers: a score, or the number of a line.
+    """
+
+    def __init__(self, lines: Lines, columns: tuple[int, int] | None = None):
+        self.lines, self.columns = lines, columns
+        others = (line for line in lines if not NUMBERED.match(line))
+        if columns is None and next(islice(others, len(lines) // 10, None), None) is None:  # one in ten may differ
+            raise ValueError(
+                f"{lines.path}: the first of its three columns holds numbers; if the sentences are in the second and "
+                "third, take these with --columns 2,3 (in Python columns=(2, 3)), and else with --columns 1,2"
+            )
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -216,20 +222,25 @@ class TSVPairs(FilePairs):
 
         Also yields a Pair for malformed lines, because runtime type checkers index into sequences.
         """
-        source, target, *_ = [*self.lines[index].split("\t"), ""]
-        return Pair(source, target)
+        source, target = self.columns or (1, 2)
+        cells = self.lines[index].split("\t") + [""] * max(source, target)
+        return Pair(cells[source - 1], cells[target - 1])
 
     def checksum(self) -> str:
         """The checksum of the file, and how the file is read."""
-        return f"tsv {self.lines.checksum}"
+        return f"tsv {self.lines.checksum}" if self.columns is None else f"tsv {self.columns} {self.lines.checksum}"
 
     def fault(self, index: int) -> str:
         """What is wrong with line `index + 1`; an empty string if nothing is."""
         line = self.lines[index]
-        columns = line.split("\t")
-        if len(columns) not in (2, 3):
-            return f"{len(columns)} column{'s' * (len(columns) > 1)} instead of source<TAB>target (a third may follow)"
-        return _fault("line", line) or _fault("source", columns[0]) or _fault("target", columns[1])
+        count = 1 + line.count("\t")
+        named = f"{count} column{'s' * (count > 1)}"
+        if self.columns is None and count not in (2, 3):
+            return f"{named} instead of source<TAB>target (a third may follow)"
+        if self.columns is not None and count < max(self.columns):
+            return f"{named}, and the sentences are wanted from columns {self.columns[0]} and {self.columns[1]}"
+        pair = self.make(index)
+        return _fault("line", line.replace("\t", " ")) or _fault("source", pair.source) or _fault("target", pair.target)
 
     def where(self, index: int) -> str:
         """The file and the number of the line, for messages."""
@@ -267,7 +278,7 @@ def _fault(side: str, text: str) -> str:
     """What makes a text unfit for one side of a pair; an empty string if the text is fit."""
     if not text.strip(BLANK):
         return f"the {side} is empty"
-    for character, name in (("\0", "NUL character"), ("\r", "carriage return")):
+    for character, name in (("\0", "NUL character"), ("\r", "carriage return"), ("\t", "tab")):
         if character in text:
             return f"the {side} has a {name} in it"
     return ""

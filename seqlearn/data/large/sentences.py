@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ..pairs import Pair
+from ..pairs import Pair, pairs_in
 from ..text import Language
 
 CHUNK = 1 << 20  # numbers that are turned into bytes at once
@@ -136,10 +136,11 @@ def encode(
         How many pairs were left out.
 
     Raises:
+        TypeError: something is no pair.
         ValueError: no pair is left.
     """
     kept, left_out, bos = 0, 0, target.vocab.bos
-    for pair in pairs:
+    for pair in pairs_in(pairs):
         ids = source.encode(pair.source), target.encode(pair.target)
         if max_length is not None and max(map(len, ids)) > max_length + 1:
             left_out += 1
