@@ -43,7 +43,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from ..nn.recording import Kind
-from ..runtime.arguments import as_tensor, whole
+from ..runtime.arguments import as_tensor
+from ..runtime.values import whole
 
 KINDS: tuple[str, ...] = get_args(Kind)
 NO_WEIGHTS = (

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ..nn.recording import Edit
-from ..runtime.arguments import whole
+from ..runtime.values import whole
 
 
 def ablate(weights: Float[Tensor, "*axes"], may: Bool[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:

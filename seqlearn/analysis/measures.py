@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ..data.pairs import Link, link_sets
-from ..runtime.arguments import whole
+from ..runtime.values import whole
 from .attention_map import AttentionMap
 from .metrics import alignment_error_rate, argmax_links
 

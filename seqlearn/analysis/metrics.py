@@ -13,7 +13,7 @@ from sacrebleu.metrics.base import Metric
 from torch import Tensor
 
 from ..data.pairs import Link, link_sets
-from ..runtime.arguments import several, texts
+from ..runtime.values import several, texts
 
 
 class TextScore(NamedTuple):

@@ -9,8 +9,8 @@ import tomllib
 from pathlib import Path
 from typing import get_args
 
-from ..runtime.arguments import shown
 from ..runtime.ownership import OPTIONS_MARK, naming
+from ..runtime.values import shown
 from .options import Options, Values, checked, fault_of, parameters, refuse_without_effect, without_effect
 
 ONLY_GIVEN = {"out", "resume", "overwrite", "config", "tensorboard"}  # options that a file cannot have

@@ -22,8 +22,8 @@ from typer.models import OptionInfo
 from ..data.large.cache import LARGE
 from ..data.text import TOKENS
 from ..nn.config import Value
-from ..runtime.arguments import shown
 from ..runtime.ownership import TRANSLATOR, kind_of, reading
+from ..runtime.values import shown
 from ..training.checkpoints import Checkpoints
 from ..training.schedules import SCHEDULES, Schedule, make_schedule
 from ..translator.models import MODELS, spec_of

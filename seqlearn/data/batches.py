@@ -14,7 +14,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ..runtime.arguments import as_tensor, several, shown, whole
+from ..runtime.arguments import as_tensor
+from ..runtime.values import several, shown, whole
 from .large.cache import cached
 from .large.sentences import Sentences, encode
 from .pairs import Pair

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from ..runtime.arguments import several, texts, whole
+from ..runtime.values import several, texts, whole
 from .download import fra_eng_file, local_fra_eng_file
 from .grammar import PAIRS, write_pairs
 from .large.files import ChosenPairs, Lines, ParallelPairs, ReversedPairs, TSVPairs, checked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from ..runtime.arguments import several, shown
+from ..runtime.values import several, shown
 
 Link = tuple[int, int]  # (source token, target token): positions, counted from 0
 

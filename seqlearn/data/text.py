@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import regex
 
-from ..runtime.arguments import several, texts, whole
 from ..runtime.ownership import write
+from ..runtime.values import several, texts, whole
 from .spelling import CLOSE_UP, ELISION, NO_BREAK, OPENING, STAND_OFF, normalize
 from .unigram import Unigram
 

@@ -17,7 +17,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ..runtime.arguments import check_size, need_tensor, whole
+from ..runtime.arguments import check_size, need_tensor
+from ..runtime.values import whole
 from .masking import Mask, as_mask, causal_mask, masked_softmax
 from .positions import RotaryPositions
 from .recording import AttentionLayer

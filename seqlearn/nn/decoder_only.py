@@ -23,8 +23,9 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from ..runtime.arguments import check_size, embed, source_lengths, whole
+from ..runtime.arguments import check_size, embed, source_lengths
 from ..runtime.devices import send
+from ..runtime.values import whole
 from .attention import MultiHeadAttention
 from .cache import Past
 from .config import MOST_LAYERS, Setting, words

@@ -25,7 +25,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from ..runtime.arguments import whole
+from ..runtime.values import whole
 from .attention import MultiHeadAttention
 from .contract import Model
 from .recording import attention_layers, remember_last

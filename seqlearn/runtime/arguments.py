@@ -1,95 +1,12 @@
-"""Checks of what a caller gives. Each error is one sentence, with the value that was given and what was expected."""
+"""Checks of tensors and models that a caller gives. Each error is one sentence, with the value that was given and what
+was expected."""
 
 from __future__ import annotations
-
-import operator
-from collections.abc import Iterable
-from numbers import Real
-from reprlib import repr as shown
-from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
-T = TypeVar("T")
-
-
-def whole(name: str, value: object, least: int = 1, most: int | None = None) -> int:
-    """A whole number of Python, NumPy or torch as an int.
-
-    Raises:
-        TypeError: the value is not a whole number; True and False are not numbers.
-        ValueError: the number is below `least` or above `most`.
-    """
-    try:
-        if getattr(value, "dtype", type(value)) in (bool, torch.bool):
-            raise TypeError
-        number = operator.index(value)  # pyright: ignore[reportArgumentType]  whatever a user gave
-    except TypeError:
-        raise TypeError(f"{name} is a whole number, not {_named(value)}") from None
-    if number < least or (most is not None and number > most):
-        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
-        raise ValueError(f"{name} is {bounds}, not {number}")
-    return number
-
-
-def token_ids(ids: Iterable[int], vocab: int | None = None) -> list[int]:
-    """Ids of tokens as a list of int.
-
-    Raises:
-        TypeError: they are not a list of whole numbers.
-        ValueError: an id is below 0, or not in a vocabulary of `vocab` tokens.
-    """
-    try:
-        given = list(ids)
-    except TypeError:
-        raise TypeError(f"forbidden is a list of ids, not {_named(ids)}") from None
-    return [whole("the id of a token", each, 0, None if vocab is None else vocab - 1) for each in given]
-
-
-def real(name: str, value: object) -> None:
-    """Refuse what is no number.
-
-    Raises:
-        TypeError: it is none.
-    """
-    if not isinstance(value, Real):
-        raise TypeError(f"{name} is a number, not {_named(value)}")
-
-
-def several(name: str, given: Iterable[T], kind: str = "str", *, ordered: bool = True) -> Iterable[T]:
-    """What is given, if it is many things in an order: one text would be taken for its letters.
-
-    Args:
-        ordered: False: a set is many things, too.
-
-    Raises:
-        TypeError: it is one text, a set, or no iterable.
-    """
-    wrong = (str, bytes, set, frozenset) if ordered else (str, bytes)
-    if isinstance(given, wrong) or not isinstance(given, Iterable):
-        raise TypeError(f"{name} are a list of {kind}, not {_named(given)}")
-    return given
-
-
-def texts(sentences: Iterable[str], name: str = "sentences", count: int | None = None) -> list[str]:
-    """Several sentences as a list.
-
-    Args:
-        name: of the sentences, for the error.
-        count: how many there have to be; default: any number.
-
-    Raises:
-        TypeError: it is one text, a set, or no iterable; or one of its members is no text.
-        ValueError: there are more or fewer.
-    """
-    found = list(several(name, sentences))
-    for number, sentence in enumerate(found):
-        if not isinstance(sentence, str):
-            raise TypeError(f"a sentence is a str, and sentence {number} is {_named(sentence)}")
-    if count is not None and len(found) != count:
-        raise ValueError(f"{count} {name} are wanted, not {len(found)}")
-    return found
+from .values import named
 
 
 def need_tensor(name: str, given: object) -> None:
@@ -115,7 +32,7 @@ def as_tensor(name: str, given: object, device: torch.device | None = None) -> T
     try:
         return torch.as_tensor(given, device=device)
     except (TypeError, ValueError, RuntimeError):  # torch has one for each: no number, rows of unequal length, None
-        raise TypeError(f"{name} is a tensor, an array or a list of numbers, not {_named(given)}") from None
+        raise TypeError(f"{name} is a tensor, an array or a list of numbers, not {named(given)}") from None
 
 
 def whole_numbers(name: str, numbers: object) -> Tensor:
@@ -198,9 +115,4 @@ def check_model(model: object) -> None:
         TypeError: it lacks one of them.
     """
     if not (hasattr(model, "encoder") and hasattr(model, "decoder")):
-        raise TypeError(f"a model has an encoder and a decoder (see seqlearn.nn.contract); {_named(model)} has not")
-
-
-def _named(value: object) -> str:
-    """The value, shortened, and its type: 'm' (str)."""
-    return f"{shown(value)} ({type(value).__name__})"
+        raise TypeError(f"a model has an encoder and a decoder (see seqlearn.nn.contract); {named(model)} has not")

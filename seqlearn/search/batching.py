@@ -10,7 +10,7 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from ..data.batches import pad
-from ..runtime.arguments import whole
+from ..runtime.values import whole
 
 Result = TypeVar("Result")
 

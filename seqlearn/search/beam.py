@@ -10,8 +10,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ..nn.contract import Model, eval_mode
-from ..runtime.arguments import token_ids, whole
 from ..runtime.devices import send, to_list
+from ..runtime.values import token_ids, whole
 from .fast_step import fast_step
 from .forced_decoding import forced_decoding
 from .hypotheses import Beams, Extensions, Hypothesis, LengthPenalty, NoToken, Tree, best_tokens

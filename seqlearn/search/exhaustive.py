@@ -10,8 +10,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ..nn.contract import Model, eval_mode
-from ..runtime.arguments import token_ids
 from ..runtime.devices import to_list
+from ..runtime.values import token_ids
 from .hypotheses import Hypothesis, LengthPenalty, NoToken
 from .lengths import largest_penalties, limits_and_ids, no_penalty
 

@@ -10,8 +10,9 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ..nn.contract import Model
-from ..runtime.arguments import check_model, need_tensor, source_lengths, token_ids, whole, whole_numbers
+from ..runtime.arguments import check_model, need_tensor, source_lengths, whole_numbers
 from ..runtime.devices import to_list
+from ..runtime.values import token_ids, whole
 from .hypotheses import LengthPenalty
 
 Ids = tuple[int, int, Iterable[int]]  # of <bos>, of <eos>, and the forbidden ones

@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ..nn.contract import Model, eval_mode
-from ..runtime.arguments import token_ids, whole
 from ..runtime.devices import send, to_list
+from ..runtime.values import token_ids, whole
 from .fast_step import fast_step
 from .hypotheses import Candidates, Hypothesis, NoToken, best_tokens
 from .lengths import limits_and_ids

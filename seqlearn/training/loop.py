@@ -20,9 +20,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ..data.batches import Batch, Batches
-from ..runtime.arguments import several
 from ..runtime.devices import best_device
 from ..runtime.threads import fitting_threads, where_it_runs
+from ..runtime.values import several
 from .averaging import Weights, copied, mean_of, using_weights
 from .checkpoints import Checkpoints, Stopped, TrainingState
 from .history import History

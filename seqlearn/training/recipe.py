@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..runtime.arguments import real, whole
+from ..runtime.values import real, whole
 from .schedules import Schedule, constant, linear_decay
 
 

@@ -24,9 +24,9 @@ from ..nn.config import Value
 from ..nn.contract import EncoderDecoder
 from ..nn.masking import causal_mask
 from ..nn.recording import attention_layers
-from ..runtime.arguments import several, shown, texts, whole
 from ..runtime.devices import best_device
 from ..runtime.threads import fitting_threads
+from ..runtime.values import several, shown, texts, whole
 from ..search.batching import in_batches
 from ..search.beam import beam_search
 from ..search.hypotheses import Hypothesis, LengthPenalty, NoToken

@@ -24,8 +24,8 @@ from ..data.text import BOS, PAD, Vocab
 from ..nn.contract import Decoder, Encoder, EncoderDecoder, Model
 from ..nn.patching import patch, places, record_stream
 from ..nn.recording import Edit, attention_layers, edit_attention
-from ..runtime.arguments import several
 from ..runtime.devices import send
+from ..runtime.values import several
 from .translator import KINDS, Translator
 
 

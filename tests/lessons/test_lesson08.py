@@ -416,7 +416,7 @@ def test_the_relative_biases_of_the_experiment_are_those_of_the_papers(experimen
 def test_a_reader_with_no_bias_is_the_reader_without_positions(experiments):
     plain, biased = experiments.Reader(20, "none", 4), experiments.BiasedReader(20, "relative", 4)
     biased.load_state_dict(plain.state_dict(), strict=False)
-    ids, near = torch.randint(20, (3, 12)), (torch.arange(12)[:, None] - torch.arange(12)).abs() < 3
+    ids, near = torch.randint(20, (3, 12)), ((torch.arange(12)[:, None] - torch.arange(12)).abs() < 3)[None]
     torch.testing.assert_close(biased(ids), plain(ids))
     torch.testing.assert_close(biased(ids, mask=near), plain(ids, mask=near))
     causal = experiments.BiasedReader(20, "alibi, causal", 4)

@@ -142,7 +142,7 @@ test_what_is_chosen_has_to_be_there = keeps(
         ("show", "rollout", "show is one of head, layer, all for cross attention, not 'rollout'"),
         ("show", "mean", "not 'mean'"),
         ("threshold", 1.5, "a threshold is from 0 to 1, as weights are, not 1.5"),
-        ("threshold", math.nan, "a threshold is from 0 to 1, as weights are, not nan"),
+        ("threshold", math.nan, "threshold.*not (the float )?nan"),
         ("locked", ["query", 4], "there is no query 4: there are 4 queries and 3 keys"),
         ("locked", ["key", 3], "there is no key 3"),
         ("locked", ["pair", 0, 3], "there is no pair 0, 3"),

@@ -147,7 +147,7 @@ test_what_cannot_be_chosen = keeps(
         ("word", 4, "word is from 0 to 3, not 4"),
         ("z", 1.01, "a gate is from 0 to 1, not 1.01"),
         ("r", -0.5, "a gate is from 0 to 1, not -0.5"),
-        ("r", math.nan, "a gate is from 0 to 1, not nan"),
+        ("r", math.nan, "r.* a finite number, not the float nan"),
     ],
 )
 

@@ -142,8 +142,8 @@ test_what_cannot_be_chosen = keeps(
     [
         ("temperature", 0.0, "a temperature is above 0, not 0.0; for the likeliest token, use greedy search"),
         ("temperature", -1.0, "above 0, not -1.0"),
-        ("temperature", math.inf, "temperature is finite, not inf"),
-        ("temperature", math.nan, "temperature is finite, not nan"),
+        ("temperature", math.inf, "temperature.* a finite number, not the float inf"),
+        ("temperature", math.nan, "temperature.* a finite number, not the float nan"),
         ("top_k", 0, "top_k is at least 1, not 0"),
         ("top_k", 1.5, "int"),
         ("top_p", 0.0, "top_p is above 0 and at most 1, not 0.0"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 
-from ...runtime.arguments import whole
+from ...runtime.values import whole
 from ..shared.arguments import as_text
 from ..shared.types import Data
 
