@@ -48,6 +48,7 @@ def test_the_picture_tells_what_the_model_says():
     assert story.SENTENCE in text and story.BEFORE in text and "“elle”" in text
 
 
+@pytest.mark.slow
 def test_the_page_behind_the_picture_is_that_of_today():
     """Its scripts and styles; `python -m tools.picture` writes it again."""
     path = ROOT / "assets" / "live.html"

@@ -30,7 +30,9 @@ def test_random_cases(name):
 
 
 @pytest.mark.usefixtures("as_a_user")
-@pytest.mark.parametrize("group", masks.GROUPS)
+@pytest.mark.parametrize(
+    "group", [pytest.param(name, marks=[] if name == "scores" else pytest.mark.slow) for name in masks.GROUPS]
+)
 def test_masks_and_lengths_mean_the_same_everywhere(group):
     """Each function that takes a mask or lengths, 300 times: its slow loop, or one sentence; nothing is silent."""
     tried, seeds = Counter(), itertools.count()

@@ -73,6 +73,7 @@ def options(tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_a_test_that_fails_once_is_listed_and_one_that_never_acts_is_not_taken(hunt, tmp_path):
     for workers in ([], ["-p", "xdist.plugin", "-n", "1"]):
         said = subprocess.run([*hunt, *workers], capture_output=True, text=True, **options(tmp_path)).stdout
@@ -80,6 +81,7 @@ def test_a_test_that_fails_once_is_listed_and_one_that_never_acts_is_not_taken(h
         assert "5 tests x 3: 1 failed at least once" in said and "1 failed, 14 passed" in said
 
 
+@pytest.mark.slow
 def test_the_load_ends_with_the_run_that_is_killed(hunt, tmp_path):
     (tmp_path / "sleeps").touch()
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

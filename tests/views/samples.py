@@ -1,6 +1,7 @@
 """One view of each kind, small, made with any tokens: all tests of the family run over them."""
 
 import contextlib
+import functools
 import itertools
 
 import torch
@@ -150,7 +151,12 @@ def patch_view(tokens):
 
 
 def riddle_view(tokens):
-    """The word in question is the first one that some head changes."""
+    return RiddleView(*riddle_of(tuple(tokens)))
+
+
+@functools.cache
+def riddle_of(tokens):
+    """A translator and its riddle: the word in question is the first one that some head changes."""
     sentence = " ".join(map(str, tokens))
     for seed in itertools.count():
         translator = untrained(tokens, seed)
@@ -158,7 +164,7 @@ def riddle_view(tokens):
         before = found["base"]["tokens"]
         others = [one["tokens"] for *_, one in found["heads"] if one["tokens"][0] != before[0]]
         if others:
-            return RiddleView(translator, [Riddle(sentence, before[0], others[0][0], sentence, sentence)])
+            return translator, [Riddle(sentence, before[0], others[0][0], sentence, sentence)]
 
 
 SAMPLES = {
