@@ -87,7 +87,7 @@ def _check(folder: Path, resume: bool, overwrite: bool) -> None:
     if foreign:
         advice = "move it away" if resume else "choose another folder"
         name = foreign[0].relative_to(folder)
-        if foreign[0].name in FILES and FILES[foreign[0].name] == kind_of(foreign[0], changed=True):
+        if kind_of(foreign[0]) is None and FILES.get(foreign[0].name, "") == kind_of(foreign[0], changed=True):
             raise ValueError(f"{foreign[0]} was changed, and would be replaced: move it away, or add --overwrite")
         raise ValueError(f"{folder} holds something else than a translator ({name}): {advice}")
     if resume:

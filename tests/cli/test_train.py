@@ -495,7 +495,7 @@ def test_a_record_that_somebody_puts_there_meanwhile_stays(pairs, tmp_path, monk
         return update(*args)
 
     monkeypatch.setattr(loop.Training, "update", and_notes)
-    refused("loss.svg is not of this training: move it away", *options(pairs, out))
+    refused("loss.svg is not of this training, or was changed: move it away", *options(pairs, out))
     assert (out / "loss.svg").read_text("utf-8") == "precious"
     (out / "loss.svg").unlink()
     assert run("train", "--resume", out).exit_code == 0
