@@ -10,7 +10,7 @@ from urllib.request import urlopen
 
 import nbformat
 import pytest
-from browser.settling import until
+from browser.settling import settled, until
 from views.samples import PLAIN, SAMPLES
 
 from tools.refresh import normalise
@@ -492,8 +492,11 @@ def test_a_sentence_is_typed(lab, page):
     place = echo.bounding_box()
     assert 0 < place["y"] < place["y"] + place["height"] < 500
     head.click()  # once more: the head is back
-    page.set_viewport_size({"width": 1300, "height": 1400})
+    settled(page)
+    assert echo.inner_text().startswith("the same words")
+    written.evaluate("node => node.scrollIntoView({ block: 'center' })")
     echo.wait_for(state="hidden")
+    page.set_viewport_size({"width": 1300, "height": 1400})
 
     sentences = [
         f"The {noun} sees the {colour} apple." for noun in ("girl", "dog", "boy") for colour in ("red", "green", "old")
