@@ -22,6 +22,8 @@ class Words:
     """Above a cell that is not translated yet."""
     predict: str
     """A prediction begins with this word, in bold letters."""
+    result: str
+    """What was seen begins with this word, in bold letters: such a cell is folded in a learner's copy."""
     solutions: tuple[str, ...]
     """The titles of folds that a handout leaves out."""
     prediction: str
@@ -62,6 +64,7 @@ LANGUAGES = {
         stale="(The English has changed; the translation has not followed yet.)",
         missing="(Not translated yet.)",
         predict="Predict.",
+        result="Seen.",
         solutions=("Solution", "The fix"),
         prediction="My prediction",
         type_here="double-click here, type it, and press Shift+Enter",
@@ -87,6 +90,7 @@ LANGUAGES = {
         stale="（英文有更新，中文尚未跟上）",
         missing="（尚未翻译）",
         predict="猜一猜。",
+        result="结果。",
         solutions=("解答",),
         prediction="我的猜测",
         type_here="双击这里，写下来，再按 Shift+Enter",
