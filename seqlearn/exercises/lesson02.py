@@ -8,27 +8,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .checking import Wrong, avoids, called, check, has_dtype, has_shape, matches, number
+from .checking import Wrong, avoids, called, check, has_dtype, has_shape, matches
 from .plain import is_close, numbers, shown, softmax, table
 
 TOLERANCE = {torch.float16: 2e-3, torch.bfloat16: 1e-2, torch.float32: 1e-4}  # dtype -> how far a weight may be off
 LOWEST = torch.finfo(torch.float32).min  # no constant is lower, and -inf is
-MAY_LOOK = {
-    3: 'you left out "lave" itself: the diagonal is blue, too.',
-    7: "7 is the number of dark cells in that row: those are masked.",
-    8: '8 is the *column* "lave": the words that may look at it. What it may look at is its row.',
-    11: "11 is the whole row; count its blue cells only.",
-}
-
-
-@check("2.1", section="6. The future: causal masks")
-def check_may_look(may_look: object) -> None:
-    """How many of the 11 positions the row "lave", number 3 from 0, of the causal mask may look at."""
-    count = number(may_look, "give a whole number", whole=True)
-    if count in MAY_LOOK:
-        raise Wrong(MAY_LOOK[int(count)])
-    if count != 4:
-        raise Wrong(f'count the blue cells in the row "lave" again; {count} is not their number.')
 
 
 @check("2.2", section="5. A masked softmax for lengths")
@@ -59,7 +43,8 @@ def check_masked_softmax(masked_softmax: Callable[..., Tensor]) -> None:
     if not is_close(weights, [[[0.5, 0.5, 0.0]]]):
         why = 'a large negative number is not low enough; float("-inf") is.'
         if not weights[0, 0, 2] > 1e-4:  # or NaN
-            why = f"and the real keys {shown(weights[0, 0, :2])}: subtract the row's own largest score before `exp`."
+            real = shown(weights[0, 0, :2])
+            why = f"and the real keys {real}: subtract the row's own largest score, then `exp`, then divide by the sum."
         raise Wrong(f"where all scores are {LOWEST:.1e}, padding gets {float(weights[0, 0, 2]):.2f}: {why}")
     told = "the weights are right, but the task is to do without `softmax`: use `exp`, `sum`, `amax`, minus and divide."
     softmaxes = ("softmax", "log_softmax", "special_softmax", "logsumexp", "scaled_dot_product_attention")
@@ -140,6 +125,8 @@ def _first_row_off(weights: Tensor, expected: list, sentence: int, query: int) -
     sums = weights.sum(-1, keepdim=True)
     if is_close(weights / sums, expected) and float(sums.max() - sums.min()) > 1e-6:
         told = "add nothing to the row's sum, by which you divide: after subtracting the largest, it is at least 1."
+        if float(sums[sentence, query]) > 1:
+            told = "divide each row by its sum."
         return f"sums to {float(sums[sentence, query]):.4f}: {told}"
     return f"should be {shown(expected[sentence][query])}; yours: {shown(weights[sentence, query])}."
 
@@ -148,7 +135,16 @@ def _first_row_off(weights: Tensor, expected: list, sentence: int, query: int) -
 def check_decoder_mask(decoder_mask: Callable[..., Tensor]) -> None:
     """Try out `decoder_mask(ids, pad)` -> bool `(batch, steps, steps)`: causal, and no look at padding."""
     for ids, pad in (([[5, 7, 4, 2], [9, 2, 0, 0]], 0), ([[0, 5, 2, 1, 1], [3, 0, 4, 6, 2], [2, 1, 1, 1, 1]], 1)):
-        answer, batch, steps = called(decoder_mask, torch.tensor(ids), pad), len(ids), len(ids[0])
+        batch, steps = len(ids), len(ids[0])
+        try:
+            answer = called(decoder_mask, torch.tensor(ids), pad)
+        except RuntimeError as problem:
+            if "must match the size" not in str(problem):
+                raise
+            raise Wrong(
+                f"{(steps, steps)} and {(batch, steps)} do not broadcast: give the padding an axis for the queries, "
+                "`(ids != pad)[:, None, :]`."
+            ) from None
         if isinstance(answer, Tensor):
             has_dtype(answer, torch.bool, "mask", "True or False. A comparison such as `ids != pad` is bool.")
         padding = "this is the padding alone: & with the causal mask gives each query a row."
@@ -227,7 +223,10 @@ def check_repaired(repaired: Callable[..., Tensor]) -> None:
 
 def _examine_empty_row(row: list[float], dtype: torch.dtype) -> None:
     if any(map(math.isnan, row)):
-        raise Wrong(f"the row with nothing to attend to is NaN ({dtype}): fill its weights with 0 after the softmax.")
+        raise Wrong(
+            f"the row with nothing to attend to is NaN ({dtype}): fill its weights with 0 after the softmax, "
+            "with `masked_fill`: it returns a new tensor, and NaN times 0 is still NaN."
+        )
     if any(row):
         raise Wrong(
             f"the row with nothing to attend to gives {row[0]:.2f} to a masked key ({dtype}): it should be all 0; "

@@ -28,7 +28,9 @@ def exercises():
     """Lesson, imports, stub, check and solution of each exercise."""
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         cells = nbformat.read(path, as_version=4).cells
-        imports = next(cell.source for cell in cells if cell.cell_type == "code")
+        code = [cell.source for cell in cells if cell.cell_type == "code"]
+        last = next(place for place, source in enumerate(code) if "from seqlearn.exercises" in source)
+        imports = "\n".join(code[: last + 1])  # the first screen, and the cell that imports
         for place, cell in enumerate(cells):
             if solution := SOLUTION.search(cell.source):
                 stub, check = cells[place - 2].source, cells[place - 1].source

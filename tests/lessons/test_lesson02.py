@@ -1,6 +1,5 @@
 """The checks of lesson 02: right answers in other forms, and typical wrong ones, each with its own diagnosis."""
 
-import numpy as np
 import torch
 
 from answers import all_right, judged, said_by
@@ -8,27 +7,6 @@ from seqlearn.exercises import lesson02
 from seqlearn.nn import masked_softmax
 
 INF = float("inf")
-
-
-test_wrong_readings_of_the_causal_mask = judged(
-    lesson02.check_may_look,
-    "2.1",
-    [
-        (4.5, "a whole number; yours is 4.5"),
-        (3, 'left out "lave" itself'),
-        (7, "number of dark cells"),
-        (8, "what it may look at is its row"),
-        (11, "the whole row"),
-        (5, "5 is not their number"),
-        ("four", "of type str"),
-        (True, "of type bool"),
-    ],
-)
-
-
-def test_right_reading_of_the_causal_mask(capsys):
-    for answer in (4, 4.0, torch.tensor(4), np.int64(4), np.float32(4)):
-        assert said_by(lesson02.check_may_look, answer, capsys) == "Exercise 2.1: right!\n"
 
 
 def real(scores, lengths, upto=0):
@@ -61,6 +39,11 @@ def by_logsumexp(scores, lengths, largest=0):
         powers = (masked - largest(masked)).exp()
         return powers / powers.sum(-1, keepdim=True)
     return (masked - masked.logsumexp(-1, keepdim=True)).exp()
+
+
+def undivided(scores, lengths):
+    masked = scores.masked_fill(~real(scores, lengths), -INF)
+    return (masked - masked.amax(-1, keepdim=True)).exp()
 
 
 def writes(scores, lengths):
@@ -135,7 +118,10 @@ WRONG_SOFTMAXES = [
         "the task is to do without `softmax`",
     ),
     (lambda scores, lengths: masked_softmax(scores, lengths), "the task is to do without `softmax`"),
-    (lambda scores, lengths: by_logsumexp(scores, lengths), "and the real keys [1.000, 1.000]: subtract"),
+    (
+        lambda scores, lengths: by_logsumexp(scores, lengths),
+        "and the real keys [1.000, 1.000]: subtract the row's own largest score, then `exp`, then divide",
+    ),
     (
         lambda scores, lengths: by_logsumexp(scores, lengths, lambda x: x.amax(-1, True).clamp(min=0)),
         "and the real keys [nan, nan]: subtract the row's own largest",
@@ -150,6 +136,7 @@ WRONG_SOFTMAXES = [
         "sentence 0, row 0 should be [1.000, 0.000, 0.000]; yours: [0.333",
     ),
     (lambda *args: from_scratch(*args, eps=1e-3), "row 0 sums to 0.9990: add nothing to the row's sum"),
+    (undivided, "row 0 sums to 1.9684: divide each row by its sum"),
     (lambda *args: from_scratch(*args, eps=0.1, stable=False), "add nothing to the row's sum"),
     (writes, "`scores` has changed"),
     (
@@ -199,7 +186,8 @@ WRONG_MASKS = [
     (lambda ids, pad: (causal(ids) & (ids != pad)[:, None]).tolist(), "of type list"),
     (lambda ids, pad: (causal(ids) & (ids != pad)[:, None])[:1], "should have shape (2, 4, 4); yours: (1, 4, 4)"),
     (lambda ids, pad: causal(ids) & (ids.clamp_(max=5) != pad)[:, None], "`ids` has changed"),
-    (lambda ids, pad: causal(ids) & (ids != pad), "your code stopped with RuntimeError"),
+    (lambda ids, pad: causal(ids) & (ids != pad), "an axis for the queries, `(ids != pad)[:, None, :]`"),
+    (lambda ids, pad: causal(ids) @ ids, "your code stopped with RuntimeError"),
 ]  # fmt: skip
 
 
@@ -255,6 +243,7 @@ WRONG_REPAIRS = [
         lambda scores, mask: repair(scores, mask, hidden=torch.finfo(scores.dtype).min),
         "should get 0.50 each, but get [0.333, 0.333, 0.000]: use -inf, no large negative number",
     ),
+    (lambda scores, mask: repair(scores, mask, empty=False) * mask, "NaN times 0 is still NaN"),
     (lambda scores, mask: repair(scores, mask, empty=False).nan_to_num(0.0), "`nan_to_num` does"),
     (lambda *args: repair(*args, dtype=torch.float32), "the weights should be torch.float16; yours: torch.float32"),
     (lambda scores, mask: scores.softmax(-1) * mask, "the weights of the rows with real keys are off (torch.float16)"),
