@@ -22,6 +22,7 @@ from seqlearn.views.translator.translator_data import (
     SHORT,
     UNLIKELY,
     UNSURE,
+    glosses,
     gold_of,
     golds,
     next_tokens,
@@ -42,6 +43,13 @@ LINES = [
     "l'homme mange-t-il une pomme ?",
     "aujourd'hui.",
 ]
+
+
+def test_a_first_look_has_an_english_word_for_each_word():
+    view = TranslatorView(Translator.pretrained("bahdanau", "cpu"), APPLE, gloss=True)
+    english = [view.data["gloss"].get(word, word) for word in "la poire lave les pommes rouges et les mange .".split()]
+    assert " ".join(english) == "the/it pear washes the/them apples red and the/them eats ."
+    assert "gloss" not in TranslatorView(view.translator, APPLE).data and glosses()["grande"] == "big"
 
 
 @pytest.fixture(params=["transformer", "bahdanau"])

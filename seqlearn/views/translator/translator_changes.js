@@ -16,6 +16,7 @@ import { headSwitches } from "../shared/switches.js";
 import { change } from "../shared/life.js";
 import { sameQuestion } from "../shared/changes.js";
 import { written } from "./translator_panels.js";
+import { glossed } from "./translator_words.js";
 
 /** @import { Target } from "../shared/types.js" */
 /** @import { Choice, Result } from "./translator_choice.js" */
@@ -32,12 +33,12 @@ export class Changes {
    * @param {(target: Target | null) => void} point
    */
   constructor(choice, id, point) {
-    const { live, layers, links } = choice.data;
+    const { live, layers, links, gloss } = choice.data;
     const { model } = choice;
     this.choice = choice;
     this.id = id;
     this.point = point;
-    this.board = live && Object.keys(layers).length ? headSwitches(layers, (edit) => choice.edit(edit)) : null;
+    this.board = live && !gloss && Object.keys(layers).length ? headSwitches(layers, (edit) => choice.edit(edit)) : null;
     this.weigh = weightEditor((weight) => this.setWeight(weight));
     this.trueLinks = make("input", {
       type: "checkbox",
@@ -139,6 +140,7 @@ export class Changes {
     const now = make("div", { class: "present" }, line.node, certainty(choice.best()));
     const others = [
       ...named(isOther ? "now" : "translation", now),
+      ...(data.gloss ? named("word by word", make("div", {}, glossed(choice.best().tokens, data.gloss))) : []),
       ...(data.live ? named(isOther ? "before" : "", make("div", { class: "before" }, ...before, bar)) : []),
     ];
     if (!isTyping) return node.replaceChildren(...named("source", source.node), ...others);

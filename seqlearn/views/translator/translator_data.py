@@ -16,7 +16,7 @@ from torch import Tensor
 from ...analysis.attention_map import AttentionMap
 from ...data.batches import pad
 from ...data.corpus import builtin
-from ...data.grammar.lexicon import ADJECTIVES, NAMES, NOUNS, VERBS
+from ...data.grammar.lexicon import ADJECTIVES, DETERMINERS, NAMES, NOUNS, VERBS
 from ...data.pairs import Pair
 from ...data.text import BOS, EOS, SPECIALS, Language, Vocab, WordTokenizer
 from ...nn.masking import causal_mask
@@ -213,6 +213,20 @@ def about(translator: Translator) -> Data:
         "longest": translator.config.get("longest"),
         "links": grammar,
     }
+
+
+def glosses() -> dict[str, str]:
+    """An English word for each French word of the built-in grammar: nouns, verbs, adjectives and determiners."""
+    found = {form: one for one, forms in reversed(DETERMINERS.items()) for form in forms if " " not in one}
+    for verb in reversed(VERBS.values()):
+        found |= {form: verb.english[1 if place == 2 else 0] for place, form in enumerate(verb.present)}
+        found |= {verb.participle + ending: verb.english[2] for ending in ("", "e", "s", "es")}
+    for adjective in reversed(ADJECTIVES.values()):
+        found |= dict.fromkeys(adjective.french, adjective.english)
+    for noun in NOUNS:
+        found |= dict(zip(noun.french, noun.english, strict=True))
+    others = {"le": "the/it", "la": "the/it", "l'": "the/it", "les": "the/them", "et": "and", "est": "is", "sont": "are"}
+    return found | others
 
 
 def _examples(translator: Translator, english: bool) -> list[str]:

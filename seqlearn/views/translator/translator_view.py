@@ -16,7 +16,7 @@ from ..shared.traits import Whole
 from ..shared.types import Data, Lock, Proposal
 from ..shared.view import View
 from .ablation_map import ablation_map
-from .translator_data import about, golds, opening, translated, wrong_choice
+from .translator_data import about, glosses, golds, opening, translated, wrong_choice
 from .translator_picture import translation_picture
 
 BEAMS = (1, 2, 4, 8)
@@ -32,6 +32,7 @@ class TranslatorView(View, folder=Path(__file__).parent):
             of the source language.
         beam: the width of the search, 1 for greedy search; the view also offers 1, 2, 4 and 8.
         chosen, step, locked: the first values of the traits.
+        gloss: for a first look at French: an English word for each word of the translation, and no heads to ablate.
 
     Traits, synced with the browser:
         sentence, beam: another value of either starts a new search.
@@ -77,6 +78,7 @@ class TranslatorView(View, folder=Path(__file__).parent):
         chosen: int = 0,
         step: int = 0,
         locked: Lock | None = None,
+        gloss: bool = False,
     ):
         rule = f"a beam is a whole number from 1 to {MOST_BEAMS}"
         beams = offered(int, lambda one: int(one) == one and 1 <= one <= MOST_BEAMS, rule, beam, BEAMS)
@@ -84,7 +86,7 @@ class TranslatorView(View, folder=Path(__file__).parent):
         sentence = opening(translator) if sentence is None else sentence
         result = translated(translator, sentence, beam)
         self.translator = translator
-        data = {"beams": beams, **about(translator)}
+        data = {"beams": beams, **about(translator)} | ({"gloss": glosses()} if gloss else {})
         super().__init__(data=data, result=result, sentence=sentence, beam=beam, chosen=chosen)
         self.step = step
         self.locked = locked

@@ -108,3 +108,13 @@ export function meaning({ best, unknown }, isChanged) {
     best.length > 1 && ["", "score: log p / length penalty; p: probability of the whole sentence"],
   );
 }
+
+/** The translation word by word; a word that has no gloss, and a mark, stay as they are.
+ * @param {string[]} tokens
+ * @param {Record<string, string>} gloss
+ */
+export const glossed = (tokens, gloss) =>
+  tokens
+    .filter((text) => text !== "<eos>")
+    .map((text) => gloss[text] ?? text)
+    .join(" ");
