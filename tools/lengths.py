@@ -117,7 +117,7 @@ def main() -> None:
         print(
             f"{path.name[:2]}: {one.words:5,} words, {one.lines:3} lines, {one.predictions:2} predictions, "
             f"{one.views} views, {one.training:.0f} training: {one.minutes:3.0f} minutes "
-            f"(inside: {one.exercise_words:,} words, {one.exercise_lines} lines of exercises); {all_words:6,} words in all"
+            f"(inside: {one.exercise_words:,} words, {one.exercise_lines} lines of exercises); {all_words:6,} in all"
         )
     more = {path.stem: words(cells_of(path)) for path in MORE}
     print(f"more: {more}, {sum(more.values()):,} words")
