@@ -22,13 +22,14 @@ from PIL import Image
 from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.views.maps import heatmap
 from seqlearn.views.shared.sharp import sharp_png
+from seqlearn.views.stored import records_file
 from seqlearn.views.tables import measured
-from tools.refresh import normalise, small_png, text_of
+from tools.refresh import marks, normalise, small_png, text_of
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}  # for a lesson elsewhere
 NOTEBOOKS = ROOT / "notebooks"
-LESSONS = sorted(NOTEBOOKS.glob("*.ipynb"))
+LESSONS = sorted(NOTEBOOKS.rglob("[0-9]*.ipynb"))  # with those in more/
 
 # Cells tagged nbval-ignore-output, and why what they print cannot be compared. A new one has to argue its way in.
 IGNORED: dict[tuple[str, str], str] = {
@@ -114,7 +115,7 @@ def text_faults(source: str) -> list[str]:
             alt, file = alt and alt[1], file and file[1]
         if not (alt or "").strip():
             found.append(f"the picture {file} has no alternative text")
-        if not file or ":" in file or not (NOTEBOOKS / file).is_file():
+        if not file or ":" in file or not any((folder / file).is_file() for folder in (NOTEBOOKS, NOTEBOOKS / "more")):
             found.append(f"the picture {file} is not in this repository")
     return found
 
@@ -130,8 +131,15 @@ def test_lesson_is_stored_in_normal_form(path):
     assert stored == text_of(normalise(nbformat.reads(stored, as_version=4))), "python3 course.py refresh stores it so"
 
 
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name)
+def test_all_outputs_and_views_of_a_lesson_are_of_one_run(path):
+    views = records_file(path)
+    records = json.loads(views.read_text("utf-8")) if views.exists() else []
+    assert len(marks(nbformat.read(path, as_version=4), records)) == 1, "python3 course.py refresh stores one run"
+
+
 def test_no_two_lessons_share_a_number():
-    assert len({path.name[:2] for path in LESSONS}) == len(LESSONS)
+    assert len({(path.parent, path.name[:2]) for path in LESSONS}) == len(LESSONS)
 
 
 def test_the_list_of_ignored_cells_names_cells_that_are():
@@ -280,6 +288,13 @@ def test_refresh_stores_the_views_of_a_lesson_beside_it(tmp_path):
     assert [one["repr"] for one in records] == [output.data["text/plain"] for output in outputs[1:]]
     stored = path.read_bytes(), views.read_bytes()
     assert "the same" in refresh(path).stdout and (path.read_bytes(), views.read_bytes()) == stored
+    (run,) = marks(nbformat.read(path, as_version=4), records)
+    book = nbformat.read(path, as_version=4)
+    book.cells[0].source = "1 + 2"
+    nbformat.write(book, path)
+    assert refresh(path).returncode == 0
+    (new,) = marks(nbformat.read(path, as_version=4), json.loads(views.read_text(encoding="utf-8")))
+    assert run != new and re.fullmatch("[0-9a-f]{8}", new), "another run, for all cells and views"
     nbformat.write(new_notebook(cells=[new_code_cell("1 + 1")]), path)
     assert refresh(path).returncode == 0 and not views.exists(), "no view, no record"
 

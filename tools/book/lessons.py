@@ -58,6 +58,11 @@ class Lesson:
         title, _, more = re.sub("：", ": ", first).partition(": ")
         return title, more
 
+    @property
+    def is_more(self) -> bool:
+        """Whether it is what there is beyond a lesson, in nobody's minutes."""
+        return self.original.parent.name == "more"
+
     def minutes(self) -> tuple[int, int]:
         """The minutes for the lesson and for its exercises, as the head of the English notebook says."""
         found = MINUTES.search("".join(read(self.original)["cells"][0]["source"]))
@@ -106,7 +111,11 @@ class Lesson:
 def lessons() -> list[Lesson]:
     """All lessons, in order; the translations after the originals."""
     originals = {path.name[:2]: path for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]-*.ipynb"))}
-    found = [Lesson(path, read(path), f"notebooks/{path.stem}") for path in originals.values()]
+    more = sorted((ROOT / "notebooks" / "more").glob("[0-9][0-9]-*.ipynb"))
+    found = [
+        Lesson(path, read(path), path.relative_to(ROOT).with_suffix("").as_posix())
+        for path in [*originals.values(), *more]
+    ]
     for language, files in blocks.languages().items():
         for number, file in files.items():
             path = originals[number]
