@@ -225,8 +225,8 @@ def glosses() -> dict[str, str]:
         found |= dict.fromkeys(adjective.french, adjective.english)
     for noun in NOUNS:
         found |= dict(zip(noun.french, noun.english, strict=True))
-    others = {"le": "the/it", "la": "the/it", "l'": "the/it", "les": "the/them", "et": "and", "est": "is", "sont": "are"}
-    return found | others
+    either = dict.fromkeys(("le", "la", "l'"), "the/it")
+    return found | either | {"les": "the/them", "et": "and", "est": "is", "sont": "are"}
 
 
 def _examples(translator: Translator, english: bool) -> list[str]:
