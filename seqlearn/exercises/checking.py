@@ -340,4 +340,4 @@ def examine_row(answer: object, attention: Answer, query: str) -> None:
         raise Wrong(f'"{word}" is no column of the map; its columns are {", ".join(columns)}.')
     if word != columns[int(weights[rows.index(query)].argmax())]:
         row = rows[int(weights[:, columns.index(word)].argmax())]
-        raise Wrong(f'"{word}" is brightest in the row "{row}"; you want the row "{query}".')
+        raise Wrong(f'column "{word}" is brightest in the row "{row}"; you want the brightest column of row "{query}".')

@@ -75,7 +75,7 @@ def test_the_check_reads_the_row_of_the_map_it_is_given(attention, capsys):
 @pytest.mark.parametrize(
     ("answer", "diagnosis"),
     [
-        ("the", '"the" is brightest in the row "la"; you want the row "fille"'),
+        ("the", '"the" is brightest in the row "la"; you want the brightest column of row "fille"'),
         ("washes", '"washes" is brightest in the row "lave"'),
         ("apple", '"apple" is brightest in the row "pomme"'),
         ("<eos>", '"<eos>" is brightest in the row "pomme"'),

@@ -335,7 +335,7 @@ test_wrong_readings_of_the_map = judged(
     check_map,
     "6.3",
     [
-        ("the", '"the" is brightest in the row "fille"; you want the row "lave"'),
+        ("the", '"the" is brightest in the row "fille"; you want the brightest column of row "lave"'),
         ("girl", '"girl" is brightest in the row "la"'),
         ("<eos>", '"<eos>" is brightest in the row "<eos>"'),
         ("lave", '"lave" is no column of the map'),

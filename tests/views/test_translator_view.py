@@ -46,10 +46,11 @@ LINES = [
 
 
 def test_a_first_look_has_an_english_word_for_each_word():
-    view = TranslatorView(Translator.pretrained("bahdanau", "cpu"), APPLE, gloss=True)
+    view = TranslatorView(Translator.pretrained("bahdanau", "cpu"), APPLE, simple=True)
     english = [view.data["gloss"].get(word, word) for word in "la poire lave les pommes rouges et les mange .".split()]
     assert " ".join(english) == "the/it pear washes the/them apples red and the/them eats ."
-    assert "gloss" not in TranslatorView(view.translator, APPLE).data and glosses()["grande"] == "big"
+    assert TranslatorView(Translator.pretrained("tatoeba", "cpu"), APPLE, simple=True).data["gloss"] == {}
+    assert "gloss" not in TranslatorView(view.translator, APPLE).data and glosses(view.translator)["grande"] == "big"
 
 
 @pytest.fixture(params=["transformer", "bahdanau"])

@@ -38,7 +38,8 @@ export class Changes {
     this.choice = choice;
     this.id = id;
     this.point = point;
-    this.board = live && !gloss && Object.keys(layers).length ? headSwitches(layers, (edit) => choice.edit(edit)) : null;
+    const hasBoard = live && !gloss && Object.keys(layers).length > 0;
+    this.board = hasBoard ? headSwitches(layers, (edit) => choice.edit(edit)) : null;
     this.weigh = weightEditor((weight) => this.setWeight(weight));
     this.trueLinks = make("input", {
       type: "checkbox",
@@ -137,10 +138,11 @@ export class Changes {
     const before = isOther ? crossedOut(first.result.best[0], choice.best(), result.languages[1]) : [];
     const isChanged = first !== null || choice.isChanged();
     const bar = isChanged ? this.bar.node : make("span", { class: "faint" }, this.hint());
+    const english = glossed(choice.best().tokens, data.gloss);
     const now = make("div", { class: "present" }, line.node, certainty(choice.best()));
     const others = [
       ...named(isOther ? "now" : "translation", now),
-      ...(data.gloss ? named("word by word", make("div", {}, glossed(choice.best().tokens, data.gloss))) : []),
+      ...(english ? named("word by word", make("div", { class: "gloss" }, english)) : []),
       ...(data.live ? named(isOther ? "before" : "", make("div", { class: "before" }, ...before, bar)) : []),
     ];
     if (!isTyping) return node.replaceChildren(...named("source", source.node), ...others);

@@ -49,7 +49,7 @@ import { changes, swapped } from "../shared/changes.js";
  * @property {number | null} [unsure]
  * @property {number | null} [short]
  * @property {boolean} links
- * @property {Record<string, string>} [gloss] a word in English for each word of the translation
+ * @property {Record<string, string>} [gloss] a word in English for each target token; with it, no heads are offered
  *
  * @typedef {{ links: boolean, chosen: number, step: number, locked: Target | null, result: Result,
  *   mapped: [string, string[], Edit[]] | [], ablations?: AblationMap | object }} Shown

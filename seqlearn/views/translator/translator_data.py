@@ -215,8 +215,10 @@ def about(translator: Translator) -> Data:
     }
 
 
-def glosses() -> dict[str, str]:
-    """An English word for each French word of the built-in grammar: nouns, verbs, adjectives and determiners."""
+def glosses(translator: Translator) -> dict[str, str]:
+    """An English word for each noun, verb, adjective and determiner of the built-in French; {} for other models."""
+    if not _knows_grammar(translator) or translator.target.tokenizer.language != "fr":
+        return {}
     found = {form: one for one, forms in reversed(DETERMINERS.items()) for form in forms if " " not in one}
     for verb in reversed(VERBS.values()):
         found |= {form: verb.english[1 if place == 2 else 0] for place, form in enumerate(verb.present)}

@@ -32,7 +32,7 @@ class TranslatorView(View, folder=Path(__file__).parent):
             of the source language.
         beam: the width of the search, 1 for greedy search; the view also offers 1, 2, 4 and 8.
         chosen, step, locked: the first values of the traits.
-        gloss: for a first look at French: an English word for each word of the translation, and no heads to ablate.
+        simple: for a first look: no heads to ablate, and an English word for each French word of the built-in corpus.
 
     Traits, synced with the browser:
         sentence, beam: another value of either starts a new search.
@@ -78,7 +78,7 @@ class TranslatorView(View, folder=Path(__file__).parent):
         chosen: int = 0,
         step: int = 0,
         locked: Lock | None = None,
-        gloss: bool = False,
+        simple: bool = False,
     ):
         rule = f"a beam is a whole number from 1 to {MOST_BEAMS}"
         beams = offered(int, lambda one: int(one) == one and 1 <= one <= MOST_BEAMS, rule, beam, BEAMS)
@@ -86,7 +86,7 @@ class TranslatorView(View, folder=Path(__file__).parent):
         sentence = opening(translator) if sentence is None else sentence
         result = translated(translator, sentence, beam)
         self.translator = translator
-        data = {"beams": beams, **about(translator)} | ({"gloss": glosses()} if gloss else {})
+        data = {"beams": beams, **about(translator)} | ({"gloss": glosses(translator)} if simple else {})
         super().__init__(data=data, result=result, sentence=sentence, beam=beam, chosen=chosen)
         self.step = step
         self.locked = locked

@@ -109,12 +109,14 @@ export function meaning({ best, unknown }, isChanged) {
   );
 }
 
-/** The translation word by word; a word that has no gloss, and a mark, stay as they are.
+/** The translation word by word, or nothing; a word that has no gloss, and a mark, stay as they are.
  * @param {string[]} tokens
- * @param {Record<string, string>} gloss
+ * @param {Record<string, string>} [gloss]
  */
-export const glossed = (tokens, gloss) =>
-  tokens
+export function glossed(tokens, gloss = {}) {
+  if (!Object.keys(gloss).length) return "";
+  const words = tokens
     .filter((text) => text !== "<eos>")
-    .map((text) => gloss[text] ?? text)
-    .join(" ");
+    .map((text) => (Object.hasOwn(gloss, text) ? gloss[text] : text));
+  return words.join(" ");
+}
