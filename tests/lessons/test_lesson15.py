@@ -1,7 +1,6 @@
 """The checks of lesson 15: right answers of several kinds, and typical wrong ones, each with its own diagnosis."""
 
 import json
-import random
 from collections import Counter
 from pathlib import Path
 
@@ -10,62 +9,6 @@ from seqlearn import Translator, tatoeba_test
 from seqlearn.exercises import lesson15
 
 ROOT = Path(__file__).parents[2]
-
-
-# ---- 15.1 ----
-
-
-def parts(pairs, drawn):
-    return [pair for pair in pairs if pair[0] not in drawn], [pair for pair in pairs if pair[0] in drawn]
-
-
-def different(pairs):
-    return list(dict.fromkeys(english for english, _ in pairs))
-
-
-def drawn(pairs, share, seed):
-    return random.Random(seed).sample(different(pairs), round(share * len(different(pairs))))
-
-
-def right_split(pairs, share, seed):
-    return parts(pairs, drawn(pairs, share, seed))
-
-
-def shuffled_split(pairs, share, seed):
-    every = sorted({english for english, _ in pairs})
-    random.Random(seed).shuffle(every)
-    return [*parts(pairs, every[: round(share * len(every))])]
-
-
-def by_line(pairs, share, seed):
-    test = random.Random(seed).sample(pairs, round(share * len(pairs)))
-    return [pair for pair in pairs if pair not in test], [pair for pair in pairs if pair in test]
-
-
-def grouped(pairs, share, seed):
-    train, test = right_split(pairs, share, seed)
-    return train, sorted(test)
-
-
-def without_seed(pairs, share, seed):
-    return parts(pairs, random.sample(different(pairs), round(share * len(different(pairs)))))
-
-
-SPLITS = [
-    (right_split, "right!"),
-    (shuffled_split, "right!"),
-    (by_line, "is in both parts"),
-    (lambda pairs, share, seed: right_split(pairs, share, seed)[::-1], "train and test are exchanged"),
-    (lambda pairs, share, seed: (pairs, right_split(pairs, share, seed)[1]), "each of the 30 pairs once"),
-    (lambda pairs, share, seed: parts(pairs, different(pairs)[: round(share * 10)]), "three seeds give the same"),
-    (lambda pairs, share, seed: parts(pairs, drawn(pairs, share / 2, seed)), "should be in test; yours has"),
-    (grouped, "the pairs of test should stay in the order"),
-    (without_seed, "a second call gives another split"),
-    (lambda pairs, share, seed: right_split(pairs, share, seed)[0], "return two lists"),
-]
-
-
-test_split = judged(lesson15.check_split, "15.1", SPLITS)
 
 
 # ---- 15.2 ----
