@@ -850,3 +850,11 @@ def test_ours_are_the_folded_ones(number, ours):
     code = ast.parse(inspect.getsource(ours)).body[0]
     folded = ast.parse(solutions()[number]).body[-1]
     assert [ast.dump(line) for line in code.body] == [ast.dump(line) for line in folded.body]
+
+
+def test_the_book_itself_is_called():
+    """What the lesson says of d2l it shows with d2l's own functions, and not with copies."""
+    (source,) = (cell.source for cell in cells() if cell.id == "l12-88")
+    assert "from seqlearn import d2l\n" in source
+    for name in ("PositionalEncoding", "masked_softmax", "Seq2SeqEncoder"):
+        assert f"d2l.{name}(" in source
