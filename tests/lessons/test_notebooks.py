@@ -141,6 +141,11 @@ def test_all_outputs_and_views_of_a_lesson_are_of_one_run(path):
 LOSS = re.compile(r"Validation loss (\d+\.\d+)")  # in the title of a figure that grew while something was trained
 
 
+def is_rounded(number: str, short: str) -> bool:
+    """Whether `short` is `number` with fewer decimals."""
+    return abs(float(number) - float(short)) <= 0.5001 * 10.0 ** -len(short.split(".")[1])
+
+
 def untold(codes: list[nbformat.NotebookNode]) -> list[str]:
     """The losses in titles of figures that no output of the cell, or of the two after it, says, rounded."""
     said = []
@@ -151,10 +156,8 @@ def untold(codes: list[nbformat.NotebookNode]) -> list[str]:
     for place, cell in enumerate(codes):
         for output in cell.outputs:
             title = LOSS.search(output.get("metadata", {}).get("image/png", {}).get("alt", ""))
-            near = set().union(*said[place : place + 3])
-            if title and not any(
-                f"{float(title[1]):.{len(one.split('.')[1])}f}" == one for one in near if len(one) > 3
-            ):
+            near = {one for one in set().union(*said[place : place + 3]) if len(one) > 3}
+            if title and not any(is_rounded(title[1], one) for one in near):
                 found.append(f"{cell.id}: no output says {title[1]}")
     return found
 
