@@ -124,7 +124,7 @@ def fitting(model: nn.Module, weights: Mapping[str, Tensor], path: str | Path) -
             f"{expected.get(name, 'missing')} here ({len(wrong)} such weights)"
         )
     tied: dict[tuple[int, torch.Size], Tensor] = {}
-    for name, tensor in weights.items():
+    for name, tensor in sorted(weights.items()):  # a file has them in any order
         if tensor.is_floating_point() != state[name].is_floating_point() or tensor.is_complex():
             raise ValueError(f"{path} does not fit the model: {name} is {tensor.dtype} there, {state[name].dtype} here")
         if not torch.equal(tied.setdefault((state[name].data_ptr(), tensor.shape), tensor), tensor):
