@@ -19,7 +19,7 @@ ONE = r"\d{1,2}(?![\d.]*\d)"
 NUMBERS = rf"{ONE}(?:(?:, and |, | and | to | or ){ONE})*"
 MENTION = re.compile(rf"\b([Ss]ections? )({NUMBERS})|(第 )(\d+)( 节)")
 BEFORE = re.compile(r"(?:[Ll]esson |第 )(\d\d)(?: 课)?(?:'s|,|:|（| \()? ?$")
-AFTER = re.compile(r"\s+of\s+(?:lesson\s+)?(\d\d)\b")
+AFTER = re.compile(r"\s+of\s+\[?(?:lesson\s+)?(\d\d)\b")
 PAPER = re.compile(r"(?:\d{4}\)?|\bits|\bIts|\bpaper),? \(?$|\bof (?:its|the) paper")
 
 
