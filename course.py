@@ -469,6 +469,13 @@ def lessons(*numbers):
     return [originals[number] for number in wanted]
 
 
+def more(*numbers):
+    """What there is beyond these lessons, or beyond all: notebooks/more/."""
+    return [
+        path for path in sorted(NOTEBOOKS.glob("more/[0-9][0-9]-*.ipynb")) if path.name[:2] in numbers or not numbers
+    ]
+
+
 def translations(language):
     """For each translated lesson, as 04: a function from its English notebook to the notebook in this language."""
     if language is None:
@@ -499,21 +506,24 @@ def my_lessons(reset=None, language=None):
     then gets its own in one step, so that no interrupt leaves half a lesson. In another language, a lesson
     without a translation is copied in English.
     """
-    copies, translation = folder(language), translations(language)
+    copies, texts = folder(language), translations(language)
+    translation = {original: texts.get(original.name[:2]) for original in lessons()}
     copies.mkdir(exist_ok=True)
     with alone(copies / ".lock"):
-        for original in lessons():
-            for remains in copies.glob(f".{original.name}.*.part"):  # of a copy that was killed: its beginning
-                if without_outputs(original, translation.get(original.name[:2])).startswith(remains.read_bytes()):
+        for original in [*lessons(), *more()]:
+            place = copies / original.parent.relative_to(NOTEBOOKS)
+            for remains in place.glob(f".{original.name}.*.part"):  # of a copy that was killed: its beginning
+                if without_outputs(original, translation.get(original)).startswith(remains.read_bytes()):
                     remains.unlink()
         if reset:
-            set_aside(copies / reset.name, reset, translation.get(reset.name[:2]))
-        for original in lessons():
-            mine = copies / original.name
-            part = copies / f".{original.name}.{uuid.uuid4().hex}.part"
+            set_aside(copies / reset.name, reset, translation[reset])
+        for original in [*lessons(), *more()]:
+            mine = copies / original.relative_to(NOTEBOOKS)
+            part = mine.with_name(f".{original.name}.{uuid.uuid4().hex}.part")
             if not mine.exists():
+                mine.parent.mkdir(exist_ok=True)
                 try:
-                    copy_without_outputs(original, part, translation.get(original.name[:2]))
+                    copy_without_outputs(original, part, translation.get(original))
                     put_in_place(part, mine)
                 finally:
                     part.unlink(missing_ok=True)
@@ -529,11 +539,12 @@ def without_outputs(original, translate=None):
     from tools import predictions  # here: course.py alone must be able to say that a Python is too old
 
     language = translate.keywords["language"] if translate else "en"
-    after = "".join([path.name for path in lessons() if path.name > original.name][:1])
+    is_more = original.parent.name == "more"
+    after = next((path.name for path in lessons() if path.name > original.name and not is_more), "")
     with reading(original):
         english = json.loads(original.read_text("utf-8"))
         notebook = translate(english) if translate else english
-        predictions.to_fill_in(notebook, english, original.name, language, after)
+        predictions.to_fill_in(notebook, english, original.name, language, after, '".."' if is_more else "")
         for cell in notebook["cells"]:
             if cell["cell_type"] == "code":
                 cell.update(execution_count=None, outputs=[])
@@ -593,7 +604,7 @@ def pytest(options, extra):
     if options.quick:
         arguments += ["-m", "not slow", "--ignore=notebooks", "--ignore=tests/browser"]  # slow as a whole
     if options.second_cpu:
-        arguments += lessons()
+        arguments += [*lessons(), *more()]
     return arguments + extra
 
 
@@ -636,7 +647,7 @@ def carry_out(arguments):
         spoken = ["--language", options.language] if options.language else []
         return run(python, *SCRIPTS[options.command], *["--quick"] * options.quick, *spoken, *extra)
     if options.command == "refresh":
-        return run(python, "-m", "tools.refresh", *lessons(*extra))
+        return run(python, "-m", "tools.refresh", *lessons(*extra), *more(*(number.zfill(2) for number in extra)))
     settings = {"PYTHONDONTWRITEBYTECODE": ""}  # what is compiled once spares each process 25 seconds
     if options.second_cpu:
         settings |= {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}

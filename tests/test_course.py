@@ -664,6 +664,20 @@ def test_my_lessons_are_never_overwritten(place):
     assert learners() == ["00-start-here.ipynb", "04-scores.ipynb", "06-new.ipynb"]
 
 
+def test_what_is_beyond_the_lessons_is_copied_too(place, started, monkeypatch):
+    (place / "notebooks" / "more").mkdir()
+    (place / "notebooks" / "more" / "04-timed.ipynb").write_text(lesson("more", run=True))
+    course.my_lessons(language=None)
+    assert (course.MINE / "more" / "04-timed.ipynb").read_text() == lesson("more")
+    (course.MINE / "more" / "04-timed.ipynb").write_text("my work")
+    course.my_lessons()
+    assert (course.MINE / "more" / "04-timed.ipynb").read_text() == "my work"
+    assert learners() == ["00-start-here.ipynb", "04-scores.ipynb", "more"]
+    monkeypatch.setattr(course, "is_whole", lambda extra=None: True)
+    course.main(["refresh", "4"])
+    assert [Path(name).name for name in started.pop()[0][3:]] == ["04-scores.ipynb", "04-timed.ipynb"]
+
+
 def test_no_answer_stands_below_its_cell_in_a_copy(place):
     """The originals keep their outputs, for readers on the web and for the comparison."""
     course.my_lessons()

@@ -62,3 +62,24 @@ def test_a_translators_file_stays_whole_on_a_full_disk(tmp_path, monkeypatch, ca
     assert blocks.main(["zh", "04"]) == 1
     assert capsys.readouterr().err == f"{path}: No space left on device\n"
     assert path.read_text("utf-8") == written and os.listdir(path.parent) == ["04.md"]
+
+
+def test_gaps_of_sections_are_closed_wherever_they_are_named(tmp_path):
+    """Of another lesson, of a paper, of something that is gone."""
+    from tools import sections
+
+    here = (
+        "## 2. Two\n\nSection 4, sections 2 and 5, and (Luong and others, 2015, section 4); lesson 05, section 3. "
+        "Section 3.2 of it. Section 9."
+    )
+    new = {"04": {0: 0, 2: 1, 4: 2, 5: 3}, "05": {1: 1, 3: 2}}
+    lost = []
+    assert sections.renumbered(here, "04", new, lost) == (
+        "## 1. Two\n\nSection 2, sections 1 and 3, and (Luong and others, 2015, section 4); lesson 05, section 2. "
+        "Section 3.2 of it. Section 9."
+    )
+    assert len(lost) == 1 and lost[0].startswith("lesson 04 has no section 9")
+    assert sections.renumbered("第 05 课（第 3 节）, 第 4 节", "04", new, lost) == "第 05 课（第 2 节）, 第 2 节"
+    assert sections.renumbered("lesson 04, sections 2 to 4; section 5", "", new, lost) == (
+        "lesson 04, sections 1 to 2; section 5"
+    )

@@ -27,7 +27,7 @@ LEFT = {  # cells that a later change takes: outside all counts
     *(f"l13-{place}" for place in "26f 27 28 30 75 76 77 78".split()),
     *(f"l14-{place}" for place in "80 80b 81 82 83 84 85 86 87 88 88b 88c 89 89b 89c 90 91 92 93 94 95".split()),
 }
-Cell = dict[str, Any]
+Cell = dict[str, Any]  # the JSON of a cell
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def main() -> None:
         print(
             f"{path.name[:2]}: {one.words:5,} words, {one.lines:3} lines, {one.predictions:2} predictions, "
             f"{one.views} views, {one.training:.0f} training: {one.minutes:3.0f} minutes "
-            f"(inside: {one.exercise_words:,} words, {one.exercise_lines} lines of exercises); {all_words:6,} words in all"
+            f"(inside: {one.exercise_words:,} words, {one.exercise_lines} lines of exercises); {all_words:6,} in all"
         )
     more = {path.stem: words(cells_of(path)) for path in MORE}
     print(f"more: {more}, {sum(more.values()):,} words")

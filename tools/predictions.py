@@ -46,7 +46,7 @@ def questions(notebook: Notebook) -> Questions:
 
 
 def folded(text: str, words: Words) -> str:
-    """A result is folded, whole; of another text after a prediction, what stands before the next heading or question."""
+    """A result is folded, whole; of another text after a prediction, what comes before the next heading or question."""
     mark, following = f"**{words.result}**", NEXT.search(text)
     if text.startswith(mark):
         seen, rest = text.removeprefix(mark).strip(), ""
@@ -59,19 +59,22 @@ def folded(text: str, words: Words) -> str:
     return f"{fold}\n\n{rest}" if rest else fold
 
 
-def to_fill_in(notebook: Notebook, original: Notebook, file: str, language: str = "en", after: str = "") -> None:
+def to_fill_in(
+    notebook: Notebook, original: Notebook, file: str, language: str = "en", after: str = "", folder: str = ""
+) -> None:
     """Give a learner's copy its lines for predictions, its folds and its account, in place.
 
     Args:
         original: the English lesson, which says where the questions are.
         file: the name of the copy, which the account reads.
         after: the file of the next lesson beside this copy, to which the last line leads; default: no such line.
+        folder: that of all lessons, as Python writes it, if it is not that of this copy.
     """
     words, asked = LANGUAGES[language], questions(original)
     _add(notebook, asked, words, lambda _: f"**{words.prediction}:** *{words.type_here}*")
     if not asked:
         return
-    calls = {"my-predictions": f'my_predictions("{file}")', "my-lessons": "my_lessons()"}
+    calls = {"my-predictions": f'my_predictions("{file}")', "my-lessons": f"my_lessons({folder})"}
     for (name, call), text in zip(calls.items(), (words.account, words.done), strict=True):
         code = f"from seqlearn.views import {name.replace('-', '_')}\n\n{call}"
         table = _text_cell(f"{name}-table", code) | {"cell_type": "code", "execution_count": None, "outputs": []}

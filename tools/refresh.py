@@ -10,6 +10,7 @@ import base64
 import io
 import json
 import os
+import secrets
 import sys
 import tempfile
 import time
@@ -27,6 +28,7 @@ from seqlearn.views.shared.view import RECORD
 from seqlearn.views.stored import records_file, text_of_records
 from tools import figures
 
+RUN = "run"  # in the metadata of each code cell, and in the records of views: the mark of the run that gave the output
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
@@ -94,6 +96,21 @@ def take_records(notebook: NotebookNode) -> list[Data]:
     return records
 
 
+def mark(notebook: NotebookNode, records: list[Data], run: str) -> None:
+    """Write the mark of a run into its outputs, in place: a lesson shows the outputs of one run."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.metadata[RUN] = run
+    for record in records:
+        record[RUN] = run
+
+
+def marks(notebook: NotebookNode, records: list[Data]) -> set[str]:
+    """The marks of the runs that gave these outputs; "" for one without a mark."""
+    code = [cell.metadata for cell in notebook.cells if cell.cell_type == "code"]
+    return {data.get(RUN, "") for data in [*code, *records]}
+
+
 def text_of(notebook: NotebookNode) -> str:
     """The file that holds the notebook."""
     nbformat.validate(notebook)
@@ -115,8 +132,14 @@ def refresh(path: Path) -> bool:
     client = NotebookClient(
         notebook, timeout=3600, kernel_name="python3", resources={"metadata": {"path": path.parent}}
     )
+    was = json.loads(old[1]) if holds_records(old[1]) else []
+    before = marks(notebook, was)
     normal = normalise(client.execute())
-    records = text_of_records(take_records(normal))
+    found = take_records(normal)
+    mark(normal, found, before.pop() if len(before) == 1 else "")
+    if (text_of(normal), text_of_records(found)) != old or marks(normal, found) == {""}:
+        mark(normal, found, secrets.token_hex(4))
+    records = text_of_records(found)
     new = text_of(normal), records
     if path.read_text(encoding="utf-8") != old[0]:
         raise ChangedError(f"{path.name} was changed while it ran: refresh it again")

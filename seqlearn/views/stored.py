@@ -148,7 +148,8 @@ def classes() -> dict[str, type[View]]:
 
 def records_file(notebook: Path) -> Path:
     """Where the records of a lesson are stored."""
-    return notebook.resolve().parents[1] / "assets" / "views" / f"{notebook.stem}.json"
+    folder = next(one for one in notebook.resolve().parents if one.name != "more")  # notebooks/, or a folder like it
+    return folder.parent / "assets" / "views" / f"{notebook.stem}.json"
 
 
 def text_of_records(records: Sequence[Data]) -> str:

@@ -13,7 +13,7 @@ from seqlearn.views import PatchView
 from seqlearn.views.stored import document, pages, shared_files
 
 AXE = Path(__file__).with_name("axe.min.js").read_text("utf-8")
-LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+LESSONS = sorted((Path(__file__).parents[2] / "notebooks").rglob("[0-9]*.ipynb"))
 LIVE = "00-start-here-l00-11-0.html"
 PARENT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>A page of a book</title>
 <style>body { margin: 0; } iframe { display: block; width: 100%; border: 0; }</style>

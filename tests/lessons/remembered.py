@@ -79,7 +79,7 @@ def pytest_configure_node(node) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """A skipped lesson is not even read."""
     return (
-        True if collection_path.parent == NOTEBOOKS and collection_path.stem in config.stash[MEMORY].skipped else None
+        True if NOTEBOOKS in collection_path.parents and collection_path.stem in config.stash[MEMORY].skipped else None
     )
 
 
@@ -106,7 +106,7 @@ def decide(config: pytest.Config) -> Memory:
     memory = Memory(str(VENV / "lessons"), hashlib.sha256(repr(there).encode()).hexdigest()[:12])
     everything = config.getoption("--all") or os.environ.get("CI") or config.option.keyword or config.option.markexpr
     asked = {Path(config.invocation_params.dir, argument.split("::")[0]).resolve() for argument in config.args}
-    for notebook in [] if everything else sorted(NOTEBOOKS.glob("*.ipynb")):
+    for notebook in [] if everything else sorted(NOTEBOOKS.rglob("[0-9]*.ipynb")):
         if notebook not in asked and asked & set(notebook.parents):
             seconds = unchanged(file_of(memory, notebook.stem))
             if seconds:
@@ -169,6 +169,11 @@ class Run:
         if self.memory.folder:
             file_of(self.memory, file.path.stem).unlink(missing_ok=True)
 
+    def mark(self) -> str:
+        """The mark of the run that gave the outputs with which this one was compared."""
+        code = (cell.metadata for cell in self.file.nb.cells if cell.cell_type == "code")
+        return " ".join(sorted({data.get("run", "") for data in code}))
+
     def cell_is_equal(self, cell: IPyNbCell) -> None:
         """A cell was run, and its outputs compare equal."""
         self.equal.add(cell.cell_num)
@@ -187,7 +192,7 @@ class Run:
         state.cache_clear()
         known = {name: state(name) for name in names}  # before the next line: what was read here is what was there
         if not any(map(touched, names)):
-            write(file_of(self.memory, lesson.stem), {"seconds": round(seconds), "read": known})
+            write(file_of(self.memory, lesson.stem), {"run": self.mark(), "seconds": round(seconds), "read": known})
 
 
 def write(file: Path, known: dict) -> None:

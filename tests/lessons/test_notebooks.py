@@ -22,13 +22,14 @@ from PIL import Image
 from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.views.maps import heatmap
 from seqlearn.views.shared.sharp import sharp_png
+from seqlearn.views.stored import records_file
 from seqlearn.views.tables import measured
-from tools.refresh import normalise, small_png, text_of
+from tools.refresh import marks, normalise, small_png, text_of
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}  # for a lesson elsewhere
 NOTEBOOKS = ROOT / "notebooks"
-LESSONS = sorted(NOTEBOOKS.glob("*.ipynb"))
+LESSONS = sorted(NOTEBOOKS.rglob("[0-9]*.ipynb"))  # with those in more/
 
 # Cells tagged nbval-ignore-output, and why what they print cannot be compared. A new one has to argue its way in.
 IGNORED: dict[tuple[str, str], str] = {
@@ -114,7 +115,7 @@ def text_faults(source: str) -> list[str]:
             alt, file = alt and alt[1], file and file[1]
         if not (alt or "").strip():
             found.append(f"the picture {file} has no alternative text")
-        if not file or ":" in file or not (NOTEBOOKS / file).is_file():
+        if not file or ":" in file or not any((folder / file).is_file() for folder in (NOTEBOOKS, NOTEBOOKS / "more")):
             found.append(f"the picture {file} is not in this repository")
     return found
 
@@ -130,8 +131,56 @@ def test_lesson_is_stored_in_normal_form(path):
     assert stored == text_of(normalise(nbformat.reads(stored, as_version=4))), "python3 course.py refresh stores it so"
 
 
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name)
+def test_all_outputs_and_views_of_a_lesson_are_of_one_run(path):
+    views = records_file(path)
+    records = json.loads(views.read_text("utf-8")) if views.exists() else []
+    assert len(marks(nbformat.read(path, as_version=4), records)) == 1, "python3 course.py refresh stores one run"
+
+
+LOSS = re.compile(r"Validation loss (\d+\.\d+)")  # in the title of a figure that grew while something was trained
+
+
+def is_rounded(number: str, short: str) -> bool:
+    """Whether `short` is `number` with fewer decimals."""
+    return abs(float(number) - float(short)) <= 0.5001 * 10.0 ** -len(short.split(".")[1])
+
+
+def untold(codes: list[nbformat.NotebookNode]) -> list[str]:
+    """The losses in titles of figures that no output of the cell, or of the two after it, says, rounded."""
+    said = []
+    for cell in codes:
+        shown = [output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in cell.outputs]
+        said.append({number for text in shown for number in re.findall(r"\d+\.\d+", text)})
+    found = []
+    for place, cell in enumerate(codes):
+        for output in cell.outputs:
+            title = LOSS.search(output.get("metadata", {}).get("image/png", {}).get("alt", ""))
+            near = {one for one in set().union(*said[place : place + 3]) if len(one) > 3}
+            if title and not any(is_rounded(title[1], one) for one in near):
+                found.append(f"{cell.id}: no output says {title[1]}")
+    return found
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name)
+def test_a_loss_in_a_title_is_that_of_the_table(path):
+    codes = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    assert untold(codes) == []
+
+
+def test_a_loss_of_another_run_is_found():
+    alt = {"image/png": {"alt": "Validation loss 0.0464 after 4 epochs."}}
+    drawn = new_code_cell("a", outputs=[new_output("display_data", {"text/plain": "<Figure>"}, metadata=alt)])
+    right, wrong = (
+        new_code_cell("b", outputs=[new_output("stream", name="stdout", text=f"valid {x}")]) for x in ("0.046", "0.048")
+    )
+    assert (
+        untold([drawn, new_code_cell("c"), right]) == [] and len(untold([drawn, wrong, new_code_cell("c"), right])) == 1
+    )
+
+
 def test_no_two_lessons_share_a_number():
-    assert len({path.name[:2] for path in LESSONS}) == len(LESSONS)
+    assert len({(path.parent, path.name[:2]) for path in LESSONS}) == len(LESSONS)
 
 
 def test_the_list_of_ignored_cells_names_cells_that_are():
@@ -280,6 +329,13 @@ def test_refresh_stores_the_views_of_a_lesson_beside_it(tmp_path):
     assert [one["repr"] for one in records] == [output.data["text/plain"] for output in outputs[1:]]
     stored = path.read_bytes(), views.read_bytes()
     assert "the same" in refresh(path).stdout and (path.read_bytes(), views.read_bytes()) == stored
+    (run,) = marks(nbformat.read(path, as_version=4), records)
+    book = nbformat.read(path, as_version=4)
+    book.cells[0].source = "1 + 2"
+    nbformat.write(book, path)
+    assert refresh(path).returncode == 0
+    (new,) = marks(nbformat.read(path, as_version=4), json.loads(views.read_text(encoding="utf-8")))
+    assert run != new and re.fullmatch("[0-9a-f]{8}", new), "another run, for all cells and views"
     nbformat.write(new_notebook(cells=[new_code_cell("1 + 1")]), path)
     assert refresh(path).returncode == 0 and not views.exists(), "no view, no record"
 

@@ -14,7 +14,7 @@ from seqlearn.views import my_lessons, my_predictions, predictions as account
 from tools import blocks, predictions
 from tools.languages import LANGUAGES
 
-LESSONS = sorted(Path(__file__).parents[2].joinpath("notebooks").glob("[0-9]*.ipynb"))
+LESSONS = sorted(Path(__file__).parents[2].joinpath("notebooks").rglob("[0-9]*.ipynb"))
 FINDINGS = (  # words of titles that say what was found; "the loss by length" says what is drawn
     "vanish", "explode", "suffer", "loses", "hardly", "nothing", "neither", " only", "look alike",
     "queries almost alike", "never", "is lowest", "worse", " flat", "stuck", "found again", "undoes", "breaks",

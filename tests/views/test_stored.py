@@ -16,7 +16,7 @@ from seqlearn.views.shared.view import RECORD
 from seqlearn.views.stored import DARK, classes, pages, records_file, shared_files, text_of_records
 
 ROOT = Path(__file__).parents[2]
-LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+LESSONS = sorted((ROOT / "notebooks").rglob("[0-9]*.ipynb"))
 SENTENCE = "The girl washes the red apple and eats it."
 
 
@@ -45,7 +45,7 @@ def views_in(lesson):
 # ---- What is stored ----
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem[:2])
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
 def test_every_view_of_a_lesson_is_stored_and_no_other(lesson):
     assert [(one["cell"], one["output"], one["repr"]) for one in stored(lesson)] == views_in(lesson)
 

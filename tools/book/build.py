@@ -51,7 +51,7 @@ FILES = ".files.json"  # the files of a book, with their checksums: a newer book
 REAL = "real-sentences.html"  # a page with the translator of real sentences, to which the first page leads
 GALLERY = "all-views.html"  # a page with one view of each kind, the first link of the first page
 CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
-LESSON = re.compile(r"\]\((\d\d-[\w-]+)\.ipynb")
+LESSON = re.compile(r"\]\(((?:more/)?\d\d-[\w-]+)\.ipynb")
 LINK = re.compile(r"(?P<image>!?)\[(?P<words>[^]]*)\]\((?P<target>[^)#:\s]+)(?:#[^)\s]*)?\)")
 
 
@@ -169,7 +169,11 @@ def in_book(page: str) -> str:
 
 def with_links(page: str, course: Sequence[Lesson]) -> str:
     """A page of views whose texts lead to their lessons ("Lessons 07 and 09."), and whose heading leads to the book."""
-    targets = {lesson.target.split("/")[-1][:2]: lesson.target for lesson in course if lesson.language == "en"}
+    targets = {
+        lesson.target.split("/")[-1][:2]: lesson.target
+        for lesson in course
+        if f"notebooks/{lesson.original.stem}" == lesson.target
+    }
 
     def linked(found: re.Match[str]) -> str:
         return f'<a href="../{targets[found[1]]}.html">{found[0]}</a>'
@@ -200,13 +204,14 @@ def front_page(course: Sequence[Lesson]) -> str:
     rows = []
     for lesson in course:
         title, more = lesson.heading()
-        if lesson.language == "en":
+        if lesson.language == "en" and not lesson.is_more:
             minutes, exercises = lesson.minutes()
             about = f": {more}" if more else ""
             rows.append(f"| [{title}]({lesson.target}.ipynb){about} | {minutes} | {exercises or ''} |")
     firsts = {lesson.language: lesson for lesson in reversed(course)}
     others = [f"[{LANGUAGES[language].name}]({firsts[language].target}.ipynb)" for language in blocks.languages()]
     lists = {LANGUAGES[language].name: contents(course, language) for language in blocks.languages()}
+    lists["Beyond the lessons"] = [f"{one.heading()[0]} <{one.target}>" for one in course if one.is_more]
     lists["Look it up"] = [f"{PAGES[name]} <{name}>" for name in texts() if name in PAGES]
     lists["Look it up"] += ["A model of your own <contract>", "The package (API) <api/index>"]
     return Template((HERE / "index.md").read_text("utf-8")).substitute(
@@ -236,7 +241,8 @@ def first_view() -> Framed:
 
 def contents(course: Sequence[Lesson], language: str) -> list[str]:
     """The lessons in a language, and its glossary if it has one of its own, as a table of contents lists them."""
-    pages = [f"{lesson.heading()[0]} <{lesson.target}>" for lesson in course if lesson.language == language]
+    ours = (lesson for lesson in course if lesson.language == language and not lesson.is_more)
+    pages = [f"{lesson.heading()[0]} <{lesson.target}>" for lesson in ours]
     return pages + [name for name in texts() if name.startswith(f"translations/{language}/")]
 
 

@@ -58,6 +58,11 @@ class Lesson:
         title, _, more = re.sub("：", ": ", first).partition(": ")
         return title, more
 
+    @property
+    def is_more(self) -> bool:
+        """Whether it is what there is beyond a lesson, in nobody's minutes."""
+        return self.original.parent.name == "more"
+
     def minutes(self) -> tuple[int, int]:
         """The minutes for the lesson and for its exercises, as the head of the English notebook says."""
         found = MINUTES.search("".join(read(self.original)["cells"][0]["source"]))
@@ -83,9 +88,11 @@ class Lesson:
         title, _, text = "".join(notebook["cells"][0]["source"]).partition("\n")
         notebook["cells"][0]["source"] = f"{title}\n\n{self.note(folder)}\n{text}"
         pictures, words = {}, LANGUAGES[self.language]
-        first = next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")
-        first["metadata"]["tags"] = [*first["metadata"].get("tags", []), "hide-input"]
-        first["metadata"]["mystnb"] = {"code_prompt_show": words.imports, "code_prompt_hide": words.imports}
+        codes = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        hidden = (cell for cell in codes if cell["metadata"].get("jupyter", {}).get("source_hidden"))
+        imports = next(hidden, codes[0])
+        imports["metadata"]["tags"] = [*imports["metadata"].get("tags", []), "hide-input"]
+        imports["metadata"]["mystnb"] = {"code_prompt_show": words.imports, "code_prompt_hide": words.imports}
         for cell in notebook["cells"][1:]:
             if cell["cell_type"] == "markdown" and "".join(cell["source"]).startswith("# "):
                 cell["source"] = "#" + "".join(cell["source"])  # a page has one title
@@ -106,7 +113,11 @@ class Lesson:
 def lessons() -> list[Lesson]:
     """All lessons, in order; the translations after the originals."""
     originals = {path.name[:2]: path for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]-*.ipynb"))}
-    found = [Lesson(path, read(path), f"notebooks/{path.stem}") for path in originals.values()]
+    more = sorted((ROOT / "notebooks" / "more").glob("[0-9][0-9]-*.ipynb"))
+    found = [
+        Lesson(path, read(path), path.relative_to(ROOT).with_suffix("").as_posix())
+        for path in [*originals.values(), *more]
+    ]
     for language, files in blocks.languages().items():
         for number, file in files.items():
             path = originals[number]

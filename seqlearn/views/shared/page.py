@@ -25,7 +25,7 @@ PAGE = """<!doctype html>
 <style>
 {css}
 </style>
-<noscript><p>This page draws with JavaScript, which is switched off here. It needs no network.</p></noscript>
+<noscript><p>This page draws with JavaScript, which is switched off here. The page needs no network.</p></noscript>
 {body}
 </html>
 """
