@@ -372,6 +372,7 @@ def test_a_sentence_that_is_typed(transformer):
     assert len(view.trees) == 1 and view.trees[0]["width"] == 3
 
 
+@pytest.mark.slow
 def test_who_answers_in_a_page(transformer):
     view = BeamView.of(transformer, "The girl sleeps.")
     assert view.page_model() is not None and view.page_state(live=True)["data"]["typed"]

@@ -9,6 +9,8 @@ from seqlearn.translator.whatif import Ablate, what_if
 from seqlearn.views import RiddleView
 from seqlearn.views.riddle.riddle_data import RIDDLES, Riddle, riddle_data
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def first(transformer):
