@@ -51,7 +51,7 @@ class Words:
     hide: str
     """The button that hides it again."""
     imports: str
-    """The button, in the book, that shows and hides the first code cell of a lesson."""
+    """The button, in the book, that shows and hides the cell with the imports of a lesson."""
     glossary: tuple[str, ...] = ()
     """The columns of the glossary, in its order: its terms are in the first."""
     pages: dict[str, str] = field(default_factory=dict)

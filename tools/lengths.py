@@ -27,7 +27,7 @@ LEFT = {  # cells that a later change takes: outside all counts
     *(f"l13-{place}" for place in "26f 27 28 30 75 76 77 78".split()),
     *(f"l14-{place}" for place in "80 80b 81 82 83 84 85 86 87 88 88b 88c 89 89b 89c 90 91 92 93 94 95".split()),
 }
-Cell = dict[str, Any]
+Cell = dict[str, Any]  # the JSON of a cell
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from .attention_map import (
 from .circuits import (
     keep_only as keep_only,
     logit_lens as logit_lens,
-    mean_by_position as mean_by_position,
     mean_over_words as mean_over_words,
     value_lengths as value_lengths,
 )

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from ..nn.contract import Model
@@ -42,18 +42,6 @@ def mean_over_words(calls: Sequence[Float[Tensor, "batch _ size"]], real: Mask) 
     if not len(words):
         raise ValueError("there is no word to take the mean of: `real` is False everywhere")
     return words.mean(0)
-
-
-def mean_by_position(
-    calls: Sequence[Float[Tensor, "batch _ size"]], real: Bool[Tensor, "batch rows"]
-) -> Float[Tensor, "1 rows size"]:
-    """The mean vector of each position, over the sentences that have it. A position that none has gets 0.
-
-    Args:
-        calls, real: see `mean_over_words`.
-    """
-    kept = torch.cat(list(calls), dim=1).masked_fill(~real[..., None], 0.0)
-    return kept.sum(0, keepdim=True) / real.sum(0).clamp(min=1)[:, None]
 
 
 def keep_only(every: Iterable[str], means: Mapping[str, Tensor], *kept: str) -> dict[str, Tensor]:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from seqlearn.analysis.circuits import keep_only, logit_lens, mean_by_position, mean_over_words, value_lengths
+from seqlearn.analysis.circuits import keep_only, logit_lens, mean_over_words, value_lengths
 from seqlearn.nn.decoder_only import DecoderOnlyConfig, decoder_only
 from seqlearn.nn.patching import heads, patch, record_cells, record_stream
 from seqlearn.nn.transformer import TransformerConfig, transformer
@@ -25,7 +25,6 @@ def test_means_by_hand():
     calls = [torch.tensor([[[1.0]], [[3.0]]]), torch.tensor([[[5.0], [6.0]], [[100.0], [100.0]]])]
     real = torch.tensor([[True, True, False], [True, False, False]])
     assert mean_over_words(calls, real).tolist() == [3.0]
-    assert mean_by_position(calls, real).tolist() == [[[2.0], [5.0], [0.0]]]
 
 
 @torch.no_grad()

@@ -29,7 +29,6 @@ kernel""",
     "steps.step = 2; kernel.width = 0.1; kernel.kernel = 'triangular'",
     "print(steps.step, steps.locked, round(kernel.width, 2), kernel.kernel, kernel.locked)",
     "import os, time; end = time.time() + 600\nwhile time.time() < end and not os.path.exists('enough'): pass",
-    "steps.update(torch.ones(1, 2), torch.ones(2, 2), torch.ones(2, 1), query_tokens=['<b>new</b>']); steps.step = 0",
     """from seqlearn.nn.positions import sinusoids
 from seqlearn.views import PositionView
 place = PositionView(sinusoids(128, 64), offset=5)
@@ -244,7 +243,7 @@ def python_knows(notebook, text, cell=3):
 
 
 def attention_there_and_back(page, notebook):
-    """The view of cell 10: what is chosen reaches Python, and the other way round."""
+    """The view of cell 9: what is chosen reaches Python, and the other way round."""
     looks = page.get_by_role("region", name="attention: who looks at whom")
     looks.get_by_label("encoder attention").click()
     looks.get_by_label("lines from weight").press("ArrowRight")
@@ -252,11 +251,11 @@ def attention_there_and_back(page, notebook):
     for key in ("End", "PageDown"):
         grid.press(key)
     looks.get_by_role("application", name="token that looks").press("Enter")
-    python_knows(notebook, "encoder 1 7 head 0.06 ['query', 0]", cell=11)
+    python_knows(notebook, "encoder 1 7 head 0.06 ['query', 0]", cell=10)
     page.wait_for_function("document.querySelector('[aria-label^=\"cross attention\"]').ariaPressed === 'true'")
     looks.get_by_label("show", exact=True).select_option("mean of all heads")
     looks.get_by_role("application").first.press("Escape")
-    python_knows(notebook, "cross 1 7 all 0.06 None", cell=11)
+    python_knows(notebook, "cross 1 7 all 0.06 None", cell=10)
     looks.get_by_label("show", exact=True).select_option("one head")
 
 
@@ -264,9 +263,9 @@ def test_all_views(lab, page):
     address, folder = lab
     notebook = Notebook(page, address)
     names = {0: "AttentionSteps(12 queries, 12 keys, size 12, value size 12)", 1: "KernelView(50 keys,"}
-    names |= {6: "PositionView(128 positions, size 64, sinusoidal)", 8: "BeamView(width 2, alpha 0, "}
-    names |= {10: "AttentionView(cross, 8 layers, 8 heads, 64 queries, 64 keys, also encoder)"}
-    names |= {14: "SoftmaxView(3 keys, 1 masked, score −∞, then softmax)", 18: "SamplingView(3 tokens, temperature 1)"}
+    names |= {5: "PositionView(128 positions, size 64, sinusoidal)", 7: "BeamView(width 2, alpha 0, "}
+    names |= {9: "AttentionView(cross, 8 layers, 8 heads, 64 queries, 64 keys, also encoder)"}
+    names |= {13: "SoftmaxView(3 keys, 1 masked, score −∞, then softmax)", 17: "SamplingView(3 tokens, temperature 1)"}
     for index, name in names.items():
         (output,) = notebook.run(index)
         assert set(output["data"]) == {"text/plain", "image/png", "application/vnd.jupyter.widget-view+json"}
@@ -288,7 +287,7 @@ def test_all_views(lab, page):
     place = page.get_by_role("region", name="a table of positions")
     place.get_by_label("offset k").press("ArrowLeft")
     place.get_by_role("application").click(position={"x": 52, "y": 21})  # cells of 5 x 2 pixels
-    python_knows(notebook, "10 4 5", cell=7)
+    python_knows(notebook, "10 4 5", cell=6)
     page.wait_for_function("document.querySelector('[aria-label=\"position i\"]').value === '100'")
     readings, curve = (
         page.get_by_role("slider", name="readings:"),
@@ -296,7 +295,7 @@ def test_all_views(lab, page):
     )
     before = page.evaluate(curve)
     readings.press("ArrowUp")
-    python_knows(notebook, "0.0 True True", cell=17)
+    python_knows(notebook, "0.0 True True", cell=16)
     page.wait_for_function("document.querySelector('.handles').getAttribute('aria-valuetext').endsWith('y = 1')")
     page.wait_for_function(f"before => {curve} !== before", arg=before)  # as Python answered
     page.get_by_label("put the readings back").click()
@@ -305,7 +304,7 @@ def test_all_views(lab, page):
     beam.locator(".node").nth(1).click()
     beam.get_by_label("next step").click()
     page.evaluate(SEARCH)
-    python_knows(notebook, "2 1.5 2 True", cell=9)
+    python_knows(notebook, "2 1.5 2 True", cell=8)
     page.wait_for_function(
         f"() => {{ {BEAM}return view.querySelector('input').getAttribute('aria-valuetext') === '3' }}"
     )
@@ -314,15 +313,15 @@ def test_all_views(lab, page):
     softmax = page.get_by_role("region", name="softmax with a mask")
     softmax.get_by_label("score of apple").press("ArrowRight")
     softmax.get_by_label("<pad> may be attended").check()
-    python_knows(notebook, "[2.0, 1.1, 3.0] [True, True, True] score −∞, then softmax", cell=15)
+    python_knows(notebook, "[2.0, 1.1, 3.0] [True, True, True] score −∞, then softmax", cell=14)
 
     sampling = page.get_by_role("region", name="temperature, top-k and top-p")
     sampling.get_by_label("temperature", exact=True).press("ArrowRight")
     sampling.get_by_label("top-p", exact=True).press("ArrowLeft")
-    python_knows(notebook, "1.1 None 0.95", cell=19)
+    python_knows(notebook, "1.1 None 0.95", cell=18)
     sampling.get_by_text("2 of 3 tokens are left").wait_for()
     sampling.get_by_role("button", name="reset: temperature 1, nothing removed").click()
-    python_knows(notebook, "1.0 None None", cell=19)
+    python_knows(notebook, "1.0 None None", cell=18)
 
     # The arrow keys are ours, not those of the notebook
     grid.focus()
@@ -345,10 +344,6 @@ def test_all_views(lab, page):
     page.wait_for_function(DONE, arg=4)
     python_knows(notebook, f"3 [] {float(slider.get_attribute('aria-valuetext'))} triangular []")
 
-    # Another attention in the same place
-    notebook.run(5)
-    page.wait_for_function("document.querySelector('.seqlearn .rows .label')?.textContent === '<b>new</b>'")
-
     # The theme
     ground = "getComputedStyle(document.querySelector('.seqlearn')).backgroundColor"
     light = page.evaluate(ground)
@@ -362,7 +357,7 @@ def test_a_table_is_read_as_html(lab, page):
     """A front end that knows HTML shows the table, not its plain text, and a text of the learner as it was typed."""
     address, _ = lab
     notebook = Notebook(page, address)
-    (output,) = notebook.run(16)
+    (output,) = notebook.run(15)
     assert {"text/plain", "text/html", "image/png"} == set(output["data"])
     table = page.get_by_role("table")
     assert table.inner_text().split() == "measured <b>loss</b> 0.693".split()
@@ -391,7 +386,7 @@ def notebook_is(page):
 def test_a_vector_comes_from_another_sentence(lab, page):
     address, _ = lab
     notebook = Notebook(page, address)
-    (output,) = notebook.run(22)
+    (output,) = notebook.run(21)
     assert output["data"]["text/plain"].startswith("PatchView('The girl washes the apple and eats it.' -> 'la fille")
     view = page.get_by_role("region", name="patch vectors of another sentence")
     encoder = view.get_by_role("application").first
@@ -399,11 +394,11 @@ def test_a_vector_comes_from_another_sentence(lab, page):
     for key in ["ArrowDown"] * 11 + ["End", "ArrowLeft", "ArrowLeft", "Enter"]:
         page.keyboard.press(key)
     flipped = "la fille lave la pomme et le mange."
-    python_knows(notebook, f"[['encoder 1.3', 7]] None {flipped}", cell=23)
+    python_knows(notebook, f"[['encoder 1.3', 7]] None {flipped}", cell=22)
     page.wait_for_function("document.querySelectorAll('.frame.strong').length === 2")
     page.wait_for_function("document.querySelector('.patched .whose').textContent === 'A with 2 vectors of B'")
     view.get_by_role("button", name="decision: pomme").click()
-    python_knows(notebook, f"[['encoder 1.3', 7], ['encoder 1.3', 6]] 4 {flipped}", cell=23)
+    python_knows(notebook, f"[['encoder 1.3', 7], ['encoder 1.3', 6]] 4 {flipped}", cell=22)
 
 
 def test_the_gate_of_a_gru_is_moved(lab, page):
@@ -438,7 +433,7 @@ def test_two_views_side_by_side_are_linked(lab, page):
 def test_a_sentence_is_typed(lab, page):
     address, folder = lab
     notebook = Notebook(page, address)
-    (output,) = notebook.run(12)
+    (output,) = notebook.run(11)
     assert output["data"]["text/plain"] == "TranslatorView('The cat sleeps.' -> 'le chat dort.')"
     view = page.get_by_role("region", name="translate a sentence")
     box, written = view.get_by_label("sentence to translate"), view.locator(".written")
@@ -465,13 +460,13 @@ def test_a_sentence_is_typed(lab, page):
     page.keyboard.type("The black cat sleeps.")
     page.keyboard.press("Enter")
     page.wait_for_function(f"() => {{ {TYPED}return view.querySelector('.written').textContent.includes('noir') }}")
-    python_knows(notebook, "The black cat sleeps. | le chat noir dort. | 1 0 0 None", cell=13)
+    python_knows(notebook, "The black cat sleeps. | le chat noir dort. | 1 0 0 None", cell=12)
     view.locator(".more > summary").click()
     view.get_by_label("search").select_option("beam 4")
     view.locator(".ranking .option").nth(1).click()
     written.locator(".piece").nth(2).click()
     second = view.locator(".ranking .option bdi").nth(1).inner_text()
-    python_knows(notebook, f"The black cat sleeps. | {second} | 4 1 2 ['query', 2]", cell=13)
+    python_knows(notebook, f"The black cat sleeps. | {second} | 4 1 2 ['query', 2]", cell=12)
     box.fill("")
     box.press("Enter")
     view.locator(".note.wrong").wait_for()
@@ -526,7 +521,7 @@ def test_a_sentence_is_typed(lab, page):
 def test_another_sentence_is_read_and_compared(lab, page):
     address, _ = lab
     notebook = Notebook(page, address)
-    notebook.run(20)
+    notebook.run(19)
     view = page.get_by_role("region", name="attention: who looks at whom")
     view.get_by_role("button", name="cat: another word").click()
     page.keyboard.type("dog")
@@ -544,7 +539,7 @@ def test_another_sentence_is_read_and_compared(lab, page):
     page.keyboard.press("-")
     view.locator(".whatif").get_by_text("a weight of").wait_for()
     assert view.locator(".reading").nth(1).locator(":focus").count() == 1, "of two maps of the same name, this one"
-    python_knows(notebook, "The dog sleeps. | le chien dort. | ['The cat sleeps.', []] le chat dort. [7]", cell=21)
+    python_knows(notebook, "The dog sleeps. | le chien dort. | ['The cat sleeps.', []] le chat dort. [7]", cell=20)
 
 
 def test_a_stored_notebook_shows_pictures(lab, page):

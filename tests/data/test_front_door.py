@@ -23,6 +23,7 @@ def loaded_by(statement: str) -> bool:
         "from seqlearn.data import Corpus, builtin, Language, normalize, Pair; builtin(10).split()",
     ],
 )
+@pytest.mark.slow
 def test_torch_is_not_loaded_for_texts(statement):
     assert not loaded_by(statement)
 

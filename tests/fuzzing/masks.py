@@ -326,12 +326,10 @@ def exact(seed):
     """Bool, of one shape: the mask of `SoftmaxView`, `(keys,)`."""
     case = Case(seed, [2])
     mask, numbers = torch.as_tensor(case.mask), case.k[:, 0]
-    view, place = softmax_view.SoftmaxView(torch.zeros(9)), "views.softmax.softmax_view.SoftmaxView."
     yield mask if mask.dtype == torch.bool and mask.shape == numbers.shape else None
     for name, call in {
         "views.softmax.softmax_data.softmax_data": lambda m: softmax_data.softmax_data(numbers, None, m)[1]["mask"],
-        place + "__init__": lambda m: softmax_view.SoftmaxView(numbers, mask=m).mask,
-        place + "update": lambda m: view.update(numbers, mask=m) or view.mask,
+        "views.softmax.softmax_view.SoftmaxView.__init__": lambda m: softmax_view.SoftmaxView(numbers, mask=m).mask,
     }.items():
         yield name, lambda call=call: torch.tensor(call(case.mask)), lambda mask: mask
 
@@ -475,7 +473,6 @@ DRAWN = "lengths and masks that our own data have checked, to be drawn"
 HELD = "holds what an encoder has read"
 ELSEWHERE = {
     "nn.attention.ScoreAttention.attend": "abstract",
-    "analysis.circuits.mean_by_position": "issue 43: a later issue removes it",
     "nn.cache.TransformerState.__init__": HELD,
     "nn.decoder_only.PromptedState.__init__": HELD,
     "nn.seq2seq.AttentionState.__init__": HELD,

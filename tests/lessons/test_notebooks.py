@@ -138,6 +138,47 @@ def test_all_outputs_and_views_of_a_lesson_are_of_one_run(path):
     assert len(marks(nbformat.read(path, as_version=4), records)) == 1, "python3 course.py refresh stores one run"
 
 
+LOSS = re.compile(r"Validation loss (\d+\.\d+)")  # in the title of a figure that grew while something was trained
+
+
+def is_rounded(number: str, short: str) -> bool:
+    """Whether `short` is `number` with fewer decimals."""
+    return abs(float(number) - float(short)) <= 0.5001 * 10.0 ** -len(short.split(".")[1])
+
+
+def untold(codes: list[nbformat.NotebookNode]) -> list[str]:
+    """The losses in titles of figures that no output of the cell, or of the two after it, says, rounded."""
+    said = []
+    for cell in codes:
+        shown = [output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in cell.outputs]
+        said.append({number for text in shown for number in re.findall(r"\d+\.\d+", text)})
+    found = []
+    for place, cell in enumerate(codes):
+        for output in cell.outputs:
+            title = LOSS.search(output.get("metadata", {}).get("image/png", {}).get("alt", ""))
+            near = {one for one in set().union(*said[place : place + 3]) if len(one) > 3}
+            if title and not any(is_rounded(title[1], one) for one in near):
+                found.append(f"{cell.id}: no output says {title[1]}")
+    return found
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name)
+def test_a_loss_in_a_title_is_that_of_the_table(path):
+    codes = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    assert untold(codes) == []
+
+
+def test_a_loss_of_another_run_is_found():
+    alt = {"image/png": {"alt": "Validation loss 0.0464 after 4 epochs."}}
+    drawn = new_code_cell("a", outputs=[new_output("display_data", {"text/plain": "<Figure>"}, metadata=alt)])
+    right, wrong = (
+        new_code_cell("b", outputs=[new_output("stream", name="stdout", text=f"valid {x}")]) for x in ("0.046", "0.048")
+    )
+    assert (
+        untold([drawn, new_code_cell("c"), right]) == [] and len(untold([drawn, wrong, new_code_cell("c"), right])) == 1
+    )
+
+
 def test_no_two_lessons_share_a_number():
     assert len({(path.parent, path.name[:2]) for path in LESSONS}) == len(LESSONS)
 

@@ -8,6 +8,8 @@ from seqlearn.nn.seq2seq import BahdanauConfig, Seq2SeqConfig, bahdanau, seq2seq
 from seqlearn.nn.transformer import TransformerConfig, transformer
 from seqlearn.search import beam_search, greedy_search, sample
 
+pytestmark = pytest.mark.slow
+
 LOOKS = {"cpu", "numpy", "tolist", "item", "nonzero", "equal", "unique", "unique_consecutive", "masked_select"}
 LOOKS |= {"__bool__", "__int__", "__float__", "__index__", "__contains__", "allclose", "argwhere"}
 MODELS = {

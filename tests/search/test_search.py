@@ -61,6 +61,7 @@ def test_beam_equals_the_slow_loop_for_every_batch(seed, sources, width, n_best,
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), sources=SOURCES, penalty=st.sampled_from(list(PENALTIES)))
+@pytest.mark.slow
 def test_a_beam_of_one_is_greedy_search(seed, sources, penalty):
     model = random_model(seed)
     greedy = greedy_search(model, *padded(sources), **IDS)
@@ -561,6 +562,7 @@ def test_the_filters_are_those_of_hugging_face(seed, temperature, top_k, top_p):
 
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), sources=SOURCES)
+@pytest.mark.slow
 def test_sampling_from_one_token_is_greedy_search(seed, sources):
     model = random_model(seed)
     greedy = greedy_search(model, *padded(sources), **IDS)

@@ -99,6 +99,7 @@ def generate(model: MarianMTModel, source: Tensor, lengths: Tensor, width: int, 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0, 2.0])
 @pytest.mark.parametrize("width", [2, 3, 5])
+@pytest.mark.slow
 def test_the_same_n_best_as_generate(seed, alpha, width):
     """Tokens and scores of all `width` best.
 

@@ -16,6 +16,8 @@ from seqlearn.training import Checkpoints, Stopped, constant, fit, loop
 from seqlearn.training.loop import Training
 from seqlearn.training.storage import read_file, write_file
 
+pytestmark = pytest.mark.slow
+
 LINES = [" ".join("abcdef"[(i + j) % 6] for j in range(1 + i % 4)) for i in range(48)]
 LANGUAGE = Language.learn("", LINES)
 PAIRS = [Pair(line, line[::-1]) for line in LINES]

@@ -14,6 +14,8 @@ from seqlearn.data.pairs import Pair
 from seqlearn.training.storage import read_file
 from seqlearn.translator.translator import Translator
 
+pytestmark = pytest.mark.slow
+
 LINES = [f"{a} {b} {c}" for a in "red green blue one".split() for b in "two three four".split() for c in "xyz"]
 PAIRS = [Pair(line, f"{line} !") for line in LINES]
 SPLIT = Split(PAIRS[8:], PAIRS[4:8], PAIRS[:4])
@@ -78,7 +80,6 @@ def test_each_part_has_its_use(monkeypatch):
     assert uses == [("train", SPLIT.train), ("valid", SPLIT.valid)] * 3
 
 
-@pytest.mark.slow
 def test_the_command_line_keeps_the_test_part_for_evaluate(tmp_path, monkeypatch):
     """Two files that differ only in the translations of their test part give the same model, byte for byte."""
     monkeypatch.setenv("SEQLEARN_DEVICE", "cpu")

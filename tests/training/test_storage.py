@@ -63,6 +63,7 @@ def test_the_file_is_one_that_the_library_reads(tmp_path):
 
 
 @posix
+@pytest.mark.slow
 def test_a_kill_while_tensors_are_written_leaves_a_file_that_we_know(tmp_path):
     """The next save removes it."""
     program = """

@@ -170,6 +170,7 @@ def test_a_text_is_never_taken_for_a_special_token(given):
     assert chinese.tokenize("<pad>") == ["▁", UNK] and chinese.tokenize("<x>") == ["▁", "<x>"]
 
 
+@pytest.mark.slow
 def test_a_saved_translator_is_the_same(given, tmp_path):
     given.ours.save(tmp_path)
     again = Translator.load(tmp_path, "cpu")

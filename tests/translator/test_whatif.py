@@ -323,6 +323,7 @@ def test_a_patch_is_a_vector_of_the_other_sentence(transformer, place, row):
     ).translate(APPLE), "a second time, the same"
 
 
+@pytest.mark.slow
 def test_several_patches_from_several_sentences_beside_edits(transformer):
     noun, both = Patch(LEMON, "encoder 1.3", 7), Patch(LEMON, "encoder 1.3", 8)
     assert what_if(transformer, edits=[noun]).translate(APPLE) == "la fille lave la pomme rouge et la mange."

@@ -12,6 +12,8 @@ from seqlearn.translator.whatif import Ablate, SetWeight, what_if
 from seqlearn.views import TranslatorView
 from seqlearn.views.translator.ablation_map import ablation_map
 
+pytestmark = pytest.mark.slow
+
 SENTENCE = "The old bird ate the orange because it was sweet."
 PLAIN = ["the", "black", "cat", "sleeps", "."]
 
@@ -32,7 +34,6 @@ def probability(changed, sentence, tokens):
     return math.exp(sum((row[token] - row.exp().sum().log()).item() for row, token in zip(rows, ids, strict=True)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sentence", "prefix", "edits"),
     [
@@ -83,5 +84,3 @@ def test_the_view_answers_when_a_browser_asks(transformer):
     answer = view.ablations
     view.mapped = ["", [], []]  # a question that has no answer changes nothing
     assert view.ablations == answer
-    view.update(sentence="The girl sleeps.")
-    assert view.ablations == {} and view.mapped == []

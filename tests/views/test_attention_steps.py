@@ -149,17 +149,6 @@ test_what_cannot_be_chosen = keeps(
 )
 
 
-def test_another_attention_in_the_same_view():
-    view = AttentionSteps(*tensors())
-    view.step, view.locked, view.changes = 3, [2, 3], [["queries", 2, 1, 4]]
-    view.update(torch.ones(1, 2), torch.ones(2, 2), torch.ones(2, 1), key_tokens=["x", "y"])
-    assert view.tensor("weights").tolist() == [[0.5, 0.5]] and view.data["axes"]["key"] == ["x", "y"]
-    assert (view.step, view.locked, view.changes) == (3, [], [])
-    with pytest.raises(ValueError):
-        view.update(torch.ones(1, 3), torch.ones(2, 2), torch.ones(2, 1))
-    assert view.tensor("weights").tolist() == [[0.5, 0.5]], "what is wrong changes nothing"
-
-
 def test_the_picture_shows_all_steps():
     view = AttentionSteps(*tensors(), MASK, list("abc"), list("wxyz"))
     view.step = 3
@@ -199,7 +188,7 @@ def test_the_picture_says_what_the_view_says():
         whole = [(0, row, ax.get_xlim()[1], 1) for ax in figure.axes]
         cell = (column, row, 1, 1)
         assert [set(boxes) for boxes in frames] == [{cell if (i == 4) == (step == 4) else whole[i]} for i in range(5)]
-    view.update(torch.ones(1, 2), torch.ones(1, 2), torch.ones(1, 3), query_tokens=["it"], key_tokens=["cat"])
+    view = AttentionSteps(torch.ones(1, 2), torch.ones(1, 2), torch.ones(1, 3), query_tokens=["it"], key_tokens=["cat"])
     view.step, view.locked = 0, [0, 2]
     assert view.figure().get_suptitle().startswith("Step 1"), "a column of the context alone"
     assert view.title() == "One attention, step by step: it → cat"

@@ -66,22 +66,11 @@ def test_a_seed_gives_the_same_order_on_every_machine():
     ]
 
 
-def test_other_sentences_in_the_same_view():
-    shown = BatchView(LENGTHS, "sorted", 32)
-    shown.update([4, 2, 9])
-    assert (shown.order, shown.batch_size, shown.data["sizes"]) == ("sorted", 3, [1, 2, 3])
-    assert shown.batches() == [[1, 0, 2]]
-    with pytest.raises(ValueError, match="not 0"):
-        shown.update([])
-    assert shown.data["lengths"] == [4, 2, 9], "as it was"
-
-
 def test_sentences_are_lengths_or_tokens():
     tokens = [["le", "chat", "<eos>"], ["oui", "<eos>"]]
     shown = BatchView(tokens, batch_size=2)
     assert (shown.data["lengths"], shown.data["tokens"]) == ([3, 2], tokens)
-    shown.update([4, 2])
-    assert "tokens" not in shown.data
+    assert "tokens" not in BatchView([4, 2]).data
 
 
 def test_what_is_said_of_it_is_the_same_in_every_run():

@@ -109,18 +109,6 @@ def test_a_step_with_other_gates():
     assert repr(shown) == "GruView(4 tokens, unit 2 of 5, z = 0.25, r = 0)"
 
 
-def test_other_numbers_in_the_same_view():
-    shown = view(unit=4, word=3)
-    shown.z = shown.r = 0.5
-    shown.update(["a", 7], network(hiddens=6), inputs(2))
-    assert shown.data["tokens"] == ["a", "7"] and (shown.unit, shown.word, shown.z, shown.r) == (4, 0, None, None)
-    shown.update(None, network(hiddens=2), inputs(2))
-    assert shown.unit == 0 and shown.data["tokens"] == ["x0", "x1"], "there is no unit 4 now"
-    with pytest.raises(ValueError, match="do not fit"):
-        shown.update(["a"], network(), inputs(2))
-    assert len(shown.data["tokens"]) == 2, "as it was"
-
-
 def test_what_is_said_of_it_is_the_same_in_every_run():
     assert repr(view()) == "GruView(4 tokens, unit 0 of 5)"
     assert view().title() == "What a GRU keeps, and what it replaces: the girl eats ."

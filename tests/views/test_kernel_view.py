@@ -85,15 +85,6 @@ test_what_cannot_be_chosen = keeps(
 )
 
 
-def test_other_data_in_the_same_view():
-    view = KernelView(*data(), ("gaussian", "boxcar"), 0.5)
-    view.kernel, view.locked = "boxcar", [4]
-    view.update(*data(3, 2))
-    assert (view.kernel, view.width, view.locked) == ("boxcar", 0.5, []) and view.weights().shape == (2, 3)
-    view.update(*data(3, 2), kernels=("epanechnikov",), width=2.0)
-    assert (view.kernel, view.width) == ("epanechnikov", 2.0)
-
-
 def test_the_picture():
     keys, values, queries = data()
     view = KernelView(keys, values, queries, width=0.5, truth=queries.sin())
@@ -143,10 +134,9 @@ def test_a_tick_has_two_decimals():
     assert [tick.get_text() for tick in ticks] == ["0.09", "3"]
 
 
-def test_axes_may_have_names_and_keep_them():
+def test_axes_may_have_names():
     points = torch.arange(3.0)
     view = KernelView(points, points, points, xlabel="time (hours)", ylabel="degrees")
-    view.update(points, points + 1, points)
     curve, weights, _ = view.figure().axes
     assert (curve.get_xlabel(), curve.get_ylabel()) == ("time (hours)", "degrees")
     assert weights.get_xlabel() == "key: time (hours) of a data point"
@@ -185,15 +175,11 @@ def test_moved_readings_are_answered():
     assert [y for x, y in view.figure().axes[0].collections[0].get_offsets().tolist() if x == 3.25] == [7.0]
     view.kernel, view.width, view.readings = "gaussian", 0.5, given
     assert view.answer == {} and torch.equal(view.prediction(), before)
-    view.readings = [[9.0, 9.0], *given[1:]]
-    view.update(keys, values, queries)
-    assert view.readings == given and view.answer == {}, "other data have no moved readings"
 
 
 def test_hours_are_clock_times():
     hours = torch.linspace(0, 24, 97)
     view = KernelView(torch.tensor([0.5, 6.26, 23.999]), torch.ones(3), hours, clock=True)
-    view.update(torch.tensor([0.5, 6.26, 23.999]), torch.ones(3), hours)
     curve, weights, _ = view.figure().axes
     assert [label.get_text() for label in weights.get_xticklabels()] == ["0:30", "6:16", "24:00"]
     assert [label.get_text() for label in weights.get_yticklabels()] == ["0:00", "6:00", "12:00", "18:00", "24:00"]

@@ -132,15 +132,6 @@ def test_what_no_view_shows(transformer, as_a_user):
         PatchView(Translator.pretrained("bahdanau", "cpu"), APPLE, LEMON)
 
 
-def test_an_update_begins_anew(view, transformer):
-    view.patches, view.decision = [["encoder 1.3", 7]], 3
-    view.update(other="The girl washes the cake and eats it.")
-    assert (view.patches, view.decision, view.result["asked"][1]) == ([], None, "The girl washes the cake and eats it.")
-    assert "".join(view.result["pieces"][1]) == transformer.translate("The girl washes the cake and eats it.")
-    view.update(Translator.pretrained("transformer", "cpu"), LEMON, APPLE)
-    assert view.result["words"] == ["le", "la"] and view.sentence == LEMON
-
-
 def test_only_a_small_model_is_in_a_page(view, monkeypatch):
     assert view.page_model() is not None and view.page_state(live=True)["data"]["live"]
     monkeypatch.setattr("seqlearn.views.patch.patch_view.MOST_WEIGHTS_IN_A_PAGE", 1000)

@@ -66,15 +66,6 @@ def test_the_vocabulary_grows_by_a_piece_with_each_join():
     assert twice.vocabulary() == ["▁", "a", "b", "c", "ab", "abc", "bc"], "made in two ways, it is one piece"
 
 
-def test_other_words_in_the_same_view():
-    shown = view(joins=10)
-    shown.update(["abab"], ["a b"])
-    assert shown.joins == 0 and shown.data == {"words": ["abab"], "merges": [["a", "b"]]}
-    with pytest.raises(ValueError, match="at least 1 word is shown"):
-        shown.update([], [])
-    assert shown.data["words"] == ["abab"], "as it was"
-
-
 def test_what_is_said_of_it_is_the_same_in_every_run():
     assert repr(view(joins=4, word="kiwi")) == "PiecesView(7 words, 4 of 10 joins)"
     assert view().title() == "How letters become pieces: 7 words, 0 of 10 joins"

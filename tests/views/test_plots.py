@@ -36,6 +36,7 @@ def test_heatmap_draws_the_weights_with_tokens_on_both_axes():
     assert texts(ax.texts) == numbers
 
 
+@pytest.mark.slow
 def test_a_large_map_has_fewer_labels_and_no_numbers():
     ax = plots.heatmap(attention(40, 70)).axes[0]
     assert texts(ax.get_xticklabels())[:3] == ["k0", "k3", "k6"] and len(ax.get_xticklabels()) <= 32
@@ -108,6 +109,7 @@ def test_the_parts_of_all_heads_do_not_overlap():
         assert all(inside.x0 <= box.x0 and box.x1 <= inside.x1 and box.y0 >= 0 and box.y1 <= inside.y1 for box in boxes)
 
 
+@pytest.mark.slow
 def test_all_heads_draw_a_mask_as_a_mask():
     mask = torch.tensor([[True, False], [True, True]])
     weights = torch.tensor([[1.0, 0.0], [0.4, 0.6]]).expand(1, 2, 2, 2)

@@ -120,17 +120,6 @@ def test_position_offset_and_pair():
     assert PositionView(plain(1, 2)).offset == 0
 
 
-def test_another_table_in_the_same_view():
-    view = PositionView(plain(9, 4), position=5, offset=-2, pair=1)
-    view.update(plain(6, 4))
-    assert (view.position, view.offset, view.pair) == (5, -2, 1)
-    view.update(torch.ones(3, 2), start=7)
-    assert (view.position, view.offset, view.pair) == (7, 2, 0) and view.rotation() is None
-    with pytest.raises(ValueError):
-        view.update(torch.ones(3))
-    assert view.data["start"] == 7, "what is wrong changes nothing"
-
-
 def test_the_picture():
     view = PositionView(plain(9, 6), position=3, offset=4, pair=1)
     table, turn, products = view.figure().axes[:3]
@@ -178,7 +167,7 @@ def test_words_stand_at_the_first_positions():
     labels = [label.get_text() for label in view.figure().axes[0].get_yticklabels()]
     assert labels == ["the 1", "<b> 2", "3", "4"]
     with pytest.raises(ValueError, match="5 tokens do not fit into a table of 4 positions"):
-        view.update(sinusoids(4, 6), tokens="abcde")
+        PositionView(sinusoids(4, 6), tokens="abcde")
 
 
 def test_the_title_of_a_page_is_for_people():

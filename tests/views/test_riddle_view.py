@@ -9,6 +9,8 @@ from seqlearn.translator.whatif import Ablate, what_if
 from seqlearn.views import RiddleView
 from seqlearn.views.riddle.riddle_data import RIDDLES, Riddle, riddle_data
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def first(transformer):
@@ -98,9 +100,3 @@ def test_riddles_without_an_answer(transformer, as_a_user):
         RiddleView(transformer, [])
     with pytest.raises(TypeError, match="RiddleView asks a Translator, not a str"):
         RiddleView("transformer")
-
-
-def test_update(view, transformer):
-    view.riddle, view.tried = 1, ["cross 0 0"]
-    view.update(transformer, RIDDLES[:1])
-    assert (view.riddle, view.tried, len(view.data["riddles"])) == (0, [], 1)

@@ -9,7 +9,6 @@ from views.refusals import keeps, refuses
 
 from seqlearn.nn.contract import eval_mode
 from seqlearn.search.forced_decoding import forced_decoding
-from seqlearn.search.sampling import next_distribution
 from seqlearn.translator.translator import Translator
 from seqlearn.views import SamplingView
 from seqlearn.views.sampling.sampling_data import drawn_sentences
@@ -103,17 +102,6 @@ def test_the_likeliest_tokens_are_shown_first():
     assert view(shown=3).data["shown"] == [1, 0, 2]
     assert view().data["shown"] == [1, 0, 2, 3], "of two equal ones, the smaller id"
     assert SamplingView(torch.arange(40.0), range(40)).data["shown"] == list(range(39, 31, -1))
-
-
-def test_other_logits_in_the_same_view():
-    shown = view(temperature=2, top_k=2)
-    shown.update(torch.tensor([0.0, 1.0, 2.0]), ["a", "b", 7], shown=2)
-    assert shown.data["tokens"] == ["a", "b", "7"] and shown.data["shown"] == [2, 1]
-    expected = next_distribution(torch.tensor([0.0, 1.0, 2.0]), 2.0, 2)
-    assert shown.probabilities().tolist() == expected.tolist()
-    with pytest.raises(ValueError, match="do not fit"):
-        shown.update(torch.zeros(2), ["a"])
-    assert shown.data["tokens"] == ["a", "b", "7"], "as it was"
 
 
 def test_what_is_said_of_it_is_the_same_in_every_run():
@@ -245,8 +233,6 @@ def test_a_view_of_a_translator(transformer):
     shown.top_k, shown.temperature = 1, 2.0
     assert shown.written["asked"] == [5, 2.0, 1, None], "a slider draws again, with the same luck"
     assert {text for text, _ in shown.written["sentences"]} == {transformer.translate(BOXES)}
-    shown.update(torch.tensor([0.0, 1.0]), "ab")
-    assert (shown.seed, shown.written, shown.data["writes"], shown.page_model()) == (None, {}, False, None)
 
 
 def test_sentences_of_any_function():

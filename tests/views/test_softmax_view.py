@@ -45,9 +45,8 @@ def test_a_change_in_the_browser_changes_the_weights():
     assert repr(shown) == "SoftmaxView(3 keys, 0 masked, softmax, then weight 0)"
 
 
-def test_other_scores_in_the_same_view():
-    shown = view()
-    shown.update(torch.tensor([7.25, -1.0]))
+def test_without_tokens_and_mask():
+    shown = SoftmaxView(torch.tensor([7.25, -1.0]))
     assert (shown.scores, shown.mask, shown.data["tokens"]) == ([7.25, -1.0], [True, True], ["k0", "k1"])
     assert shown.data["end"] == 8, "the sliders reach every score"
 

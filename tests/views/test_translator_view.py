@@ -244,9 +244,6 @@ def test_one_sentence_for_a_text_that_cannot_be_translated(transformer, sentence
     assert "\n" not in str(caught.value)
     view = TranslatorView(transformer, APPLE, step=3)
     before = view.result
-    with pytest.raises(ValueError, match=wrong):
-        view.update(sentence=sentence)
-    assert view.result is before and (view.sentence, view.step) == (APPLE, 3)
     view.sentence = sentence  # as the browser does
     assert view.result == before | {"asked": [sentence, 1, [], []], "problem": str(caught.value)}
     assert view.translation == transformer.translate(APPLE) and view.step == 3
@@ -439,7 +436,7 @@ def test_what_is_known_of_the_translator(transformer):
     assert [count for _, count in view.data["layers"]["cross"]] == [1] and not view.data["links"]
     assert view.data["examples"] == view.data["sentences"] == view.data["kinds"] == []
     assert [view.data[name] for name in ("longest", "unlikely", "unsure", "short")] == [None] * 4
-    view.update(transformer)
+    view = TranslatorView(transformer)
     assert list(view.data["layers"]) == ["cross", "encoder", "causal"] and view.data["beams"] == [1, 2, 4, 8]
 
 
@@ -461,20 +458,6 @@ def test_how_often_a_doubt_is_false(transformer, parts, as_a_user):
     assert doubted(lambda one, pair: math.exp(sum(one.log_probs)) < UNLIKELY) == [0, 0]
     count = transformer.source.tokenizer.tokenize
     assert doubted(lambda one, pair: len(one.tokens) < SHORT * len(count(pair.source))) == [1, 0]
-
-
-def test_another_translator_in_the_same_view(transformer, as_a_user):
-    view = TranslatorView(transformer, APPLE, beam=2, step=3)
-    view.update(Translator.pretrained("bahdanau", "cpu"))
-    assert view.result["best"][0]["attention"]["weights"]["shape"] == [1, 1, 11, 11] and view.beam == 2
-    assert (view.sentence, view.step) == (APPLE, 3), "it says the same"
-    view.update(untrained("seq2seq", **SMALL), "the cat")
-    assert view.result["best"][0]["attention"] is None and view.sentence == "the cat"
-    view.sentence = ""
-    view.update(transformer)
-    assert (view.sentence, view.result["problem"]) == ("the cat", ""), "the last one that was translated"
-    with pytest.raises(TypeError, match="not a str"):
-        view.update("transformer")
 
 
 def test_the_model_stays_as_it_was():

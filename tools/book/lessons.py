@@ -88,9 +88,11 @@ class Lesson:
         title, _, text = "".join(notebook["cells"][0]["source"]).partition("\n")
         notebook["cells"][0]["source"] = f"{title}\n\n{self.note(folder)}\n{text}"
         pictures, words = {}, LANGUAGES[self.language]
-        first = next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")
-        first["metadata"]["tags"] = [*first["metadata"].get("tags", []), "hide-input"]
-        first["metadata"]["mystnb"] = {"code_prompt_show": words.imports, "code_prompt_hide": words.imports}
+        codes = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        hidden = (cell for cell in codes if cell["metadata"].get("jupyter", {}).get("source_hidden"))
+        imports = next(hidden, codes[0])
+        imports["metadata"]["tags"] = [*imports["metadata"].get("tags", []), "hide-input"]
+        imports["metadata"]["mystnb"] = {"code_prompt_show": words.imports, "code_prompt_hide": words.imports}
         for cell in notebook["cells"][1:]:
             if cell["cell_type"] == "markdown" and "".join(cell["source"]).startswith("# "):
                 cell["source"] = "#" + "".join(cell["source"])  # a page has one title

@@ -207,21 +207,6 @@ class AttentionView(View, folder=Path(__file__).parent):
         if proposal["value"] and (not self.result or self.translator is None):
             raise traitlets.TraitError(f"{what} a model that reads again: make the view with AttentionView.of")
 
-    def update(self, attention: AttentionMap, *more: AttentionMap) -> None:
-        """Show another sentence in the same view. Choices that the new maps have, too, stay as they are.
-
-        A view with a translator takes maps that its model makes now. Roles stay, those of the heads that are there.
-        """
-        maps = checked(attention, *more)
-        vectors = None if self.translator is None else head_vectors(self.translator, maps)
-        data = attention_data(maps, self.roles, self.translator is not None)
-        with self.hold_sync(), self.hold_trait_notifications():
-            self.maps, self._vectors, self.data, self.steps, self.result = maps, vectors, data, {}, {}
-            self.sentence, self.edits, self.against, self.other = "", [], [], {}
-            self.kind = self.kind if self.kind in maps else attention.kind
-            self._fit()
-        self._answer()
-
     @traitlets.observe("kind")
     def _fit(self, change: object = None) -> None:
         """Adapt the choices to a map that may have fewer layers, heads and tokens, and no rollout."""

@@ -49,14 +49,6 @@ class BatchView(View, folder=Path(__file__).parent):
         default = min(8, len(data["lengths"]))
         super().__init__(data=data, order=order, batch_size=default if batch_size is None else batch_size)
 
-    def update(self, sentences: Sentences, seed: int = 0) -> None:
-        """Show other sentences in the same view; the batch size stays, or becomes the largest that is offered."""
-        data = batch_data(sentences, seed)
-        with self.hold_sync():
-            self.data = data
-            if self.batch_size not in data["sizes"]:
-                self.batch_size = data["sizes"][-1]
-
     @traitlets.validate("order", "batch_size")
     def _offered(self, proposal: Proposal) -> str | int:
         name = proposal["trait"].name

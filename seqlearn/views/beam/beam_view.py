@@ -118,27 +118,6 @@ class BeamView(View, folder=Path(__file__).parent):
         view.trees = [view.trees[0] | view._unknown(sentence)]
         return view
 
-    def update(
-        self,
-        search: Search | Tree,
-        decode: Callable[[int], str] | Sequence[str] | None = None,
-        source: str | None = None,
-    ) -> None:
-        """Show the search of another sentence in the same view: a function if the view has one, otherwise a tree."""
-        if callable(search) != callable(self._search):
-            raise TypeError("a view with sliders needs a function that searches, and a view without sliders a tree")
-        before = self._search, self._decode, self._translator
-        source = source_text(source)
-        self._search, self._decode, self._translator = search, decode or self._decode, None
-        try:
-            tree, shown = self._searched(source, self.width, self.alpha)
-        except Exception:
-            self._search, self._decode, self._translator = before
-            raise
-        with self.hold_sync():
-            self.data = self.data | {"typed": False}
-            self._show(tree, shown)
-
     def _searched(self, sentence: str | None, width: int, alpha: float) -> tuple[Tree, Data]:
         tree = self._search(width, alpha) if callable(self._search) else self._search
         if not isinstance(tree, Tree):

@@ -96,15 +96,6 @@ class GruView(View, folder=Path(__file__).parent):
             inputs = embedding(ids)
         return cls([*translator.source.tokenizer.tokenize(sentence), EOS], gru, inputs, unit=unit, word=word)
 
-    def update(self, tokens: Iterable[object] | None, gru: nn.GRU, inputs: Real[Tensor, "..."]) -> None:
-        """Show another network or another sentence in the same view, from its first word, with the same unit if any."""
-        data = gru_data(tokens, gru, inputs)
-        with self.hold_sync():
-            self.word, self.z, self.r = 0, None, None
-            unit, self.unit = self.unit, 0
-            self.data = data
-            self.unit = unit if unit < self._sizes()["unit"] else 0
-
     @traitlets.validate("unit", "word")
     def _exists(self, proposal: Proposal) -> int:
         name, value = proposal["trait"].name, proposal["value"]

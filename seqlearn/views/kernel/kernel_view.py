@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 import traitlets
@@ -78,27 +77,6 @@ class KernelView(View, folder=Path(__file__).parent):
         data |= {"xlabel": as_text(xlabel), "ylabel": as_text(ylabel), "clock": clock}
         super().__init__(data=data, kernel=kernels[0], width=float(width), readings=readings_of(data))
         self.observe(self._answer, ["kernel", "width", "readings"])
-
-    def update(
-        self,
-        keys: Real[Tensor, "..."],
-        values: Real[Tensor, "..."],
-        queries: Real[Tensor, "..."],
-        kernels: Sequence[str] | None = None,
-        width: float | None = None,
-        *more: Any,  # `truth` and `widths`, as in the constructor
-        **named: Any,  # and by name
-    ) -> None:
-        """Show other keys, values and queries in the same view; by default with the same kernels and width."""
-        before: Data = self.data
-        names = kernels or before["kernels"]
-        width = self.width if width is None else width
-        data = kernel_data(keys, values, queries, names, width, *more, **named)
-        data |= {name: before[name] for name in ("xlabel", "ylabel", "clock")}
-        with self.hold_sync(), self.hold_trait_notifications():
-            self.locked, self.data, self.readings = [], data, readings_of(data)
-            self.kernel = self.kernel if self.kernel in names else names[0]
-            self.width = float(width)
 
     def _answer(self, change: object = None) -> None:
         """Compute anew for moved readings."""

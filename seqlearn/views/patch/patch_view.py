@@ -57,25 +57,6 @@ class PatchView(View, folder=Path(__file__).parent):
         super().__init__(data=_about(translator), result=result, sentence=sentence, other=other, decision=decision)
         self.observe(self._answer, ["sentence", "other", "decision", "patches"])
 
-    def update(
-        self, translator: Translator | None = None, sentence: str | None = None, other: str | None = None
-    ) -> None:
-        """Show another model or other sentences in the same view, without any patch.
-
-        Raises:
-            TypeError, ValueError: as in the constructor.
-        """
-        translator = self.translator if translator is None else translator
-        sentence = str(self.result["asked"][0]) if sentence is None else sentence
-        other = str(self.result["asked"][1]) if other is None else other
-        result = patched(translator, sentence, other)
-        with self.hold_sync(), self.hold_trait_notifications():
-            if translator is not self.translator:
-                self.data = _about(translator)
-            self.translator = translator
-            self.sentence, self.other = result["asked"][:2]
-            self.decision, self.patches, self.result = None, [], result
-
     def _answer(self, change: object = None) -> None:
         """Compute; if one message changes several parts of the question, only once."""
         asked = [self.sentence, self.other, self.patches, self.decision]

@@ -46,13 +46,6 @@ class PiecesView(View, folder=Path(__file__).parent):
     def __init__(self, words: Iterable[object], merges: Iterable[object], *, joins: int = 0, word: object = ""):
         super().__init__(data=pieces_data(words, merges), joins=joins, word=as_text(word))
 
-    def update(self, words: Iterable[object], merges: Iterable[object]) -> None:
-        """Show other words and merges in the same view, before the first join."""
-        data = pieces_data(words, merges)
-        with self.hold_sync():
-            self.joins = 0
-            self.data = data
-
     @traitlets.validate("joins")
     def _possible(self, proposal: Proposal) -> int:
         count = len(self.data["merges"])

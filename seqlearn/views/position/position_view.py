@@ -70,22 +70,6 @@ class PositionView(View, folder=Path(__file__).parent):
             raise ValueError(wrong)
         super().__init__(data=data, **chosen)
 
-    def update(
-        self,
-        table: Real[Tensor, "..."],
-        start: int = 0,
-        base: float = BASE,
-        tokens: Iterable[object] | None = None,
-    ) -> None:
-        """Show another table in the same view, with the same positions and pair if the table has them."""
-        data = position_data(table, start, base, tokens)
-        chosen = {"position": self.position, "offset": self.offset, "pair": self.pair}
-        if wrong_choice(data, **chosen):
-            chosen = defaults(data)
-        with self.hold_sync(), self.hold_trait_notifications():
-            for name, value in ({"data": data} | chosen).items():
-                setattr(self, name, value)
-
     @traitlets.validate("position", "offset", "pair")
     def _fits(self, proposal: Proposal) -> int:
         chosen = {"position": self.position, "offset": self.offset, "pair": self.pair}

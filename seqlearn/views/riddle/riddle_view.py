@@ -43,12 +43,6 @@ class RiddleView(View, folder=Path(__file__).parent):
         asked = Translator.pretrained("transformer", "cpu") if translator is None else translator
         super().__init__(data=riddle_data(asked, riddles))
 
-    def update(self, translator: Translator, riddles: Sequence[Riddle] = RIDDLES) -> None:
-        """Ask another translator, or other riddles, in the same view."""
-        data = riddle_data(translator, riddles)
-        with self.hold_sync():
-            self.riddle, self.tried, self.data = 0, [], data
-
     @traitlets.validate("riddle")
     def _there(self, proposal: Proposal) -> int:
         count = len(self.data["riddles"])

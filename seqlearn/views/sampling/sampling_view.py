@@ -108,13 +108,6 @@ class SamplingView(View, folder=Path(__file__).parent):
         view._translator, view.data = translator, view.data | {"source": as_text(sentence)}
         return view
 
-    def update(self, logits: Real[Tensor, "..."], tokens: Iterable[object], shown: int = 8) -> None:
-        """Show other logits in the same view, with the same temperature, top-k and top-p, and without sentences."""
-        data = sampling_data(logits, tokens, shown) | {"source": None, "writes": False}
-        self._write, self._translator = None, None
-        with self.hold_sync():
-            self.seed, self.written, self.data = None, {}, data
-
     def _write_again(self, change: object = None) -> None:
         """Draw; if one message changes several settings, only once."""
         asked = [self.seed, self.temperature, self.top_k, self.top_p]

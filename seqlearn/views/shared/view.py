@@ -75,7 +75,7 @@ class Scripts:
 class View(anywidget.AnyWidget):
     """The base of every view: `class BeamView(View, folder=Path(__file__).parent)` draws with `beam_view.js`.
 
-    The name of the folder is that of the files in it. A view sets `data` and defines `figure`, `summary` and `update`.
+    The name of the folder is that of the files in it. A view sets `data` and defines `figure` and `summary`.
     """
 
     scripts: ClassVar[Scripts]

@@ -58,18 +58,6 @@ class SoftmaxView(View, folder=Path(__file__).parent):
         data, state = softmax_data(scores, tokens, mask)
         super().__init__(data=data | {"maskings": list(MASKINGS)}, masking=masking, **state)
 
-    def update(
-        self,
-        scores: Real[Tensor, "..."],
-        tokens: Iterable[object] | None = None,
-        mask: Bool[Tensor, "..."] | None = None,
-    ) -> None:
-        """Show other scores in the same view."""
-        data, state = softmax_data(scores, tokens, mask)
-        with self.hold_sync():
-            self.data = data | {"maskings": list(MASKINGS)}
-            self.scores, self.mask = state["scores"], state["mask"]
-
     @traitlets.validate("masking")
     def _known(self, proposal: Proposal) -> str:
         if proposal["value"] not in MASKINGS:

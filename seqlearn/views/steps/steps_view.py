@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import traitlets
 from jaxtyping import Float, Real
@@ -61,12 +60,6 @@ class AttentionSteps(View, folder=Path(__file__).parent):
     ):
         data = steps_data(queries, keys, values, mask, query_tokens, key_tokens, scale, value_names)
         super().__init__(data=data)
-
-    def update(self, *tensors: Any, **named: Any) -> None:  # Any: the arguments of the view, with their types
-        """Show another attention in the same view, at the same step. The arguments are those of the class."""
-        data = steps_data(*tensors, **named)
-        with self.hold_sync():
-            self.locked, self.changes, self.data = [], [], data
 
     @traitlets.validate("locked")
     def _fits(self, proposal: Proposal) -> list[int]:

@@ -47,7 +47,7 @@ class TranslatorView(View, folder=Path(__file__).parent):
         result: what `translator_data.translated` returned. Its `problem` says what is wrong with the
             sentence, or is empty.
 
-    A sentence that cannot be translated (empty, or over 100 tokens) raises an error in `update` and in the constructor.
+    A sentence that cannot be translated (empty, or over 100 tokens) raises an error in the constructor.
     Typed, or set as a trait, the sentence raises none: the former translation stays, and the view says what is wrong.
 
     Raises:
@@ -89,18 +89,6 @@ class TranslatorView(View, folder=Path(__file__).parent):
         self.step = step
         self.locked = locked
         self.observe(self._translate, ["sentence", "beam", "prefix", "edits", "links"])
-
-    def update(self, translator: Translator | None = None, sentence: str | None = None) -> None:
-        """Show another translator, another sentence, or both, in the same view; what was changed in it is forgotten."""
-        translator = self.translator if translator is None else translator
-        sentence = str(self.result["sentence"]) if sentence is None else sentence
-        result = translated(translator, sentence, self.beam, links=self.links)
-        with self.hold_sync(), self.hold_trait_notifications():
-            if translator is not self.translator:
-                self.data = self.data | about(translator)
-            self.translator, self.sentence = translator, result["sentence"]
-            self.prefix, self.edits, self.mapped, self.ablations = [], [], [], {}
-            self._show(result)
 
     @property
     def translation(self) -> str:

@@ -274,6 +274,7 @@ def test_elision(tokens):
     assert min(seen[word] for word in ("l'", "j'", "n'", "d'", "qu'", "m'", "t'", "s'", "aspirated")) > 0, seen
 
 
+@pytest.mark.slow
 def test_contraction(tokens):
     seen = Counter()
     for pair, one, two in bigrams(tokens):
