@@ -14,11 +14,12 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-HEADING = re.compile(r"^## (\d+)\. ", re.MULTILINE)
-NUMBERS = r"\d+(?![\d.]*\d)(?:(?:, and |, | and | to | or )\d+(?![\d.]*\d))*"
+HEADING = re.compile(r"(^## |\bsection=\")(\d+)(?=\. )", re.MULTILINE)  # in a lesson, or in a check that names it
+ONE = r"\d{1,2}(?![\d.]*\d)"
+NUMBERS = rf"{ONE}(?:(?:, and |, | and | to | or ){ONE})*"
 MENTION = re.compile(rf"\b([Ss]ections? )({NUMBERS})|(第 )(\d+)( 节)")
 BEFORE = re.compile(r"(?:[Ll]esson |第 )(\d\d)(?: 课)?(?:'s|,|:|（| \()? ?$")
-AFTER = re.compile(r" of (?:lesson )?(\d\d)\b")
+AFTER = re.compile(r"\s+of\s+\[?(?:lesson\s+)?(\d\d)\b")
 PAPER = re.compile(r"(?:\d{4}\)?|\bits|\bIts|\bpaper),? \(?$|\bof (?:its|the) paper")
 
 
@@ -26,7 +27,7 @@ def numbers(notebook: Path) -> dict[int, int]:
     """The sections of a lesson: number today -> number without gaps."""
     cells = json.loads(notebook.read_text("utf-8"))["cells"]
     texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
-    found = [int(number) for text in texts for number in HEADING.findall(text)]
+    found = [int(number) for text in texts for _, number in HEADING.findall(text)]
     return {number: place for place, number in enumerate(found, start=min(found, default=0))}
 
 
@@ -34,7 +35,7 @@ def renumbered(text: str, own: str, new: dict[str, dict[int, int]], lost: list[s
     """A text of lesson `own` ("" for a page of none) whose mentions follow; what is not there is added to `lost`."""
 
     def heading(found: re.Match[str]) -> str:
-        return f"## {new[own][int(found[1])]}. "
+        return f"{found[1]}{new[own].get(int(found[2]), found[2])}"
 
     def mention(found: re.Match[str]) -> str:
         start, end = text[max(found.start() - 40, 0) : found.start()], text[found.end() : found.end() + 20]
@@ -77,10 +78,11 @@ def changes(root: Path = ROOT) -> tuple[dict[Path, str], list[str]]:
             changed[path] = after
     for path in [root / "docs/TEACHERS.md", root / "README.md", root / "assets/glossary.md"]:
         lines = path.read_text("utf-8").splitlines(keepends=True) if path.exists() else []
-        rows = [re.match(r"\| (\d\d) ", line) for line in lines]
-        after = "".join(
-            renumbered(line, row[1] if row else "", new, lost) for line, row in zip(lines, rows, strict=True)
-        )
+        after, part = "", ""
+        for line in lines:
+            heading, row = re.match(r"##(#?) (\d\d )?", line), re.match(r"\| (\d\d) ", line)
+            part = (heading[2] or "").strip() if heading else part  # "### 04 Attention scores"
+            after += renumbered(line, row[1] if row else part, new, lost) if not heading else line
         if after != "".join(lines):
             changed[path] = after
     return changed, lost

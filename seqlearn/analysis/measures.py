@@ -63,6 +63,8 @@ def hit_rate(
 ) -> Float[Tensor, "layers heads"]:
     """For each head the share of rows in which the largest weight is in a wanted column.
 
+    A tie with a column that is not wanted, or no weight at all, is no hit.
+
     Args:
         maps: of several sentences by one model.
         wanted: for each map the rows that count, each with its wanted columns.
@@ -73,11 +75,12 @@ def hit_rate(
     """
     hits = []
     for attention, rows in zip(maps, one_for_each(maps, wanted), strict=True):
-        largest = attention.weights.argmax(-1)  # layers, heads, queries
         for row, columns in rows:
             row, wanted_columns = _row_and_columns(attention, row, columns)
-            attends = attention.weights[:, :, row].amax(-1) > 0  # a row of zeros has no largest weight
-            hits.append(torch.isin(largest[:, :, row], torch.tensor(wanted_columns, dtype=torch.long)) & attends)
+            others = attention.weights[:, :, row].clone()  # layers, heads, keys
+            most = others.amax(-1)
+            others[..., wanted_columns] = 0
+            hits.append(most > others.amax(-1).clamp(min=0))
     return _share(hits)
 
 

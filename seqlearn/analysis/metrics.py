@@ -64,10 +64,11 @@ def perplexity(loss: float) -> float:
 def argmax_links(weights: Float[Tensor, "queries keys"]) -> set[Link]:
     """For each target token (query) the link `(source, target)` to the source token with the largest weight.
 
-    A row that is all 0, or that holds NaN, has no largest weight, and so no link.
+    A row that is all 0 or all alike, or that holds NaN, has no largest weight, and so no link.
     """
-    rows = enumerate(zip(weights.argmax(-1).tolist(), weights.amax(-1).tolist(), strict=True))
-    return {(source, target) for target, (source, most) in rows if most > 0}
+    most = weights.amax(-1, keepdim=True)
+    chosen = (weights == most).sum(-1).eq(1) & (most.squeeze(-1) > 0)
+    return {(source, target) for target, source in enumerate(weights.argmax(-1).tolist()) if chosen[target]}
 
 
 def alignment_error_rate(predicted: Iterable[Iterable[Link]], gold: Iterable[Iterable[Link]]) -> float:

@@ -121,8 +121,8 @@ class Batches:
     ):
         if batching not in BATCHINGS:
             raise ValueError(f"batching is one of {', '.join(BATCHINGS)}, not {batching!r}")
-        if (steps is not None) and (batching != "fixed" or steps < 1):
-            raise ValueError(f'steps is a width of at least 1, for batching "fixed"; got {steps} for {batching!r}')
+        if (steps is not None) and (batching != "fixed" or whole("steps", steps, 0) < 2):
+            raise ValueError(f'steps is a width of at least 2, for batching "fixed"; got {steps} for {batching!r}')
         if max_tokens is not None and batching != "bucketed":
             raise ValueError(f'max_tokens is for batching "bucketed", not for {batching!r}')
         self.batch_size = whole("batch_size", batch_size)

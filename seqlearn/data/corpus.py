@@ -68,7 +68,7 @@ class Corpus:
 
         The draw has nothing to do with `split`: the pairs drawn come from all parts of a split alike.
         """
-        if count >= len(self.pairs):
+        if whole("count", count, 0) >= len(self.pairs):
             return self
         drawn = heapq.nsmallest(count, zip(self._draws(f"limit {seed}"), itertools.count()))
         return replace(self, pairs=self._choose(array("I", sorted(index for _, index in drawn))))
@@ -95,7 +95,7 @@ class Corpus:
         Raises:
             ValueError: a share is negative, or nothing is left to train on.
         """
-        if min(valid, test) < 0 or valid + test >= 1:
+        if not (valid >= 0 and test >= 0 and valid + test < 1):  # NaN is no share
             raise ValueError(f"valid and test are shares that leave something to train on, not {valid} and {test}")
         to_train, to_valid, to_test = array("I"), array("I"), array("I")
         for index, draw in enumerate(self._draws(f"split {seed}")):

@@ -47,6 +47,7 @@ SLIPS: list[tuple[str, str]] = [
     (r"shapes cannot be multiplied|Expected size for first two dimensions|size mismatch, got|inconsistent tensor size",
      "`@` wants the last axis of the left side as long as the last but one of the right side: is a transpose missing, "
      "`.transpose(-2, -1)` or `.T`?"),
+    (r"bitwise_xor|for \^", "`^` is no power in Python: the square of x is `x ** 2`."),
     (r"shape of the mask", "a mask in `[...]` does not broadcast; `masked_fill(mask, value)` does."),
     (r"expected sequence of length", "the rows differ in length: a tensor needs rows that are equally long."),
     (r"expanded size of the tensor", "the place on the left of `=` has another size than what is put into it."),
@@ -134,6 +135,8 @@ def _slip(said: str, line: str, shapes: dict[str, tuple[int, ...]]) -> str:
         return OTHER_TOKENS
     if "cross_entropy" in line and "log_softmax" in said:
         return EXCHANGED
+    if "cannot be multiplied" in said and (told := _no_last_axis(line, shapes)):
+        return told
     if any(len(shapes.get(name, ())) > 2 for name in re.findall(r"(\w+)\.T\b", line)):
         return REVERSED
     if line.startswith("assert") and "Boolean value of Tensor" in said:
@@ -156,6 +159,15 @@ def _times(line: str, shapes: dict[str, tuple[int, ...]]) -> str:
                 f"`*` multiplies entry by entry; the matrix product is `@`: `{left} @ {right}`. Or do you want "
                 f"`{left}.unsqueeze(-1)`, with an axis of size 1?"
             )
+    return ""
+
+
+def _no_last_axis(line: str, shapes: dict[str, tuple[int, ...]]) -> str:
+    """`@` of a batch of matrices and a batch of rows."""
+    for left, right in re.findall(r"(\w+) ?@ ?(\w+)", line):
+        one, other = shapes.get(left, ()), shapes.get(right, ())
+        if len(one) == 3 and len(other) == 2 and other == (one[0], one[2]):
+            return f"`{right}` needs a last axis of size 1, `{right}[:, :, None]`, to meet `{left}`."
     return ""
 
 

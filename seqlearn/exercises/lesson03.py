@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .checking import Wrong, called, check, has_shape, matches, number
-from .plain import is_close, product, softmax, transposed
+from .plain import product, softmax, transposed
 
 HELD_OUT = (5.5, 6.3)  # the held-out error at 2 hours is 5.88
 
@@ -177,59 +177,3 @@ def _row(rule: str, times: list[float], i: int, width: float) -> list[float]:
         weights = [0.0 if mine else weight for mine, weight in zip(itself, softmax(scores), strict=True)]
         return [weight / max(sum(weights), 1e-12) for weight in weights] if rule == "after, divided" else weights
     return softmax([-math.inf if mine else score for mine, score in zip(itself, scores, strict=True)])
-
-
-@check("3.4", section="5. Five kernels")
-def check_boxcar_predict(boxcar_predict: Callable[..., Tensor]) -> None:
-    """Try out `boxcar_predict(queries, keys, values, width)` -> means of the values within reach, or 0."""
-
-    def predicted(*given: list, width: float) -> Tensor:
-        answer = called(boxcar_predict, *(torch.tensor(numbers) for numbers in given), width)
-        has_shape(answer, (len(given[0]),), "predictions")
-        return answer
-
-    queries, keys, values, width = [0.5, 3.5, 6.8, 1.0, -9.0], [0.0, 1.0, 1.5, 6.0], [4.0, 8.0, -3.0, 10.0], 1.25
-    answer = predicted(queries, keys, values, width=width)
-    empty = [i for i, q in enumerate(queries) if all(abs(q - k) >= width for k in keys)]
-    nobody = f"for the query {queries[empty[0]]:g} nobody is within reach"
-    if answer[empty].isnan().all():
-        raise Wrong(f"{nobody}, and 0 / 0 is NaN: it should be 0.")
-
-    def boxcar(near: Callable[[float], bool] = lambda d: abs(d) < width, share=lambda near: 1 / max(sum(near), 1)):
-        chosen = [[float(near(q - k)) for k in keys] for q in queries]
-        return [share(row) * total for row, total in zip(chosen, product([values], transposed(chosen))[0], strict=True)]
-
-    right = boxcar()
-    only_empty = all(is_close(answer[i], right[i]) for i in range(len(queries)) if i not in empty)
-    matches(answer, right, {
-        "these are sums: divide by the number of neighbours.": boxcar(share=lambda near: 1),
-        "you divided by the number of *all* keys; divide by the number of those within reach.":
-            boxcar(share=lambda near: 1 / len(near)),
-        "you divided by one more than the number of neighbours: where there is none, `clamp(min=1)` is enough.":
-            boxcar(share=lambda near: 1 / (sum(near) + 1)),
-        "this is a softmax of the mask, in which a 0 still counts: divide the mask by its sum.":
-            product([values], transposed([softmax([float(abs(q - k) < width) for k in keys]) for q in queries]))[0],
-        "keys far *after* the query count, too: take the distance without its sign, `abs`.":
-            boxcar(lambda d: d < width),
-        "keys far *before* the query count, too: take the distance without its sign, `abs`.":
-            boxcar(lambda d: -d < width),
-        "only keys *before* the query count: take the distance without its sign, `abs`.":
-            boxcar(lambda d: 0 <= d < width),
-        "only keys *after* the query count: take the distance without its sign, `abs`.":
-            boxcar(lambda d: 0 <= -d < width),
-        "the *far* keys count: the mask is upside down.": boxcar(lambda d: abs(d) >= width),
-        "your box is half as wide: the width reaches to *each* side.": boxcar(lambda d: abs(d) < width / 2),
-        "the width does not enter: compare the distance with it.": boxcar(lambda d: abs(d) < 1),
-    }, otherwise=f"{nobody}: give 0, not {float(answer[empty[0]]):g}." if only_empty else "")  # fmt: skip
-    told = "a key at a distance of exactly the width is not *closer* than it: `<`, not `<=`."
-    matches(predicted([2.0], [0.0, 1.0], [6.0, 2.0], width=2.0), [2.0], otherwise=told)
-    if not predicted([0.0, 9.0], [0.0, 9.0], [math.nan, math.nan], width=1.0).isnan().all():
-        raise Wrong("a NaN in a value within reach has become an innocent number: do not hide it (`nan_to_num` does).")
-    mixed = predicted([0.0, 9.0], [0.0, 9.0], [math.nan, 4.0], width=1.0)
-    if mixed[1].isnan():
-        raise Wrong(
-            "a NaN that is out of reach of a query reached this query, because 0 times NaN is NaN: take 0 in place of "
-            "a value that is not near, `torch.where(near, values, 0.0)`."
-        )
-    if not mixed[0].isnan():
-        raise Wrong("a NaN in a value within reach has become an innocent number: do not hide it.")

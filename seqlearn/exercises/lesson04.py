@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .checking import Wrong, called, check, has_parts, has_shape, matches, number
+from .checking import Wrong, called, check, has_parts, has_shape, matches
 from .plain import Numbers, is_close, numbers, product, shown, softmax, table, transposed
 
 TOKENS = ("the", "girl", "washes", "the", "red", "apple", "and", "eats", "it", ".")
@@ -206,37 +206,3 @@ def _wrong_scores(queries, keys, W_q, W_k, w_v) -> dict[str, Numbers]:
                 _additive(_products([W_q] * 2, queries), _products([W_k] * 2, keys), unchanged, unchanged, w_v),
         }  # fmt: skip
     return mistakes
-
-
-@check("4.4", section="1. From a dictionary to shares")
-def check_sharpen(sharpen: Callable[[Tensor, float], float]) -> None:
-    """Try out `sharpen(scores, share)` -> s, so that the largest weight of softmax(s * scores) is the share."""
-    for scores, share in (
-        ([2.0, 1.0, 0.0], 0.9),
-        ([3.0, 4.0, -6.0, -6.0], 0.4),
-        ([-1.0, -3.0], 0.75),
-        ([0.01, 0.0, 0.02], 0.8),
-        ([-300.0, 100.0, 0.0], 0.5),
-    ):
-        s = number(called(sharpen, torch.tensor(scores, dtype=torch.float64), share), "return one number, `s`")
-        if not (math.isfinite(s) and s > 0):
-            raise Wrong(f"`s` is a positive number, yours is {s:g}. (Below 0 it would turn the order round.)")
-        weights, by_inverse = (softmax([factor * score for score in scores]) for factor in (s, 1 / s))
-        largest = max(weights)
-        if abs(largest - share) <= 1e-3:
-            continue
-        if abs(max(by_inverse) - share) <= 1e-3:
-            raise Wrong(
-                f"{s:.3g} is the temperature, by which one *divides*; `s` multiplies the scores: it is 1 over that."
-            )
-        if abs(weights[0] - share) <= 1e-3:
-            raise Wrong(
-                f"in scores {scores} the *first* key now has {weights[0]:.2f}; it is the largest weight that should."
-            )
-        told = f"with s = {s:.4g}, scores {scores} give a largest weight of {largest:.3f}, not {share}"
-        at_an_end = largest > 0.9999 or largest < 1 / len(scores) + 1e-4
-        if at_an_end and scores[0] != max(scores):
-            raise Wrong(f"{told}: the largest one need not be the *first*, `weights[0]`; `weights.max()` finds it.")
-        if at_an_end:
-            raise Wrong(f"{told}: are the two branches of your search exchanged? Too small a weight wants a larger s.")
-        raise Wrong(f"{told}: {'more' if largest < share else 'less'} sharpness.")

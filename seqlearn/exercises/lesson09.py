@@ -598,7 +598,7 @@ def _loss_mistakes(logits_after: Callable[[Tensor], Tensor], target: Tensor) -> 
         "the softmax goes over the words of the sentence: it goes over the vocabulary, the last axis.":
             loss(log=lambda logits: logits.log_softmax(1)),
         "the sign is missing: the loss is *minus* the logarithm.": lambda: -loss()(),
-        "the loss is smoothed: that comes in section 13.": loss(smooth=0.1),
+        "the loss is smoothed: leave `label_smoothing` out.": loss(smooth=0.1),
         "this is the perplexity: leave `exp` out.": lambda: loss()().exp(),
         "this is in bits: take the natural logarithm.": lambda: loss()() / math.log(2),
     }  # fmt: skip

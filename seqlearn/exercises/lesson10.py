@@ -1,4 +1,4 @@
-"""Checks of lesson 10. The oracles are loops over all sentences: they import nothing that the lesson is about."""
+"""Checks of lesson 10. The oracles are loops over all sentences: only the views use the package's search."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
+from ..search.beam import beam_search
+from ..search.hypotheses import Tree
+from ..search.lengths import gnmt
 from .checking import Wrong, called, check, has_parts, has_shape, is_close, matches, number, passes, shown
 from .plain import Answer, as_numbers
 
@@ -27,23 +30,9 @@ VIEWED: Table = {  # the search that exercise 10.4 looks at
 }  # fmt: skip
 MISLED_AT = 3  # the first step at which greedy leaves the best sentence of VIEWED
 
-TABLES: dict[str, Table] = {  # of exercise 10.5: greedy search is misled by one of them
-    "north": {
-        "<bos>": {"le": 0.6, "un": 0.4}, "le": {"chat": 0.7, "chien": 0.3}, "un": {"chat": 0.2, "chien": 0.8},
-        "chat": {END: 0.8, "dort": 0.2}, "chien": {END: 0.5, "dort": 0.5}, "dort": {END: 1.0},
-    },
-    "east": {
-        "<bos>": {"le": 0.5, "un": 0.3, "chat": 0.2}, "le": {"chat": 0.6, "chien": 0.4}, "un": {"chien": 0.9, END: 0.1},
-        "chat": {"dort": 0.7, END: 0.3}, "chien": {END: 0.6, "dort": 0.4}, "dort": {END: 1.0},
-    },
-    "south": {
-        "<bos>": {"le": 0.55, "un": 0.45}, "le": {"chat": 0.9, "chien": 0.1}, "un": {"chien": 1.0},
-        "chat": {"dort": 0.5, "chien": 0.3, END: 0.2}, "chien": {"dort": 0.9, END: 0.1}, "dort": {END: 1.0},
-    },
-    "west": {
-        "<bos>": {"le": 0.65, "un": 0.35}, "le": {"chat": 0.8, "chien": 0.2}, "un": {"chien": 0.9, "chat": 0.1},
-        "chat": {END: 0.7, "dort": 0.3}, "chien": {END: 0.6, "dort": 0.4}, "dort": {END: 0.9, "chat": 0.1},
-    },
+MISLEADING: Table = {  # greedy search is misled by it: the first view of the lesson
+    "<bos>": {"le": 0.55, "un": 0.45}, "le": {"chat": 0.9, "chien": 0.1}, "un": {"chien": 1.0},
+    "chat": {"dort": 0.5, "chien": 0.3, END: 0.2}, "chien": {"dort": 0.9, END: 0.1}, "dort": {END: 1.0},
 }  # fmt: skip
 LONGEST = 4  # words of a sentence, at most; then <eos>
 
@@ -71,6 +60,39 @@ def greedy_sentence(table: Table) -> tuple[tuple[str, ...], float]:
         words.append(max(following, key=lambda word: following[word]))
         probability *= following[words[-1]]
     return tuple(words[1:-1]), probability
+
+
+class _ChainDecoder:
+    """The table as a decoder: its logits are the logarithms of the row of the last word."""
+
+    def __init__(self, logits: Tensor):
+        self.logits = logits
+
+    def init_state(self, memory: object) -> _ChainDecoder:
+        return self
+
+    def select(self, rows: Tensor) -> _ChainDecoder:
+        return self
+
+    def __call__(self, tokens: Tensor, state: object) -> tuple[Tensor, _ChainDecoder]:
+        return self.logits[tokens], self
+
+
+def chain_search(table: Table) -> tuple[Callable[[int, float], Tree], list[str]]:
+    """What `BeamView` asks for: a search of this table, as a function of width and alpha, and the words."""
+    words = ["<pad>", "<bos>", END, *(word for word in table if word != "<bos>")]
+    rows = [[table.get(last, {}).get(word, 0.0) for word in words] for last in words]
+    model: Any = torch.nn.Module()
+    model.encoder = lambda source, source_lens: None
+    model.decoder = _ChainDecoder(torch.tensor(rows, dtype=torch.float64).log())
+
+    def search(width: int, alpha: float = 0.0) -> Tree:
+        trees: list[Tree] = []
+        beam_search(model, torch.tensor([[3]]), torch.tensor([1]), bos=1, eos=2, forbidden=(0, 1), width=width,
+                    length_penalty=gnmt(alpha), max_length=6, trace=trees)  # fmt: skip
+        return trees[0]
+
+    return search, words
 
 
 # ---- 10.1: the whole beam ----
@@ -616,120 +638,6 @@ def _examine_step(answer: Tensor, given: tuple[Tensor, Tensor, Tensor, int, int]
             f"be {shown(right[off])}; yours: {shown(yours)}.")  # fmt: skip
 
 
-@check("10.3", section="7. The length penalty")
-def check_scores(scores: Callable[..., Tensor]) -> None:
-    """Try out `scores(log_probs, lengths, alpha)`: rows of different length, padding that is not 0, three alphas."""
-    generator = torch.Generator().manual_seed(10)
-    for alpha, lengths in ((0.6, [2, 7, 3, 1, 4, 7, 5, 6]), (1.0, [1, 6]), (0.0, [3, 3, 2])):
-        log_probs = -torch.rand(len(lengths), max(lengths) + 1, generator=generator, dtype=torch.float64) - 0.1
-        answer = _as_tensor(called(scores, log_probs, torch.tensor(lengths), alpha))
-        has_shape(answer, [len(lengths)], "scores", {
-            (): "this is one number for all rows: sum over the steps alone, `.sum(1)`.",
-            (len(lengths),) * 2: "a sum has one number for each row, and so has `lengths`: divide them as they are. "
-            "With `lengths[:, None]` every sum is divided by the penalty of every row.",
-        })  # fmt: skip
-        if (answer < -1e6).any():
-            raise Wrong("a sum with minus infinity in it is minus infinity, and other huge numbers do the same: give "
-                        "padding the log-probability 0.")  # fmt: skip
-        right = _scores(log_probs.tolist(), lengths, alpha)
-        otherwise = f"with alpha {alpha} and lengths {lengths} the scores are {shown(right)}; yours: {shown(answer)}."
-        matches(answer, right, _score_mistakes(log_probs.tolist(), lengths, alpha), otherwise=otherwise)
-
-
-def _scores(rows, lengths, alpha, *, penalty=None, start=lambda n: 0, stop=int, count=int) -> list[float]:
-    """sum / ((5 + length) / 6)^alpha of each row; with the options, that of a usual mistake."""
-    penalty = penalty or (lambda n: ((5 + n) / 6) ** alpha)
-    return [sum(row[start(n) : stop(n)]) / penalty(count(n)) for row, n in zip(rows, lengths, strict=True)]
-
-
-def _score_mistakes(rows: list[list[float]], lengths: list[int], alpha: float) -> dict[str, list[float]]:
-    def scores(**options) -> list[float]:
-        return _scores(rows, lengths, alpha, **options)
-
-    def wide(n: int) -> int:
-        return len(rows[0])
-
-    def longest(n: int) -> int:
-        return max(lengths)
-
-    def one_less(n: int) -> int:
-        return n - 1
-
-    def none(n: int) -> float:
-        return 1.0
-
-    return _axis_mistakes(rows, lengths, alpha) | {
-        "padding still counts, in the sum and in the length.": scores(stop=wide, count=wide),
-        "the length is right, but the *sum* still has the log-probabilities of padding.": scores(stop=wide),
-        "the sum is right, but the *length* still counts padding: it is `lengths`.": scores(count=wide),
-        "all rows have the longest length: each has its own, in the sum and in the penalty.":
-            scores(stop=longest, count=longest),
-        "the sum is right, but all rows have the penalty of the longest: each has its own length.":
-            scores(count=longest),
-        "the length is right, but all rows are summed as far as the longest: each ends at its own length.":
-            scores(stop=longest),
-        "the mask is upside down: you summed the padding, and left out the tokens.": scores(start=int, stop=wide),
-        "the sum is right, but all rows have the penalty of the first: each has its own length.":
-            scores(count=lambda n: lengths[0]),
-        "this is the last log-probability alone: sum those of the whole row.": scores(start=lambda n: n - 1),
-        "this is the sum of all rows together: sum over the steps alone, `.sum(1)`.":
-            [sum(sum(row[:n]) for row, n in zip(rows, lengths, strict=True)) / ((5 + n) / 6) ** alpha for n in lengths],
-        "these are the sums alone: divide by the penalty of the length.": scores(penalty=none),
-        "these are sums alone, and padding counts.": scores(penalty=none, stop=wide),
-        "you multiplied by the penalty: divide.": scores(penalty=lambda n: ((5 + n) / 6) ** -alpha),
-        "the penalty is ((5 + length) / 6) to the power of alpha, not length^alpha.":
-            scores(penalty=lambda n: n**alpha),
-        "this is the average; the penalty here is ((5 + length) / 6) to the power of alpha.": scores(penalty=float),
-        "this is the average over the whole row, padding included: sum the tokens alone, and divide by the penalty.":
-            scores(stop=wide, penalty=lambda n: len(rows[0])),
-        "you took the mean, which divides by the width of the tensor: take the *sum*, then divide by the penalty.":
-            scores(penalty=lambda n: len(rows[0]) * ((5 + n) / 6) ** alpha),
-        "`//` cuts the decimals off: divide by 6 with `/`.": scores(penalty=lambda n: ((5 + n) // 6) ** alpha),
-        "the 5 is missing: the penalty is ((5 + length) / 6) to the power of alpha.":
-            scores(penalty=lambda n: (n / 6) ** alpha),
-        "<eos> is in `lengths` already: (5 + length) / 6, not (6 + length) / 6.":
-            scores(penalty=lambda n: ((6 + n) / 6) ** alpha),
-        "the power is that of the whole fraction, not of the 6 alone: ((5 + length) / 6) ** alpha.":
-            scores(penalty=lambda n: (5 + n) / 6**alpha),
-        "you divided by 6^alpha: the score is the sum divided by the whole penalty, ((5 + length) / 6) ** alpha.":
-            scores(penalty=lambda n: (5 + n) * 6**alpha),
-        "these are probabilities: sum the log-probabilities as they are, without exp.":
-            [sum(math.exp(each) for each in row[:n]) / ((5 + n) / 6) ** alpha
-             for row, n in zip(rows, lengths, strict=True)],
-        "this is a probability: leave the sum of the log-probabilities as it is, without exp.":
-            [math.exp(sum(row[:n])) / ((5 + n) / 6) ** alpha for row, n in zip(rows, lengths, strict=True)],
-        "you multiplied the log-probabilities: logarithms are added.":
-            [math.prod(row[:n]) / ((5 + n) / 6) ** alpha for row, n in zip(rows, lengths, strict=True)],
-        "a bracket is missing: (5 + length) / 6, not 5 + length / 6.": scores(penalty=lambda n: (5 + n / 6) ** alpha),
-        "alpha is not used: it is the power of the penalty.": scores(penalty=lambda n: (5 + n) / 6),
-        f"alpha is always 0.6 in yours: here it is {alpha}.": scores(penalty=lambda n: ((5 + n) / 6) ** 0.6),
-        "alpha is a power, not a factor.": scores(penalty=lambda n: alpha * (5 + n) / 6 or math.inf),
-        "the power is that of the whole fraction, not of 5 + length alone: ((5 + length) / 6) ** alpha.":
-            scores(penalty=lambda n: (5 + n) ** alpha / 6),
-        "the length is one too small: <eos> counts, and it is in `lengths` already.": scores(count=one_less),
-        "the last log-probability is missing in the sum: that of <eos> counts, too.": scores(stop=one_less),
-        "<eos> is missing: it counts, in the sum and in the length.": scores(stop=one_less, count=one_less),
-        "you took one number too many: row i ends before index `lengths[i]`.": scores(stop=lambda n: n + 1),
-        "the sign is wrong: a score is a sum of log-probabilities, and below 0.": [-score for score in scores()],
-    }  # fmt: skip
-
-
-def _axis_mistakes(rows: list[list[float]], lengths: list[int], alpha: float) -> dict[str, list[float]]:
-    """What an exchanged axis gives where there are as many rows as steps; elsewhere such code crashes."""
-    if len(rows) != len(rows[0]):
-        return {}
-    numbered = list(zip(rows, lengths, strict=True))
-    columns = [sum(row[i] for row, length in numbered if i < length) for i in range(len(rows))]
-    by_column = [sum(each for i, each in enumerate(row) if i < lengths[i]) for row in rows]
-    penalties = [((5 + length) / 6) ** alpha for length in lengths]
-    return {
-        "you summed over the rows: the steps are axis 1, `.sum(1)`.":
-            [total / penalty for total, penalty in zip(columns, penalties, strict=True)],
-        "the mask compares each *column* with a length: `lengths[:, None]` compares each row with its own.":
-            [total / penalty for total, penalty in zip(by_column, penalties, strict=True)],
-    }  # fmt: skip
-
-
 @check("10.4", section="5. The beam")
 def check_misled(answer: object) -> None:
     """Is this the step at which greedy leaves the best sentence of VIEWED, and the score at which it ends?"""
@@ -770,34 +678,3 @@ def check_misled(answer: object) -> None:
 def _factors(words: Sequence[str]) -> list[float]:
     """The probability of each word of a sentence of VIEWED, <eos> included."""
     return [VIEWED[last][word] for last, word in itertools.pairwise(("<bos>", *words, END))]
-
-
-@check("10.5", section="1. Greedy search loses")
-def check_trap(answer: object) -> None:
-    """Is this the table that misleads greedy search, and its best sentence?"""
-    parts = list(answer) if isinstance(answer, tuple | list) else []
-    parts = [" ".join(map(str, part)) if isinstance(part, tuple | list) else part for part in parts]
-    if len(parts) != 2 or not all(isinstance(each, str) for each in parts):
-        raise Wrong('give two texts: the name of the table, and the sentence, as in ("north", "le chat").')
-    name, words = parts[0].strip().lower(), tuple(re.sub(f"{END}|<bos>|[.]", " ", parts[1]).lower().split())
-    if name not in TABLES and parts[1].strip().lower() in TABLES:
-        raise Wrong("first the name of the table, then the sentence: yours are the other way round.")
-    if name not in TABLES:
-        raise Wrong(f'there is no table "{name}"; they are {", ".join(TABLES)}.')
-    table = TABLES[name]
-    best = best_sentence(table)[0]
-    greedy, reached = greedy_sentence(table)
-    if greedy == best:
-        raise Wrong(f'in "{name}" greedy search finds "{" ".join(greedy)}", and there is no better sentence.')
-    found = dict(sentences(table))
-    if words == greedy:
-        raise Wrong(f"the table is right. But this is what greedy finds, with {reached:.3f}: there is a better one.")
-    if words not in found:
-        pairs = itertools.pairwise(("<bos>", *words, END))
-        never = [f'"{last}" is never followed by "{word}"' for last, word in pairs if word not in table.get(last, {})]
-        raise Wrong(f"the table is right. But it does not allow this sentence: {[*never, 'it is too long'][0]}.")
-    if words != best:
-        raise Wrong(
-            f'the table is right. But "{" ".join(words)}" has the probability {found[words]:.3f}, <eos> included, '
-            "and another sentence has more."
-        )

@@ -23,7 +23,7 @@ def kernel(name: str, distances: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         case "gaussian":
             return torch.exp(-(distances**2) / 2)
         case "boxcar":
-            return (distances.abs() < 1).to(distances.dtype)
+            return (distances.abs() < 1).to(distances.dtype).masked_fill(distances.isnan(), torch.nan)
         case "epanechnikov":
             return (1 - distances**2).clamp(min=0)
         case "triangular":

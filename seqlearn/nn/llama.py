@@ -58,6 +58,7 @@ def from_llama(
         "the activation": (config.hidden_act, "silu"),
         "the kind of rotary positions": (rotary.get("rope_type", rotary.get("type", "default")), "default"),
         "the size of a head": (config.head_dim or size, size),
+        "the setting is_causal": (getattr(config, "is_causal", True), True),
         "the sliding window": (getattr(config, "sliding_window", None) or "none", "none"),
     }
     for what, (has, needed) in wanted.items():

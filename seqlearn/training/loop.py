@@ -189,10 +189,12 @@ class Training:
 
         Raises:
             TypeError: this is one batch.
-            ValueError: a schedule gives an impossible number. The weights stay as they are.
+            ValueError: there is no batch, or a schedule gives an impossible number. The weights stay as they are.
         """
         if isinstance(batches, Batch):
             raise TypeError("an update takes a list of batches, such as [batch], not one batch")
+        if not batches:
+            raise ValueError("an update needs a batch: the list is empty")
         recipe, tokens = self.recipe, sum(batch.tokens for batch in batches)
         teacher_forcing, rate = recipe.forcing(self.done), recipe.rate(self.done)
         for parameters in self.optimizer.param_groups:

@@ -123,9 +123,12 @@ def fitting(model: nn.Module, weights: Mapping[str, Tensor], path: str | Path) -
             f"{path} does not fit the model: {name} is {stored.get(name, 'missing')} there and "
             f"{expected.get(name, 'missing')} here ({len(wrong)} such weights)"
         )
-    for name, tensor in weights.items():
+    tied: dict[tuple[int, torch.Size], Tensor] = {}
+    for name, tensor in sorted(weights.items()):  # a file has them in any order
         if tensor.is_floating_point() != state[name].is_floating_point() or tensor.is_complex():
             raise ValueError(f"{path} does not fit the model: {name} is {tensor.dtype} there, {state[name].dtype} here")
+        if not torch.equal(tied.setdefault((state[name].data_ptr(), tensor.shape), tensor), tensor):
+            raise ValueError(f"{path} does not fit the model: {name} is a weight of its own there, and shared here")
     return weights
 
 

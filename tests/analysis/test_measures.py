@@ -81,7 +81,10 @@ def test_who_looks_nowhere_or_everywhere_alike_has_chosen_nothing():
     for attention in (alike, nowhere):
         assert [choice_accuracy([attention], [(0, [[0], [1]], right)]).item() for right in (0, 1)] == [0, 0]
     assert choice_accuracy([nowhere], [(0, [[0]], 0)]).item() == 0, "without weight, no choice of one is right either"
-    assert hit_rate([nowhere], [[(0, [0])]]).item() == 0
+    assert hit_rate([nowhere], [[(0, [0])]]).item() == hit_rate([alike], [[(0, [0])]]).item() == 0
+    assert hit_rate([alike], [[(0, [0, 1])]]).item() == 1, "whichever is the largest, it is wanted"
+    three = a_map([[[1 / 3] * 3] * 3], kind="cross")
+    assert link_errors([three], [{(0, 0), (0, 1)}]).item() == 1, "as of a head that looks nowhere"
 
 
 def test_measures_agree_with_loops_over_plain_numbers():

@@ -61,8 +61,9 @@ def test_argmax_links_by_hand():
     assert argmax_links(torch.tensor([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7]])) == {(1, 0), (0, 1), (1, 2)}
 
 
-def test_a_row_of_zeros_or_nan_has_no_link():
-    assert argmax_links(torch.tensor([[0.0, 0.0], [math.nan, 1.0], [0.3, 0.7]])) == {(1, 2)}
+def test_a_row_of_zeros_or_nan_or_equal_weights_has_no_link():
+    assert argmax_links(torch.tensor([[0.0, 0.0], [math.nan, 1.0], [0.3, 0.7], [0.5, 0.5]])) == {(1, 2)}
+    assert argmax_links(torch.tensor([[1.0], [0.0]])) == {(0, 0)}, "of one source token, it has all the weight"
 
 
 def test_alignment_error_rate_by_hand():

@@ -119,6 +119,8 @@ def test_fixed_batches_cut_what_is_longer_and_count_it():
     real = [min(5, 3 + i % 7) + min(5, 4 + i % 5) for i in range(70)]
     assert batches.padding(0) == pytest.approx(1 - sum(real) / 700)
     assert make(70, batching="fixed")[0].cut == make(70)[0].cut == 0
+    with pytest.raises(ValueError, match='steps is a width of at least 2, for batching "fixed"; got 1'):
+        make(70, batching="fixed", steps=1)  # nothing but <bos>: no token to predict
 
 
 def test_similar_lengths_share_a_batch():

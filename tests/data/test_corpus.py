@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import http.server
 import io
+import math
 import re
 import tempfile
 import threading
@@ -86,6 +87,11 @@ def test_limited_draws_from_the_whole(small):
     positions = [small.pairs.index(pair) for pair in few.pairs]
     assert len(few) == 300 and positions == sorted(positions) and positions[0] < 300 and positions[-1] > 2700
     assert small.limited(9999) is small
+    with pytest.raises(ValueError, match="count is at least 0, not -1"):
+        small.limited(-1)
+    for shares in ({"valid": math.nan}, {"test": math.nan}):
+        with pytest.raises(ValueError, match=r"shares that leave something to train on, not .*nan"):
+            small.split(**shares)
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -111,7 +111,7 @@ def table():
         ),
         "what_if prefix": (lambda x: what_if(ours, prefix=x), [*letters, ["x y z"]]),
         "what_if edits": (lambda x: what_if(ours, edits=x), [translator.whatif.Ablate("cross"), TEXT, [TEXT], 3]),
-        "Training.update batches": (lambda x: fit().update(x), [next(iter(few))]),
+        "Training.update batches": (lambda x: fit().update(x), [next(iter(few)), []]),
         "Training after_epoch": (lambda x: fit(after_epoch=x), [print, TEXT]),
     }
 

@@ -304,6 +304,8 @@ ONE, OTHER = torch.ones(2, 3), torch.ones(2, 4, 5)
 CRASHES = [
     ("return x @ x", [ONE], ["line 5 of your code: `return x @ x`, with x (2, 3)", "is a transpose missing"]),
     ("return scores @ values", [ONE, OTHER], ["with scores (2, 3), values (2, 4, 5)", "is a transpose missing"]),
+    ("return scores @ values", [torch.ones(2, 4, 4), torch.ones(2, 4)], ["`values[:, :, None]`"]),
+    ("return x^2", [ONE], ["`^` is no power in Python"]),
     ("return scores * values", [torch.ones(2, 3), torch.ones(3, 4)], ["the matrix product is `@`: `scores @ values`"]),
     ("return scores * values", [torch.ones(3), torch.ones(3, 4)], ["`scores @ values`. Or", "`scores.unsqueeze(-1)`"]),
     ("return x / total", [torch.ones(2, 4), torch.ones(2)], ["`total` has the shape of `x` without", "keepdim=True"]),

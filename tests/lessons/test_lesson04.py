@@ -1,14 +1,11 @@
 """The checks of lesson 04: right answers in other forms, and typical wrong ones, each with its own diagnosis."""
 
-import math
-
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
 from answers import all_right, judged
-from seqlearn.exercises import checking, lesson04
+from seqlearn.exercises import lesson04
 
 INF = float("inf")
 
@@ -190,80 +187,3 @@ def looped(queries, keys, W_q, W_k, w_v):
 
 
 test_right_additive_scores = all_right(lesson04.check_additive_scores, "4.3", [additive, looped])
-
-
-def sharpen(scores, share, *, high=2.0**40, turn=1, exchange=False):
-    """The solution of 4.4 as a search in the exponent, with a switch for each typical mistake."""
-    low = 2.0**-40
-    for _ in range(200):
-        middle = math.sqrt(low * high)
-        too_small = bool((turn * middle * scores).softmax(0).max() < share)
-        low, high = (middle, high) if too_small != exchange else (low, middle)
-    return high
-
-
-def sorts_in_place(scores, share):
-    answer = sharpen(scores, share)
-    scores.copy_(scores.sort().values)
-    return answer
-
-
-def search_by_first_key(scores, share):
-    low, high = 2.0**-40, 2.0**40
-    for _ in range(200):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if (middle * scores).softmax(0)[0] < share else (low, middle)
-    return high
-
-
-def first_key(scores, share):
-    candidates = torch.logspace(-4, 4, 40001, dtype=torch.float64)
-    enough = (candidates[:, None] * scores).softmax(1)[:, 0] >= share
-    return candidates[enough][0].item()
-
-
-WRONG_SHARPNESSES = [
-    (
-        lambda scores, share: 1.0,
-        "with s = 1, scores [2.0, 1.0, 0.0] give a largest weight of 0.665, not 0.9: more sharpness",
-    ),
-    (lambda scores, share: 5.0, "a largest weight of 0.993, not 0.9: less sharpness"),
-    (lambda scores, share: 1 / sharpen(scores, share), "is the temperature, by which one *divides*"),
-    (
-        lambda scores, share: sharpen(scores, share, high=10.0),
-        "scores [0.01, 0.0, 0.02] give a largest weight of 0.367",
-    ),
-    (first_key, "the *first* key now has 0.40; it is the largest"),
-    (search_by_first_key, "the largest one need not be the *first*"),
-    (lambda *args: sharpen(*args, exchange=True), "are the two branches of your search exchanged"),
-    (lambda scores, share: -sharpen(scores, share, turn=-1), "positive number, yours is -"),
-    (lambda scores, share: 0, "positive number, yours is 0"),
-    (lambda scores, share: math.nan, "return one number, `s`; yours is nan"),
-    (lambda scores, share: (sharpen(scores, share) * scores).softmax(0), "yours has the shape (3,)"),
-    (lambda scores, share: "1.5", "yours is of type str"),
-    (sorts_in_place, "`scores` has changed"),
-    (lambda scores, share: scores[7], "your code stopped with IndexError"),
-]
-
-
-test_wrong_sharpnesses = judged(lesson04.check_sharpen, "4.4", WRONG_SHARPNESSES)
-
-
-def by_steps(scores, share):
-    """Newton's method would do, too; here: as a tensor, from a table of sharpnesses."""
-    candidates = torch.logspace(-4, 4, 40001, dtype=torch.float64)
-    largest = (candidates[:, None] * scores).softmax(1).max(1).values
-    return candidates[(largest - share).abs().argmin()]
-
-
-def as_numpy(scores, share):
-    return np.float32(sharpen(scores, share))
-
-
-test_right_sharpnesses = all_right(lesson04.check_sharpen, "4.4", [sharpen, by_steps, as_numpy])
-
-
-def test_sharpness_points_to_the_section_that_explains_it(capsys):
-    for _ in range(checking.TRIES_BEFORE_HINT):
-        lesson04.check_sharpen(lambda scores, share: 1.0)
-    assert '"1. From a dictionary to shares"' in capsys.readouterr().out

@@ -677,12 +677,11 @@ def test_the_stubs_have_the_parameters_of_the_solutions():
 def solved_lesson():
     """What the cells of sections 3 and 4 leave, with the folded solutions in the stubs; and what they print."""
     code, solved = section_4()
-    start = next(cell.source for cell in CELLS if cell.cell_type == "code")
-    corpus = [cell.source for cell in CELLS if cell.id in ("l09-43", "l09-44")]
+    before = [cell.source for cell in CELLS if cell.id in ("l09-02", "l09-43", "l09-44")]
     names: dict = {"__name__": "lesson"}
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        for source in [start, *corpus, *(solved.get(cell, cell) for cell in code)]:
+        for source in [*before, *(solved.get(cell, cell) for cell in code)]:
             exec(source, names)
     plt.close("all")
     return names, said.getvalue()
@@ -774,7 +773,7 @@ def test_the_right_count_is_that_of_the_package(size, capsys):
 
 
 def test_batch_norm_depends_on_the_batch_and_layer_norm_does_not():
-    """Appendix G, with torch's own layers."""
+    """As in more/09, with torch's own layers."""
     sentence, others = torch.randn(1, 3, 8), torch.randn(2, 3, 8)
     by_batch, by_layer = nn.BatchNorm1d(8), nn.LayerNorm(8)
     first, second = (torch.cat([sentence, other[None]]) for other in others)
@@ -814,7 +813,7 @@ def test_what_the_stored_runs_say_of_the_curriculum():
 
 
 def test_what_the_lesson_says_of_learning_by_heart():
-    """Appendix C: d2l's losses are reached without dropout, most sources are known, and hardly any new one is right."""
+    """more/09: d2l's losses are reached without dropout, most sources are known, and hardly any new one is right."""
     for label, reached_in_training in (("GRU with attention", False), ("Transformer", True)):
         found = runs("memorise", label)
         assert [run["seed"] for run in found] == [0, 1, 2]

@@ -153,3 +153,11 @@ def test_a_broken_value_out_of_reach_does_not_matter(name):
     assert answer[0].isnan() and answer[1] == 4
     answer[1].backward()
     assert values.grad.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("name", KERNELS[:-1])
+def test_nan_is_near_to_nothing_and_far_from_nothing(name):
+    """The constant kernel asks no distance."""
+    keys = torch.tensor([0.0, 9.0])
+    assert KernelRegression(name)(torch.tensor([math.nan, 0.0]), keys, keys + 1).isnan().tolist() == [True, False]
+    assert KernelRegression(name)(keys, torch.tensor([0.0, math.nan]), keys + 1).isnan().all()

@@ -96,6 +96,7 @@ def test_their_pairs_become_neighbours():
         ({"head_dim": 16}, "the size of a head of this model is 16; our model has 8"),
         ({"attention_bias": True}, "our model has no place for model.layers.0.self_attn.q_proj.bias"),
         ({"mlp_bias": True}, "our model has no place for model.layers.0.mlp.gate_proj.bias"),
+        ({"is_causal": False}, "the setting is_causal of this model is False; our model has True"),
     ],
 )
 def test_a_llama_of_another_kind_is_refused(options, message):

@@ -41,6 +41,10 @@ def test_tied_weights_are_stored_once_and_come_back_tied(tmp_path):
     untied = nn.ModuleDict({"embedding": nn.Embedding(4, 3), "dense": nn.Linear(3, 4)})
     with pytest.raises(ValueError, match=r"embedding\.weight is missing there|dense\.weight is missing there"):
         load_weights(untied, tmp_path / "model.safetensors")
+    save_weights(untied, tmp_path / "untied.safetensors")
+    with pytest.raises(ValueError, match=r"embedding\.weight is a weight of its own there, and shared here"):
+        load_weights(other, tmp_path / "untied.safetensors")
+    assert torch.equal(other["dense"].weight, model["embedding"].weight), "it stays as it was"
 
 
 def test_the_file_is_one_that_the_library_reads(tmp_path):

@@ -39,6 +39,7 @@ ROOT = HERE.parents[1]
 
 PAGES = {  # as far as they exist
     "assets/glossary": "Glossary",
+    "docs/READING": "To read more",
     "docs/TEACHERS": "For teachers",
     "docs/COMMANDS": "The command line",
     "docs/ANYWHERE": "On other machines",
