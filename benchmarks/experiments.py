@@ -4,6 +4,7 @@ Each result is a JSON file in assets/experiments/, with settings, seeds and vers
 repeated. Settings were fixed before the first run on the test part.
 
     bottleneck    with and without attention, by length of the sentence (lessons 05 and 06)
+    loop          a plain translator with a bug in its loop, and practised on its own words (lesson 05, more)
     positions     each kind of positions: trained on up to 20 tokens, tested on up to 160 (lesson 08)
     curriculum    short sentences first, or all from the start, and two ways in which the rate falls (lesson 09)
     decoder       a decoder-only model, and what language models changed since 2017, one change at a time (lesson 13)
@@ -12,6 +13,7 @@ repeated. Settings were fixed before the first run on the test part.
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import platform
@@ -19,6 +21,7 @@ import statistics
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -36,8 +39,9 @@ from seqlearn.nn.attention import MultiHeadAttention
 from seqlearn.nn.contract import eval_mode
 from seqlearn.nn.masking import causal_mask, masked_softmax
 from seqlearn.nn.positions import POSITIONS, make_positions
+from seqlearn.nn.seq2seq import Seq2SeqDecoder
 from seqlearn.runtime.ownership import write
-from seqlearn.training import History, Schedule, constant, fit, mean_loss, warmup
+from seqlearn.training import History, Schedule, batch_loss, constant, fit, mean_loss, warmup
 from seqlearn.translator.translator import Translator
 
 FOLDER = Path(__file__).parents[1] / "assets" / "experiments"
@@ -99,6 +103,92 @@ def bottleneck(seeds: list[int]) -> None:
             }  # fmt: skip
             store(path, result)
             print(f"{label}, seed {seed}: BLEU {result['all']['bleu']}, longest third {result['thirds'][2]['bleu']}")
+
+
+SENTENCE = "The girl washes the red apple and eats it."
+BUGS = "none", "the state is not passed on", "the token is not passed on", "the context changes", "nothing stops it"
+
+
+@torch.no_grad()
+def written(translator: Translator, text: str, bug: str, limit: int = 20) -> list[str]:
+    """Greedy search with one of `BUGS`."""
+    model, vocab = translator.model, translator.target.vocab
+    decoder, source = model.decoder, torch.tensor([translator.source.encode(text)])
+    assert isinstance(decoder, Seq2SeqDecoder)
+    state = decoder.init_state(model.encoder(source, torch.tensor([source.shape[1]])))
+    token, tokens = vocab.bos, []
+    while len(tokens) < limit:
+        logits, new = decoder(torch.tensor([[token]]), state)
+        best = int(logits.argmax())
+        if best == vocab.eos and bug != "nothing stops it":
+            break
+        tokens.append(best)
+        token = vocab.bos if bug == "the token is not passed on" else best
+        state = state if bug == "the state is not passed on" else new
+        state = replace(state, context=new.hidden[-1]) if bug == "the context changes" else state
+    return vocab.decode(tokens)
+
+
+@torch.no_grad()
+def practised(translator: Translator, pair: Pair, seed: int) -> list[list[str]]:
+    """A step a row: what goes in, the best guess, the true word, and which of the two goes in next, by a coin."""
+    model, vocab = translator.model, translator.target.vocab
+    source, truth = torch.tensor([translator.source.encode(pair.source)]), translator.target.encode(pair.target)
+    state = model.decoder.init_state(model.encoder(source, torch.tensor([source.shape[1]])))
+    coins = torch.rand(len(truth), generator=torch.Generator().manual_seed(seed)) < 0.5
+    seen, rows = vocab.bos, []
+    for true, heads in zip(truth, coins.tolist(), strict=True):
+        logits, state = model.decoder(torch.tensor([[seen]]), state)
+        guess = int(logits.argmax())
+        rows.append([*(vocab.tokens[token] for token in (seen, guess, true)), "true word" if heads else "own guess"])
+        seen = true if heads else guess
+    return rows
+
+
+@torch.no_grad()
+def loss_with(translator: Translator, batches: Batches, teacher_forcing: float) -> float:
+    """The mean loss of a token, where a true word goes in with this probability, else the model's own guess."""
+    pad = translator.target.vocab.pad
+    with eval_mode(translator.model):
+        total = sum(float(batch_loss(translator.model, batch, pad, teacher_forcing)) for batch in batches)
+    return total / sum(batch.tokens for batch in batches)
+
+
+def loop(seeds: list[int]) -> None:
+    """What the plain model of lesson 05 writes with a bug in the loop; and scheduled sampling, for 80 batches."""
+    split = corpus.builtin().split()
+    ways = {"always the true word": lambda done: 1.0, "more and more its own": lambda done: 1.0 - done}
+    for seed in seeds:
+        path = FOLDER / "loop" / f"plain-3-epochs-{seed}.json"
+        if path.exists():
+            continue
+        plain, seconds = train("seq2seq", split, seed, 3, num_hiddens=256)
+        plain.model.cpu().eval()
+        pairs = sorted(split.valid, key=lambda pair: len(plain.source.encode(pair.source)))
+        sources, references = [pair.source for pair in pairs], [normalize(pair.target, "fr") for pair in pairs]
+        bugs, join = {}, plain.target.tokenizer.detokenize
+        for bug in BUGS:
+            texts = [join(written(plain, text, bug)) for text in sources[::10]]
+            score = round(bleu(texts, references[::10]).score, 2)
+            bugs[bug] = {"our sentence": " ".join(written(plain, SENTENCE, bug)), "bleu": score}
+        tried = (practised(plain, pair, seed) for pair in pairs[-60:])
+        coins = next(rows for rows in tried if any(row[1] != row[2] and row[3] == "own guess" for row in rows[2:6]))
+        valid = Batches(split.valid, plain.source, plain.target, batch_size=64)
+        more = Batches(split.train[:5120], plain.source, plain.target, batch_size=64, seed=seed)
+        practice = {}
+        for way in ("before", *ways):
+            learner = Translator(copy.deepcopy(plain.model), plain.source, plain.target)
+            if way in ways:
+                torch.manual_seed(seed)
+                fit(learner.model, more, valid, epochs=1, lr=1e-3, teacher_forcing=ways[way], progress=False)
+                learner.model.cpu().eval()
+            practice[way] = {
+                "loss, true words": round(loss_with(learner, valid, 1.0), 3),
+                "loss, own words": round(loss_with(learner, valid, 0.0), 3),
+                "BLEU": round(bleu(learner.translate_all(sources), references).score, 2),
+            }
+        result = {"label": "plain, 3 epochs", "epochs": 3, "lr": 3e-3, "seed": seed} | made_with(seconds)
+        store(path, result | {"part": "valid", "bugs": bugs, "coins": coins, "practice": practice})
 
 
 class Reader(nn.Module):
@@ -439,14 +529,16 @@ def load(name: str) -> dict[str, list[dict]]:
 
 
 def headline(run: dict) -> float:
-    """The one number that is printed for a run: BLEU of the longest third or of new pairs, or the last share right."""
+    """The one number that is printed for a run: a BLEU, or the last share right."""
     if "thirds" in run:
         return run["thirds"][2]["bleu"]
+    if "practice" in run:
+        return run["practice"]["before"]["BLEU"]
     return run["new bleu"] if "new bleu" in run else 100 * run["right"][-1]
 
 
 EXPERIMENTS = {
-    "bottleneck": bottleneck, "positions": positions, "curriculum": curriculum, "decoder": decoder,
+    "bottleneck": bottleneck, "loop": loop, "positions": positions, "curriculum": curriculum, "decoder": decoder,
     "memorise": memorise,
 }  # fmt: skip
 

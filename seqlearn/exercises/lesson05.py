@@ -213,25 +213,7 @@ def _wrong_states(decoder: SimpleNamespace, token: Tensor, state: Tensor, contex
     return found
 
 
-# ---- 5.2 to 5.5 ----
-
-GROUPS = ["3-6", "7-9", "10-12", "13-15", "16-18", "19-20"]  # tokens of the English sentence, as under the picture
-
-
-@check("5.2", section="10. The bottleneck")
-def check_group(group: object) -> None:
-    """The first group of lengths in which the plain model, trained for 4 epochs, has a mean BLEU below 70."""
-    if not isinstance(group, str):
-        raise Wrong(f'give the group as text, such as "3-6"; yours is of type {type(group).__name__}.')
-    name = re.sub(r"\s*(?:to|[-–—−])\s*", "-", group.split("(")[0].replace("tokens", "").strip())
-    if name not in GROUPS:
-        raise Wrong(
-            f'"{name}" is no group of this picture (the second one of section 10); they are {", ".join(GROUPS)}.'
-        )
-    if name == "19-20":
-        raise Wrong("there the line is below 70, too, but another group comes before it.")
-    if name != "16-18":
-        raise Wrong(f'at "{name}" the blue line is still above 70: go on to the right.')
+# ---- 5.3 to 5.5 ----
 
 
 @check("5.3", section="5. How wrong is it?")

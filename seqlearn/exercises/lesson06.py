@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import torch
 from torch import Tensor
 
-from .checking import Wrong, called, check, examine_row, has_dtype, has_parts, has_shape, matches, passes
+from .checking import Wrong, called, check, has_dtype, has_parts, has_shape, matches, passes
 from .plain import numbers, product, softmax, transposed
 
 # keys, real keys; sizes of query, key, value, hidden: no case has the sizes of another one
@@ -93,14 +93,14 @@ def _mistakes(length: int, query, keys, W_q, W_k, w_v) -> dict[str, list[float]]
         f"one key is missing: the {length} keys with an index below the length are real.": _weights(scores, length - 1),
         "your signs are the other way round: the *largest* score should get the largest weight.":
             _weights([-score for score in scores], length),
-        "w_v is inside the tanh: first the tanh of the sum, then `@ w_v`.": _weights(inside, length),
+        "the vector w_v is inside the tanh: first the tanh of the sum, then `@ w_v`.": _weights(inside, length),
         "the keys are missing in your scores: all real keys get the same weight.": joined(lambda q, k: math.tanh(q)),
         "your query changes nothing: it is missing, or you took the tanh of each vector. First add the two vectors, "
         "then take the tanh of the sum.": joined(lambda q, k: math.tanh(k)),
         "this is what comes out without the tanh: then the query changes nothing.": joined(lambda q, k: q + k),
         "you multiplied query and key: this score *adds* them, inside the tanh.": joined(lambda q, k: math.tanh(q * k)),
         "you subtracted: this score *adds* query and key, inside the tanh.": joined(lambda q, k: math.tanh(q - k)),
-        "w_v is missing: you summed up, without weighing.":
+        "the vector w_v is missing: you summed up, without weighing.":
             joined(lambda q, k: math.tanh(q + k), w_v=[1.0] * len(w_v)),
         "these scores are divided by a square root: that belongs to the dot-product score, not to this one.":
             _weights([score / math.sqrt(len(w_v)) for score in scores], length),
@@ -150,6 +150,8 @@ EXAMPLES = [  # weights, target tokens, source tokens; source and target differ 
      ["le", "robot", "le", "voit", "<eos>"], ["the", "cat", "sees", "the", "robot", "<eos>"]),
     ([[0.2, 0.7, 0.1], [0.8, 0.1, 0.1], [0.4, 0.3, 0.3], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]],
      ["elle", "ne", "court", "pas", "<eos>"], ["she", "runs", "<eos>"]),
+    ([[0.8, 0.1, 0.1], [0.7, 0.2, 0.1], [0.2, 0.7, 0.1], [0.1, 0.1, 0.8]],
+     ["très", "très", "bon", "<eos>"], ["very", "good", "<eos>"]),
 ]  # fmt: skip
 
 
@@ -190,6 +192,7 @@ def _wrong_links(weights: list[list[float]], target: list[str], source: list[str
     everywhere = [(target[q], source[row.index(max(row))]) for q, row in enumerate(weights[:-1])]
     smallest = [[-weight for weight in row] for row in weights]
     return {
+        "two links with the same words are two links: keep both.": list(dict.fromkeys(right)),
         "the pairs are the wrong way round: the target word comes first.": [pair[::-1] for pair in right],
         "you took the largest weight of each column; each *target* word (a row) chooses its source word.":
             [pair[::-1] for pair in _links(transposed(weights), source, target)],
@@ -225,9 +228,3 @@ def _each_source_once(weights: list[list[float]], target: list[str], source: lis
 def _links(weights: list[list[float]], target: Sequence, source: Sequence) -> list[tuple]:
     """The largest weight of each row, without the row and the column of <eos>."""
     return [(target[q], source[row.index(max(row[:-1]))]) for q, row in enumerate(weights[:-1])]
-
-
-@check("6.3", section="7. See where it looked")
-def check_looked_at(looked_at: object, attention) -> None:
-    """Compare the word read off the picture with the row "lave" of the learner's own map."""
-    examine_row(looked_at, attention, "lave")

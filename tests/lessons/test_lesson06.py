@@ -10,7 +10,6 @@ import torch
 
 from answers import all_right, judged
 from seqlearn import Translator
-from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.exercises import checking, lesson06
 
 CELLS = {
@@ -259,6 +258,7 @@ WRONG_LINKS = {
     "smallest": (lambda w, *args: link(-w, *args), "the *smallest* weight of each row"),
     "same index": (lambda w, t, s: list(zip(t[:-1], s[:-1], strict=False)), "the word with the same index"),
     "each source once": (each_source_once, "a source word may have several links"),
+    "no link twice": (lambda *args: list(dict.fromkeys(link(*args))), "two links with the same words"),
     "dictionary": (lambda *args: dict(link(*args)), "a dictionary keeps one entry"),
     "items of a dictionary": (lambda *args: list(dict(link(*args)).items()), "a dictionary keeps only one"),
     "indices": (lambda w, t, s: link(w, range(len(t)), range(len(s))), "these are indices: look"),
@@ -319,40 +319,3 @@ def test_after_three_wrong_tries_the_section_is_named_and_right_starts_anew(caps
     lesson06.check_links(link)
     lesson06.check_links(lambda *args: [])
     assert "Read" not in capsys.readouterr().out
-
-
-def a_map(query_tokens=("la", "fille", "lave", "<eos>")):
-    """A small map by hand: "la" looks at "girl", "fille" at "the", "lave" at "washes"."""
-    weights = torch.tensor([[0.3, 0.6, 0.1, 0.0], [0.7, 0.2, 0.1, 0.0], [0.1, 0.1, 0.5, 0.3], [0.0, 0.0, 0.2, 0.8]])
-    return AttentionMap(weights, list(query_tokens), ["the", "girl", "washes", "<eos>"])
-
-
-def check_map(answer):
-    lesson06.check_looked_at(answer, a_map())
-
-
-test_wrong_readings_of_the_map = judged(
-    check_map,
-    "6.3",
-    [
-        ("the", '"the" is brightest in the row "fille"; you want the brightest column of row "lave"'),
-        ("girl", '"girl" is brightest in the row "la"'),
-        ("<eos>", '"<eos>" is brightest in the row "<eos>"'),
-        ("lave", '"lave" is no column of the map'),
-        ("fille", "its columns are the, girl, washes"),
-        ("apple", '"apple" is no column of the map'),
-        ("", "is no column of the map"),
-        (2, "in quotes; yours is of type int"),
-        (0.5, "in quotes; yours is of type float"),
-        (["washes"], "in quotes; yours is of type list"),
-        (("lave", "washes"), "yours is of type tuple"),
-    ],
-)
-
-
-test_right_readings_of_the_map = all_right(check_map, "6.3", ["washes", "Washes", " washes "])
-
-
-def test_a_map_of_another_sentence_is_said(capsys):
-    lesson06.check_looked_at("washes", a_map(("la", "fille", "chante", "<eos>")))
-    assert 'Your map has no row "lave": run the cells' in capsys.readouterr().out
