@@ -26,13 +26,17 @@ def attention():
 
 def exercises():
     """Lesson, imports, stub, check and solution of each exercise."""
-    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+    for path in sorted(NOTEBOOKS.rglob("[0-9]*.ipynb")):
         cells = nbformat.read(path, as_version=4).cells
-        imports = next(cell.source for cell in cells if cell.cell_type == "code")
+        code = [cell.source for cell in cells if cell.cell_type == "code"]
+        last = next(place for place, source in enumerate(code) if "from seqlearn.exercises" in source)
+        imports = "\n".join(code[: last + 1])  # the first screen, and the cell that imports
         for place, cell in enumerate(cells):
             if solution := SOLUTION.search(cell.source):
                 stub, check = cells[place - 2].source, cells[place - 1].source
-                yield pytest.param(imports, stub, check, solution[1], id=f"{path.name[:2]}-{place}")
+                yield pytest.param(
+                    imports, stub, check, solution[1], id=f"{path.name[:2]}{'+' * (path.parent != NOTEBOOKS)}-{place}"
+                )
 
 
 @pytest.mark.parametrize(("imports", "stub", "check", "solution"), list(exercises()))
@@ -71,6 +75,7 @@ def test_a_map_of_another_sentence_is_said(attention, capsys):
 
 def test_the_sections_that_checks_name_exist():
     for path in NOTEBOOKS.glob("*.ipynb"):
+        more = list(NOTEBOOKS.glob(f"more/{path.name[:2]}-*.ipynb"))
         checks = Path(checking.__file__).with_name(f"lesson{path.name[:2]}.py").read_text("utf-8")
         for section in re.findall(r'section="([^"]+)"', checks):
-            assert f"## {section}" in path.read_text("utf-8"), section
+            assert any(f"## {section}" in file.read_text("utf-8") for file in [path, *more]), section
