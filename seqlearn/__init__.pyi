@@ -81,6 +81,7 @@ from .views.plots import (
     loss_curves as loss_curves,
     number_ticks as number_ticks,
     quality_by_length as quality_by_length,
+    share_by_length as share_by_length,
 )
 from .views.position.position_view import PositionView as PositionView
 from .views.riddle.riddle_view import RiddleView as RiddleView

@@ -8,10 +8,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .checking import Wrong, avoids, called, check, has_shape, is_close, matches, number, shown, table as by_entry
+from .checking import Wrong, avoids, called, check, has_shape, is_close, matches, number, table as by_entry
 from .crashes import explain_crash
 
-BASE, SIZE, OFFSET, PAIR = 10000.0, 32, 35, 3  # of the view of section 6: pair 3 turns once in 35.3 positions
+BASE, SIZE, OFFSET, PAIR = 10000.0, 32, 35, 3  # of the view at the top: pair 3 turns once in 35.3 positions
+
+_OWN = "that is the package's or the lesson's table: write the sines and cosines yourself."
+OWN_TABLE = dict.fromkeys(("seqlearn.nn.positions.sinusoids", "__main__.plain_sinusoids"), _OWN)
 
 
 @check("8.1", section="6. Near or far is a turn")
@@ -47,13 +50,15 @@ def check_table(table: Callable[[int, int], Tensor]) -> None:
     """Try out `table(steps, size)` with even sizes."""
     for steps, size in ((5, 8), (40, 6), (1, 2)):
         _examine_table(table, steps, size)
+    avoids(table, OWN_TABLE, 3, 4)
 
 
-@check("8.4", section="12. Odd widths, long inputs, and decoders (optional)")
+@check("8.4", section="6. Odd widths and long inputs")
 def check_any_table(any_table: Callable[[int, int], Tensor]) -> None:
     """Try out `any_table(steps, size)`, with odd sizes, too."""
     for steps, size in ((5, 8), (9, 5), (4, 1), (30, 7)):
         _examine_table(any_table, steps, size)
+    avoids(any_table, OWN_TABLE, 3, 5)
 
 
 def _examine_table(table: Callable[[int, int], Tensor], steps: int, size: int) -> None:
@@ -146,51 +151,6 @@ def _odd_mistakes(right: list[list[float]], steps: int, size: int) -> dict[str, 
         f"{SINE_LAST.format(size)} the sine of the hand before the last.": with_last(math.sin, size // 2 - 1),
         f"{SINE_LAST.format(size)} the cosine of the hand before the last.": with_last(math.cos, size // 2 - 1),
     }  # fmt: skip
-
-
-@check("8.3", section="6. Near or far is a turn")
-def check_pair_rotation(pair_rotation: Callable[[int, int, int], Tensor]) -> None:
-    """Try out `pair_rotation(k, m, size)` -> 2 x 2, at offsets of both signs."""
-    for k, m, size in ((2, 3, 24), (2, 1, 8), (-3, 2, 10), (5, 0, 4), (0, 1, 6)):
-        answer = called(pair_rotation, k, m, size)
-        whole_row = "that is the matrix of the whole row: return the 2 x 2 block of pair m."
-        has_shape(answer, (2, 2), "matrix", {(size, size): whole_row})
-        right, where = _turn(k * _frequency(m, size)), f"for k = {k}: " if k < 0 else ""
-        mistakes = [(f"{where}{said}", numbers) for said, numbers in _turn_mistakes(k, m, size)]
-        told = f"for k = {k}, m = {m}, size {size} the matrix should be {shown(right)}; yours: {shown(answer)}."
-        matches(answer, right, mistakes, otherwise=told)
-
-
-def _turn(angle: float) -> list[list[float]]:
-    return [[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]]
-
-
-def _turn_mistakes(k: int, m: int, size: int) -> list[tuple[str, list[list[float]]]]:
-    speed = _frequency(m, size)
-    (cosine, sine), _ = _turn(k * speed)
-    exchanged = "sine and cosine are exchanged: a turn by 0 changes nothing, so the cosines are on the diagonal."
-    return [
-        ("it turns forwards although k is negative: did the sign of k get lost?" if k < 0 else
-         "it turns the other way, by -k: the minus stands in the *second* row.", _turn(-k * speed)),
-        (exchanged, [[sine, cosine], [cosine, -sine]]),
-        (exchanged, [[sine, cosine], [-cosine, sine]]),
-        ("a minus is missing: in the second row it is -sine.", [[cosine, sine], [sine, cosine]]),
-        ("the minus is in the wrong entry: that is a mirror, not a turn.", [[cosine, sine], [sine, -cosine]]),
-        ("there is one minus too many: the sine of the first row has none.", [[cosine, -sine], [-sine, cosine]]),
-        ("k does not enter: the angle is k times the frequency.", _turn(speed)),
-        ("the frequency does not enter: the angle is k times that of pair m.", _turn(k)),
-        ("pairs count from 0: the exponent is 2m/size, and yours is 2(m - 1)/size.",
-         _turn(k * _frequency(m - 1, size))),
-        ("your angle is k *plus* the frequency: take k *times* the frequency.", _turn(k + speed)),
-        ("you multiply the matrix by k: multiply the *angle* by k.",
-         [[k * number for number in row] for row in _turn(speed)]),
-        ("the exponent is 2m/size, and yours is 4m/size.", _turn(k * _frequency(2 * m, size))),
-        ("the exponent is 2m/size, and yours is m/size.", _turn(k * _frequency(m / 2, size))),
-        ("you multiply by the power of the base: divide k by it.", _turn(k / speed)),
-        ("your angle was taken for degrees: sines take radians, as they are.", _turn(math.radians(k * speed))),
-        *((f"your size is always {fixed}: take the size that was asked for, here {size}.",
-           _turn(k * _frequency(m, fixed))) for fixed in (8, 16, 32, 64)),
-    ]  # fmt: skip
 
 
 @check("8.5", section="9. Rotary positions")

@@ -49,9 +49,9 @@ def _masks(p: int, steps: int) -> tuple[list, dict[str, list]]:
             mask(lambda i, j: (i < p and j < p) or (i >= p and p <= j <= i)),
         "a token after the prompt does not see itself: the diagonal counts as past.":
             mask(lambda i, j: j < i or j < p),
-        "the first token after the prompt counts as prompt: positions count from 0, so it has the index `prompt`.":
+        "in your mask the first token after the prompt counts as prompt: count from 0, so it has the index `prompt`.":
             mask(lambda i, j: j <= i or j <= p),
-        "the last token of the prompt does not count as prompt: it has the index `prompt - 1`.":
+        "in your mask the last token of the prompt does not count as prompt: it has the index `prompt - 1`.":
             mask(lambda i, j: j <= i or j < p - 1),
         "the tokens of the prompt see the target: only the *columns* of the prompt are open to all rows.":
             mask(lambda i, j: j <= i or i < p),
@@ -114,41 +114,6 @@ def _losses(logits: Tensor, ids: Tensor, shift: int) -> list[float]:
 
 def _mean(values: list[float]) -> float:
     return sum(values) / len(values) if values else math.inf
-
-
-@check("13.3", section="4. Sampling: how a language model writes")
-def check_temperature(with_temperature: Callable[..., Tensor]) -> None:
-    """Try out `with_temperature(logits, temperature)` below, at and above 1, also with large logits."""
-    for logits, temperature in (
-        ([2.0, 1.0, 0.0, -1.0], 0.5), ([0.3, -1.2, 2.2], 2.0), ([1.0, 1.0, 0.0], 1.0), ([300.0, 299.0, 100.0], 0.1),
-    ):  # fmt: skip
-        given = torch.tensor(logits)
-        answer = called(with_temperature, given, temperature)
-        has_shape(answer, (len(logits),), "probabilities")
-        if answer.isnan().any():
-            raise Wrong("with the logits 300, 299 and 100 there is a NaN: `softmax` divides safely, `exp` overflows.")
-        probs = softmax(logits)
-        total = sum(prob**temperature for prob in probs)
-        matches(answer, softmax([x / temperature for x in logits]), {
-            "temperature has no effect: this is the softmax of the logits.": probs,
-            "you multiplied: *divide* the logits by the temperature.": softmax([x * temperature for x in logits]),
-            "you rounded down: `/` divides, and `//` cuts off what is behind the point.":
-                softmax([x // temperature for x in logits]),
-            "you divided by the root of the temperature: divide by the temperature itself.":
-                softmax([x / math.sqrt(temperature) for x in logits]),
-            "you divided after the softmax: the probabilities do not sum to 1 any more.":
-                [prob / temperature for prob in probs],
-            "you took the softmax twice: divide the logits, not the probabilities.":
-                softmax([prob / temperature for prob in probs]),
-            "these are powers of the probabilities that do not sum to 1 yet.":
-                [prob ** (1 / temperature) for prob in probs],
-            "these are the powers p^T: you want p^(1/T), which is the softmax of the logits *divided* by T.":
-                [prob**temperature / total for prob in probs],
-            "these are the divided logits: the softmax is missing.": [x / temperature for x in logits],
-            "these are log-probabilities: you want probabilities.":
-                [math.log(prob) if prob else -math.inf for prob in softmax([x / temperature for x in logits])],
-        }, otherwise=f"for the logits {shown(logits, '.1f')} and temperature {temperature} the probabilities should be "
-                     f"{shown(softmax([x / temperature for x in logits]))}; yours: {shown(answer)}.")  # fmt: skip
 
 
 @check("13.4", section="4. Sampling: how a language model writes")
@@ -216,59 +181,6 @@ def _from_below(probs: list[float], top_p: float) -> list[float]:
         if total < top_p - 1e-9:
             kept[token], total = probs[token], total + probs[token]
     return _divided(kept)
-
-
-@check("13.5", section="5. From 2017 to now, one change at a time")
-def check_rms_norm(rms_norm: Callable[..., Tensor]) -> None:
-    """Try out `rms_norm(x, gain, eps)` on vectors with a mean that is not 0."""
-    generator = torch.Generator().manual_seed(5)
-    for shape, eps in (((2, 3, 4), 1e-6), ((5, 6), 0.5), ((3, 2, 8), 1e-6)):
-        x = 3 * torch.randn(*shape, generator=generator) + 1
-        gain = torch.rand(shape[-1], generator=generator) + 0.5
-        answer = called(rms_norm, x, gain, eps)
-        has_shape(answer, shape)
-        exact, g = x.double(), gain.double()
-        squares = exact.square().mean(-1, keepdim=True)
-        centred = exact - exact.mean(-1, keepdim=True)
-        matches(answer, _rms_entries(x, gain, eps), {
-            "this is layer norm: RMSNorm does not subtract the mean.":
-                g * centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt(),
-            "the mean is still subtracted: RMSNorm leaves it in.": g * centred / (squares + eps).sqrt(),
-            "you divided by the standard deviation: the squares of x itself, without the mean subtracted.":
-                g * exact / (centred.square().mean(-1, keepdim=True) + eps).sqrt(),
-            "this is `std`, which subtracts the mean: take the root of the mean of the squares of x itself.":
-                g * exact / (exact.std(-1, keepdim=True) + eps),
-            "the root is missing: divide by the *root* of the mean square.": g * exact / (squares + eps),
-            "you added the squares up: take their *mean*.":
-                g * exact / (exact.square().sum(-1, keepdim=True) + eps).sqrt(),
-            "the gain is missing.": exact / (squares + eps).sqrt(),
-            "all vectors share one size: take the mean over the last axis only.":
-                g * exact / (exact.square().mean() + eps).sqrt(),
-            "the mean runs over the wrong axis: the features are the last one.":
-                g * exact / (exact.square().mean(-2, keepdim=True) + eps).sqrt(),
-            "the mean runs over the first axis: the features are the last one.":
-                g * exact / (exact.square().mean(0, keepdim=True) + eps).sqrt(),
-            "you squared the mean: take the mean of the *squares*.":
-                g * exact / (exact.mean(-1, keepdim=True).square() + eps).sqrt(),
-            "the gain comes last: first divide x by the root of its own mean square.":
-                g * exact / ((g * exact).square().mean(-1, keepdim=True) + eps).sqrt(),
-            "`eps` is missing: add it to the mean square.": g * exact / squares.sqrt(),
-            "`eps` stands outside of the root: add it to the mean square, before the root.":
-                g * exact / (squares.sqrt() + eps),
-            "you took the mean of the absolute values: square, mean, root.":
-                g * exact / (exact.abs().mean(-1, keepdim=True) + eps),
-        }, within=1e-3)  # fmt: skip
-
-
-def _rms_entries(x: Tensor, gain: Tensor, eps: float) -> list:
-    """The right answer, number by number."""
-
-    def entry(*at: int) -> float:
-        vector = x[at[:-1]].tolist()
-        size = math.sqrt(sum(value * value for value in vector) / len(vector) + eps)
-        return float(gain[at[-1]]) * vector[at[-1]] / size
-
-    return table(x.shape, entry)
 
 
 @check("13.6", section="5. From 2017 to now, one change at a time")

@@ -17,6 +17,7 @@ from .plots import (
     loss_curves as loss_curves,
     number_ticks as number_ticks,
     quality_by_length as quality_by_length,
+    share_by_length as share_by_length,
 )
 from .position.position_view import PositionView as PositionView
 from .predictions import my_lessons as my_lessons, my_predictions as my_predictions

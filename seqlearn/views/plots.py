@@ -25,7 +25,7 @@ from .shared.types import Data, Style
 
 __all__ = [
     "CMAP", "MASKED", "ODD", "OPEN", "TRAIN", "VALID", "LivePlot", "all_heads", "bars", "grid", "heatmap",
-    "length_histogram", "loss_curves", "number_ticks", "quality_by_length",
+    "length_histogram", "loss_curves", "number_ticks", "quality_by_length", "share_by_length",
 ]  # fmt: skip
 LOOKS: list[dict[str, Any]] = [  # of lines: they differ in colour, in lightness and in their markers
     {"color": TRAIN, "marker": "o"}, {"color": VALID, "marker": "s", "linestyle": "--"},
@@ -133,6 +133,41 @@ def quality_by_length(runs: Mapping[str, Sequence[Data]], *, title: str = "", ax
     ax.set_xticks(groups, [f"{low}-{high}\n(n={count})" for low, high, count in grouped[0]])
     ax.set(xlabel="length of the source (tokens; n: sentences)", ylabel="BLEU", ylim=(0, 103))
     ax.grid(False, axis="x")
+    label_ends(ax, ends)
+    set_title(ax, title, own)
+    return figure_of(ax)
+
+
+@any_script
+def share_by_length(
+    runs: Mapping[str, Sequence[Data]], *, trained: int, title: str = "", ax: Axes | None = None
+) -> Figure:
+    """The share right by the length of the test sequences: for each name the mean of its runs, and the range around it.
+
+    Args:
+        runs: one result or more (seeds) by name, each with "lengths" and "right", as `benchmarks/experiments.py
+            positions` stores them.
+        trained: the longest sequence of the training; a dotted line marks it.
+        ax: where to draw; default: a new figure.
+
+    Raises:
+        ValueError: there are no runs under a name, or not all have the same lengths.
+    """
+    every = list(itertools.chain.from_iterable(runs.values()))
+    lengths = list(every[0]["lengths"]) if every else []
+    if not lengths or not all(runs.values()) or any(run["lengths"] != lengths for run in every):
+        raise ValueError("each name needs at least one run, and all runs the same lengths")
+    own, ax, ends = ax is None, new_axes(ax, COLUMN, 4), []
+    for number, (name, listed) in enumerate(runs.items()):
+        shares = np.array([run["right"] for run in listed])
+        color, style = CYCLE[number % len(CYCLE)], ("-", "--", "-.", ":")[number % 4]
+        ax.plot(lengths, shares.mean(0), "os^DvP"[number % 6], color=color, linestyle=style, label=literal(name))
+        ends.append((literal(name), lengths[-1], shares.mean(0)[-1], color))
+        ax.fill_between(lengths, shares.min(0), shares.max(0), color=color, alpha=0.15, linewidth=0)
+    ax.axvline(trained, color="grey", linestyle=":")
+    ax.set(xlabel="length of the test sequences", ylabel="share right", xscale="log", ylim=(0, 1.04))
+    ax.set_xticks(lengths, list(map(str, lengths)))
+    ax.xaxis.set_minor_locator(NullLocator())
     label_ends(ax, ends)
     set_title(ax, title, own)
     return figure_of(ax)

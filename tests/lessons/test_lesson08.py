@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import nbformat
@@ -49,7 +50,7 @@ test_right_readings_of_the_clock = all_right(lesson08.check_full_turn, "8.1", [3
 
 def test_the_view_of_the_lesson_shows_what_the_check_asks():
     source = next(cell.source for cell in nbformat.read(LESSON, 4).cells if "view = PositionView(" in cell.source)
-    namespace = {"sinusoids": sinusoids}
+    namespace = {}
     exec(source, namespace)
     view = namespace["view"]
     view.offset = lesson08.OFFSET
@@ -111,7 +112,25 @@ def same(angles):
     return angles
 
 
+def by_loops_over_angles(steps, size):
+    """Entry by entry, with the sines of NumPy."""
+    waves = (np.sin, np.cos)
+    entries = [[waves[c % 2](i / 10000 ** (c // 2 * 2 / size)) for c in range(size)] for i in range(steps)]
+    return torch.tensor(np.array(entries))
+
+
+def renamed_table(steps, size, ours=sinusoids):
+    return ours(steps, size)
+
+
+def from_the_layer(steps, size):
+    return PositionalEncoding(size).P[0, :steps]
+
+
 WRONG_TABLES = [
+    (sinusoids, "that is the package's or the lesson's table"),
+    (renamed_table, "that is the package's or the lesson's table"),
+    (from_the_layer, "that is the package's or the lesson's table"),
     (lambda n, d: table(n, d, first=torch.cos, second=torch.sin), "the cosine comes first"),
     (lambda n, d: table(n, d, second=torch.sin), "sines everywhere"),
     (lambda n, d: table(n, d, first=torch.cos), "cosines everywhere"),
@@ -145,7 +164,9 @@ WRONG_TABLES = [
 test_wrong_tables = pytest.mark.slow(judged(lesson08.check_table, "8.2", WRONG_TABLES))
 
 
-test_right_tables = all_right(lesson08.check_table, "8.2", [table, sinusoids, lambda n, d: table(n, d).float()])
+test_right_tables = all_right(
+    lesson08.check_table, "8.2", [table, by_loops_over_angles, lambda n, d: table(n, d).float()]
+)
 
 
 def with_last(column):
@@ -175,6 +196,8 @@ def fails_at_1(steps, size):
 
 
 WRONG_ANY_TABLES = [
+    (sinusoids, "that is the package's or the lesson's table"),
+    (from_the_layer, "that is the package's or the lesson's table"),
     (lambda n, d: table(n, d - d % 2), "for size 5 your table has 4 columns"),
     (lambda n, d: table(n, d + d % 2), "for size 5 your table has 6 columns"),
     (lambda n, d: table(n, d + d % 2)[:, :d], "for size 5 you divide by 6 in the exponent"),
@@ -197,55 +220,7 @@ WRONG_ANY_TABLES = [
 test_wrong_tables_of_any_size = judged(lesson08.check_any_table, "8.4", WRONG_ANY_TABLES)
 
 
-test_right_tables_of_any_size = all_right(lesson08.check_any_table, "8.4", [table, sinusoids])
-
-
-def turn(k, j, size, *, factor=2, sign=-1, rows=lambda c, s: [[c, s], [-s, c]], angle=lambda a: a):
-    """The solution of 8.3, with a switch for each typical mistake."""
-    turned = angle(k * 10000.0 ** (sign * factor * j / size))
-    return torch.tensor(rows(math.cos(turned), math.sin(turned)))
-
-
-WRONG_TURNS = [
-    (lambda *args: turn(*args).T, "it turns the other way, by -k"),
-    (lambda *args: turn(*args, rows=lambda c, s: [[s, c], [c, -s]]), "sine and cosine are exchanged"),
-    (lambda *args: turn(*args, rows=lambda c, s: [[s, c], [-c, s]]), "sine and cosine are exchanged"),
-    (lambda *args: turn(*args, rows=lambda c, s: [[c, s], [s, c]]), "a minus is missing"),
-    (lambda *args: turn(*args, rows=lambda c, s: [[c, s], [s, -c]]), "a mirror, not a turn"),
-    (lambda *args: turn(*args, rows=lambda c, s: [[c, -s], [-s, c]]), "one minus too many"),
-    (lambda k, j, size: turn(1, j, size), "k does not enter"),
-    (lambda k, j, size: turn(k, 0, size), "the frequency does not enter"),
-    (lambda *args: turn(*args, factor=4), "yours is 4m/size"),
-    (lambda *args: turn(*args, factor=1), "yours is m/size"),
-    (lambda *args: turn(*args, sign=1), "divide k by it"),
-    (lambda *args: turn(*args, angle=math.radians), "taken for degrees"),
-    (lambda k, j, size: turn(1, 0, size, angle=lambda a: k + 10000 ** (-2 * j / size)), "your angle is k *plus* the"),
-    (lambda k, j, size: k * turn(1, j, size), "you multiply the matrix by k"),
-    (
-        lambda k, j, size: turn(k, j - 1, size),
-        "pairs count from 0: the exponent is 2m/size, and yours is 2(m - 1)",
-    ),
-    (lambda k, j, size: turn(k, j, 8), "your size is always 8: take the size that was asked for, here 24"),
-    (lambda k, j, size: turn(abs(k), j, size), "for k = -3: it turns forwards although k is negative"),
-    (lambda k, j, size: rotation(k, size), "the matrix of the whole row"),
-    (lambda *args: turn(*args)[0], "should have shape (2, 2); yours: (2,)"),
-    (lambda *args: turn(*args).tolist(), "of type list"),
-    (
-        lambda *args: torch.eye(2),
-        "for k = 2, m = 3, size 24 the matrix should be [[0.980, 0.199], [-0.199, 0.980]]; yours: [[1.000",
-    ),
-    (lambda k, j, size: turn(k, j), "your code stopped with TypeError"),
-]
-
-
-test_wrong_turns = judged(lesson08.check_pair_rotation, "8.3", WRONG_TURNS)
-
-
-test_right_turns = all_right(
-    lesson08.check_pair_rotation,
-    "8.3",
-    [turn, lambda k, j, size: rotation(k, size)[2 * j : 2 * j + 2, 2 * j : 2 * j + 2]],
-)
+test_right_tables_of_any_size = all_right(lesson08.check_any_table, "8.4", [table, by_loops_over_angles])
 
 
 def rows_turned(x, *, start=0, factor=2, sign=-1, base=10000.0, angle=None, turn=None, pairs=None, order=None):
@@ -363,10 +338,17 @@ def test_the_rows_of_the_exercise_are_those_of_the_package():
     torch.testing.assert_close(torch.tensor(lesson08._turned(x.tolist())), by_the_package(x), atol=1e-5, rtol=0)
 
 
-def test_after_three_wrong_turns_the_proof_is_named(capsys):
+def test_after_three_wrong_tables_the_clocks_are_named(capsys):
     for _ in range(checking.TRIES_BEFORE_HINT):
-        lesson08.check_pair_rotation(lambda k, j, size: torch.eye(2))
-    assert '"6. Near or far is a turn"' in capsys.readouterr().out
+        lesson08.check_table(lambda steps, size: torch.zeros(steps, size))
+    assert '"3. Clocks"' in capsys.readouterr().out
+
+
+def test_the_table_of_d2l_is_compared_in_the_lesson():
+    """d2l is the book that the course goes with: its layer is called, and its distance is measured."""
+    cell = next(cell for cell in nbformat.read(LESSON, 4).cells if "d2l.PositionalEncoding" in cell.source)
+    shown = cell.outputs[0].data["text/plain"]
+    assert cell.cell_type == "code" and 0 <= float(re.search(r"d2l +([\d.]+)", shown)[1]) < 1e-5
 
 
 @pytest.fixture
@@ -379,8 +361,8 @@ def experiments(import_benchmark):
 def test_the_experiment_trained_the_model_of_the_lesson(kind, experiments):
     cells = [cell.source for cell in nbformat.read(LESSON, 4).cells if cell.cell_type == "code"]
     namespace = {}
-    exec(cells[0], namespace)
-    exec(next(source for source in cells if "class Reader" in source), namespace)
+    for needed in ("from seqlearn.exercises", "class Reader"):
+        exec(next(source for source in cells if needed in source), namespace)
     positions = PositionalEncoding(64) if kind == "sinusoidal" else NoPositions()
     ours, theirs = namespace["Reader"](20, positions, rotary=kind == "rotary"), experiments.Reader(20, kind)
     ours.load_state_dict(theirs.state_dict())

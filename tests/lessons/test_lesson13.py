@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from answers import judged
 from seqlearn.exercises import lesson13
 from seqlearn.nn.attention import MultiHeadAttention
-from seqlearn.nn.decoder_only import DecoderOnlyConfig, RMSNorm, decoder_only
+from seqlearn.nn.decoder_only import DecoderOnlyConfig, decoder_only
 from seqlearn.search.sampling import next_distribution
 
 # ---- 13.1 ----
@@ -46,7 +46,7 @@ MASKS = [
     (lambda prompt, steps: torch.ones(steps, steps, dtype=torch.bool), "no token sees a later one"),
     (two_blocks, "the target does not see the prompt"),
     (lambda prompt, steps: causal(steps).tril(-1) | (torch.arange(steps) < prompt), "the diagonal counts as past"),
-    (lambda prompt, steps: right_mask(prompt + 1, steps), "counts as prompt"),
+    (lambda prompt, steps: right_mask(prompt + 1, steps), "in your mask the first token after the prompt"),
     (lambda prompt, steps: right_mask(prompt - 1, steps), "does not count as prompt"),
     (lambda prompt, steps: causal(steps) | (torch.arange(steps) < prompt)[:, None], "the tokens of the prompt see"),
     (lambda prompt, steps: causal(steps).T | (torch.arange(steps) < prompt), "the other triangle"),
@@ -124,37 +124,6 @@ LOSSES = [
 test_target_losses = judged(lesson13.check_target_loss, "13.2", LOSSES)
 
 
-# ---- 13.3 ----
-
-
-def right_temperature(logits, temperature):
-    return (logits / temperature).softmax(-1)
-
-
-TEMPERATURES = [
-    (right_temperature, "right!"),
-    (lambda logits, t: (logits.log_softmax(-1) / t).softmax(-1), "right!"),
-    (lambda logits, t: next_distribution(logits, temperature=t), "right!"),
-    (lambda logits, t: logits.softmax(-1), "no effect"),
-    (lambda logits, t: (logits * t).softmax(-1), "you multiplied"),
-    (lambda logits, t: logits.softmax(-1) / t, "divided after the softmax"),
-    (lambda logits, t: (logits.softmax(-1) / t).softmax(-1), "the softmax twice"),
-    (lambda logits, t: logits.softmax(-1) ** (1 / t), "do not sum to 1 yet"),
-    (lambda logits, t: (logits // t).softmax(-1), "you rounded down"),
-    (lambda logits, t: (logits / t**0.5).softmax(-1), "the root of the temperature"),
-    (lambda logits, t: logits / t, "the softmax is missing"),
-    (lambda logits, t: (logits / t).log_softmax(-1), "log-probabilities"),
-    (lambda logits, t: (logits / t).exp() / (logits / t).exp().sum(), "`exp` overflows"),
-    (lambda logits, t: right_temperature(logits, t).tolist(), "return a tensor"),
-    (lambda logits, t: right_temperature(logits, t)[None], "an axis of size 1 is too many"),
-    (lambda logits, t: logits.div_(t).softmax(-1), "`logits` has changed"),
-    (lambda logits, t: right_temperature(logits, t).flip(0), "the probabilities should be"),
-]
-
-
-test_temperatures = judged(lesson13.check_temperature, "13.3", TEMPERATURES)
-
-
 # ---- 13.4 ----
 
 
@@ -216,55 +185,6 @@ TOPS = [
 
 
 test_top_p_filters = judged(lesson13.check_top_p, "13.4", TOPS)
-
-
-# ---- 13.5 ----
-
-
-def right_rms(x, gain, eps):
-    return gain * x / (x.square().mean(-1, keepdim=True) + eps).sqrt()
-
-
-def by_the_module(x, gain, eps):
-    norm = RMSNorm(x.shape[-1], eps)
-    norm.weight.data = gain
-    return norm(x)
-
-
-def layer_norm(x, gain, eps):
-    return F.layer_norm(x, x.shape[-1:], gain, None, eps)
-
-
-def centred(x):
-    return x - x.mean(-1, keepdim=True)
-
-
-NORMS = [
-    (right_rms, "right!"),
-    (by_the_module, "right!"),
-    (lambda x, gain, eps: F.rms_norm(x, x.shape[-1:], gain, eps), "right!"),
-    (layer_norm, "this is layer norm"),
-    (lambda x, g, eps: g * centred(x) / (x.square().mean(-1, keepdim=True) + eps).sqrt(), "the mean is still"),
-    (lambda x, g, eps: g * x / (x.var(-1, correction=0, keepdim=True) + eps).sqrt(), "by the standard deviation"),
-    (lambda x, g, eps: g * x / (x.std(-1, keepdim=True) + eps), "this is `std`"),
-    (lambda x, g, eps: g * x / (x.square().mean(-1, keepdim=True) + eps), "the root is missing"),
-    (lambda x, g, eps: g * x / (x.square().sum(-1, keepdim=True) + eps).sqrt(), "you added the squares up"),
-    (lambda x, g, eps: right_rms(x, 1, eps), "the gain is missing"),
-    (lambda x, g, eps: g * x / (x.square().mean() + eps).sqrt(), "share one size"),
-    (lambda x, g, eps: g * x / (x.square().mean(-2, keepdim=True) + eps).sqrt(), "the wrong axis"),
-    (lambda x, g, eps: g * x / (x.square().mean(0, keepdim=True) + eps).sqrt(), "over the first axis"),
-    (lambda x, g, eps: g * x / (x.mean(-1, keepdim=True).square() + eps).sqrt(), "you squared the mean"),
-    (lambda x, g, eps: right_rms(g * x, 1, eps), "the gain comes last"),
-    (lambda x, g, eps: right_rms(x, g, 0), "`eps` is missing"),
-    (lambda x, g, eps: g * x / (x.square().mean(-1, keepdim=True).sqrt() + eps), "outside of the root"),
-    (lambda x, g, eps: g * x / (x.abs().mean(-1, keepdim=True) + eps), "the mean of the absolute values"),
-    (lambda x, g, eps: g * x / (x.square().mean(-1) + eps).sqrt(), "your code stopped"),
-    (lambda x, g, eps: 2 * right_rms(x, g, eps), "2 times the right ones"),
-    (lambda x, g, eps: right_rms(x.mul_(1.0).add_(1.0), g, eps), "`x` has changed"),
-]
-
-
-test_rms_norms = judged(lesson13.check_rms_norm, "13.5", NORMS)
 
 
 # ---- 13.6 ----

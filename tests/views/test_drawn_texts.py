@@ -57,6 +57,9 @@ FIGURES = {  # everything that makes a figure, with these tokens as its texts
     "length_histogram": lambda tokens: plots.length_histogram({tokens[0]: [1, 2]}, title=tokens[0]),
     "bars": lambda tokens: plots.bars(dict.fromkeys(tokens, 0.5), title=tokens[0], xlabel=tokens[0]),
     "quality_by_length": lambda tokens: plots.quality_by_length({tokens[0]: bins()}, title=tokens[0]),
+    "share_by_length": lambda tokens: plots.share_by_length(
+        {tokens[0]: [{"lengths": [10, 20], "right": [1, 0.5]}]}, trained=20, title=tokens[0]
+    ),
     "loss_curves": lambda tokens: plots.loss_curves(history()),
     "text_table": lambda tokens: tables.text_table([tokens], tokens, title=tokens[0]).figure(),
     "LivePlot": live,

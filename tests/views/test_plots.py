@@ -320,6 +320,20 @@ def test_quality_by_length_in_a_panel():
     assert plots.quality_by_length({"a": [run(1, 2)]}, ax=panel) is figure and panel.lines
 
 
+def test_share_by_length_draws_means_and_ranges():
+    def run(*shares):
+        return {"lengths": [10, 20, 40], "right": shares}
+
+    ax = plots.share_by_length({"none": [run(1, 0.5, 0), run(1, 1, 0.5)], "rotary": [run(1, 1, 1)]}, trained=20).axes[0]
+    none, rotary, trained = ax.lines
+    assert none.get_ydata().tolist() == [1, 0.75, 0.25] and rotary.get_ydata().tolist() == [1, 1, 1]
+    assert {tuple(corner) for corner in ax.collections[0].get_paths()[0].vertices.tolist()} >= {(20, 0.5), (20, 1)}
+    assert list(trained.get_xdata()) == [20, 20] and texts(ax.get_xticklabels()) == ["10", "20", "40"]
+    assert texts(ax.texts) == ["none", "rotary"] and none.get_linestyle() != rotary.get_linestyle()
+    with pytest.raises(ValueError, match="the same lengths"):
+        plots.share_by_length({"a": [run(1, 1, 1)], "b": [{"lengths": [10], "right": [1]}]}, trained=20)
+
+
 def test_bars_are_labelled_and_stand_in_the_order_given():
     ax = plots.bars({"fixed": 0.511, "bucketed": 0.055}, title="waste", xlabel="share").axes[0]
     assert [bar.get_width() for bar in ax.patches] == [0.511, 0.055] and texts(ax.texts) == ["51%", "6%"]
