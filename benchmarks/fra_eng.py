@@ -1,6 +1,6 @@
-"""The numbers of fra-eng that lesson 01 draws where the corpus is missing: python benchmarks/fra_eng.py
+"""The numbers of fra-eng that lesson 01 draws: python benchmarks/fra_eng.py
 
-They are counted here by other code than the lesson's, and stored in assets/experiments/fra-eng/numbers.json with the
+They are counted here, and stored in assets/experiments/fra-eng/numbers.json with the
 checksum of the corpus, the versions, and the names of those who wrote the sentences. It needs SEQLEARN_DATA.
 """
 

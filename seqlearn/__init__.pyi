@@ -11,6 +11,7 @@ from .analysis.circuits import (
 )
 from .analysis.edits import (
     ablate as ablate,
+    edit_heads as edit_heads,
     in_heads as in_heads,
     permuted as permuted,
     reweighted as reweighted,
@@ -76,6 +77,7 @@ from .views.plots import (
     all_heads as all_heads,
     bars as bars,
     grid as grid,
+    head_shares as head_shares,
     heatmap as heatmap,
     length_histogram as length_histogram,
     loss_curves as loss_curves,

@@ -7,6 +7,7 @@
 | `edits` | edits of attention weights, for `seqlearn.nn.recording.edit_attention` |
 | `circuits` | means for ablation, keep-only-these heads, weight times length of the value, the logit lens |
 | `roles` | what each head does: the questions of lesson 11 asked of all heads, the strongest role in words |
+| `pronouns` | who a pronoun means, guessed; does a model write its gender? the sentences of lesson 11 |
 | `metrics` | BLEU, chrF, perplexity, alignment error rate |
 """
 

@@ -11,6 +11,7 @@ from .circuits import (
 )
 from .edits import (
     ablate as ablate,
+    edit_heads as edit_heads,
     in_heads as in_heads,
     permuted as permuted,
     reweighted as reweighted,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor
+from torch import Tensor, nn
 
-from ..nn.recording import Edit
+from ..nn.contract import Model
+from ..nn.recording import Edit, attention_layers, edit_attention
 from ..runtime.values import whole
 
 
@@ -88,3 +92,17 @@ def in_heads(edit: Edit, *heads: int) -> Edit:
         return edited
 
     return only
+
+
+def edit_heads(
+    model: nn.Module | Model, heads: Iterable[tuple[str, int, int]], edit: Edit = ablate
+) -> AbstractContextManager[None]:
+    """A context in which these heads of a model are edited, such as ("encoder", 1, 3): kind, layer and head from 0.
+
+    Raises:
+        IndexError: the model has no such layer of this kind.
+    """
+    numbers: dict[str, list[int]] = {}
+    for kind, layer, head in heads:
+        numbers.setdefault([*attention_layers(model, kind)][layer], []).append(head)
+    return edit_attention(model, {name: in_heads(edit, *chosen) for name, chosen in numbers.items()})

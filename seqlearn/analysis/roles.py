@@ -58,7 +58,7 @@ def role_shares(
         rows = {role: [one[role] for one in asked] for role in asked[0]} if asked else {}
         shares[kind] = {role: hit_rate(each, wanted) for role, wanted in rows.items() if any(wanted)}
         for name, construction in (("because", "because"), ("object", "object-pronoun")):
-            both = [(one, pair) for one, pair in zip(each, pairs, strict=True) if _has_pronoun(pair, construction)]
+            both = [(one, pair) for one, pair in zip(each, pairs, strict=True) if has_pronoun(pair, construction)]
             if both:
                 questions = [pronoun_question(*one) for one in both]
                 shares[kind][f"noun of it ({name})"] = choice_accuracy([one for one, _ in both], questions)
@@ -110,7 +110,8 @@ def _at_end(attention: AttentionMap) -> Rows:
     return [(row, [len(attention.key_tokens) - 1]) for row in range(len(attention.query_tokens) - 1)]
 
 
-def _has_pronoun(pair: Pair, construction: str) -> bool:
+def has_pronoun(pair: Pair, construction: str) -> bool:
+    """Whether the pair is of this construction, and its noted pronoun is *it*, *they* or *them*."""
     if pair.construction != construction or not pair.antecedents:
         return False
     return WordTokenizer("en").tokenize(pair.source)[pair.antecedents[0].source] in PRONOUNS

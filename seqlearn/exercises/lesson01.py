@@ -10,7 +10,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from .checking import NotTried, Wrong, avoids, called, check, has_parts, has_shape, matches, number
+from .checking import Wrong, called, check, has_parts, has_shape, matches
 from .plain import Answer
 
 Pairs: TypeAlias = list[tuple[str, str]]
@@ -209,70 +209,3 @@ def _examine_parts(train: Iterable, held_out: Iterable, pairs: Pairs, share: flo
     if abs(kept - share) > NEAR:
         told = f"with share={share}, about {share:.0%} of the {len(sources)} sentences should be held out"
         raise Wrong(f"{told}; you held out {kept:.0%}.")
-
-
-@check("1.4", section="7. Three ways to make batches")
-def check_bucket(bucket: Callable[..., list[list[int]]]) -> None:
-    """Try out `bucket(lengths, batch_size, seed)` -> batches, each a list of indices of sentences."""
-    for count, size in ((101, 8), (206, 12)):
-        numbers = random.Random(4)
-        lengths = [numbers.randrange(3, 25) for _ in range(count)]
-        try:
-            batches = _as_batches(called(bucket, lengths, size, 1))
-        except NotTried:
-            told = "`shuffle` changes its list and returns None: shuffle, then return the list."
-            avoids(bucket, {"random.shuffle": told}, lengths, size, 1)
-            raise
-        _examine_indices([index for batch in batches for index in batch], lengths, size)
-        _examine_batches([[lengths[index] for index in batch] for batch in batches], size)
-        if _as_batches(called(bucket, lengths, size, 1)) != batches:
-            raise Wrong("two calls with the same seed give two different orders: make your own random.Random(seed).")
-        if all(_as_batches(called(bucket, lengths, size, seed)) == batches for seed in (2, 3)):
-            raise Wrong("every seed gives the same order: use the seed to shuffle the batches.")
-
-
-def _as_batches(answer: Answer) -> list[list[int]]:
-    """The batches as lists of Python's integers. Tensors and arrays of indices count, and tuples."""
-    wanted = "return a list of batches, each a list of indices"
-    if not isinstance(answer, list | tuple):
-        raise Wrong(f"{wanted}; yours is of type {type(answer).__name__}.")
-    batches = [batch.tolist() if hasattr(batch, "tolist") else batch for batch in answer]
-    for batch in batches:
-        if not isinstance(batch, list | tuple):
-            raise Wrong(f"{wanted}; your list holds something of type {type(batch).__name__}.")
-    return [[int(number(index, "an index is a whole number", whole=True)) for index in batch] for batch in batches]
-
-
-def _examine_indices(indices: list[int], lengths: list[int], size: int) -> None:
-    everyone = range(len(lengths))
-    if sorted(indices) == sorted(lengths):
-        raise Wrong("these are lengths: give the *indices* of the sentences, numbers from 0 to len(lengths) - 1.")
-    if beyond := set(indices) - set(everyone):
-        raise Wrong(f"there is no sentence {max(beyond)}: indices go from 0 to {len(lengths) - 1}.")
-    if missing := set(everyone) - set(indices):
-        why = "; the last batch may be smaller." if len(missing) < size else "."
-        if sorted(lengths[index] for index in set(indices) & set(everyone)) == sorted(set(lengths)):
-            why = ": you have one of each length (`.index` finds only the first one, a dictionary keeps the last)."
-        raise Wrong(f"{len(missing)} of {len(lengths)} sentences are in no batch{why}")
-    if sorted(indices) != list(everyone):
-        raise Wrong(f"each index from 0 to {len(lengths) - 1} should be there once; yours holds one twice.")
-
-
-def _examine_batches(batches: list[list[int]], size: int) -> None:
-    """Batches of lengths: are they as large as they should be, of similar lengths, and in a random order?"""
-    lengths, sizes = sorted(length for batch in batches for length in batch), sorted(map(len, batches))
-    full, rest = divmod(len(lengths), size)
-    if sizes != [rest] + full * [size]:
-        told = f"{len(lengths)} sentences in batches of {size} are {full} full ones and one of {rest}"
-        raise Wrong(f"{told}; your sizes: {sizes}.")
-    wasted, best = _waste(batches), _waste([lengths[start : start + size] for start in range(0, len(lengths), size)])
-    if wasted > best + 0.05:
-        raise Wrong(f"{wasted:.0%} of the cells are padding; with sentences of similar length it would be {best:.0%}.")
-    longest = [max(batch) for batch in batches]
-    if longest in (sorted(longest), sorted(longest, reverse=True)):
-        raise Wrong("little is wasted, but the batches are still in the order of length: shuffle the *batches*.")
-
-
-def _waste(batches: list[list[int]]) -> float:
-    """The share of padding."""
-    return 1 - sum(map(sum, batches)) / sum(max(batch) * len(batch) for batch in batches)

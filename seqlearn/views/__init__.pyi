@@ -12,6 +12,7 @@ from .plots import (
     all_heads as all_heads,
     bars as bars,
     grid as grid,
+    head_shares as head_shares,
     heatmap as heatmap,
     length_histogram as length_histogram,
     loss_curves as loss_curves,

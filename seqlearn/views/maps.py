@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 import torch
-from jaxtyping import Shaped
+from jaxtyping import Float, Shaped
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
@@ -221,6 +222,45 @@ def grid(
     ax.set(xlabel=literal(xlabel), ylabel=literal(ylabel))
     set_title(ax, title, own)
     return figure_of(ax)
+
+
+@any_script
+def head_shares(
+    tables: Mapping[str, Float[Tensor, "layers heads"]],
+    *,
+    title: str = "",
+    columns: int = 3,
+    lowest: float = 0.0,
+    form: str = "{:.2f}",
+) -> Figure:
+    """A panel for each table, with a cell for each head of each layer.
+
+    Args:
+        tables: shares from 0 to 1, by the title of their panel.
+        columns: panels side by side.
+        lowest: the share at which the colours begin; they end at 1.
+        form: how a share is written.
+
+    Raises:
+        ValueError: there are no tables.
+    """
+    if not tables:
+        raise ValueError("there are no tables to draw")
+    lines = math.ceil(len(tables) / columns)
+    figure, panels = plt.subplots(lines, columns, figsize=(COLUMN, 1.8 * lines + 0.5), squeeze=False)
+    for ax, (name, table) in zip(panels.flat, tables.items(), strict=False):
+        ax.imshow(table.numpy(), vmin=lowest, vmax=1, aspect="auto", cmap=CMAP)
+        for (layer, head), share in np.ndenumerate(table.numpy()):
+            color = "white" if share < 0.4 * lowest + 0.6 else "black"
+            ax.text(head, layer, form.format(share), ha="center", va="center", color=color)
+        ax.set_yticks(range(len(table)), [f"layer {layer}" for layer in range(len(table))])
+        ax.set_xticks(range(table.shape[1]), [f"head {head}" for head in range(table.shape[1])])
+        ax.set_title(literal(name), fontsize=10)
+        ax.grid(False)
+    for ax in panels.flat[len(tables) :]:
+        ax.axis("off")
+    figure.suptitle(literal(title), x=0.01, ha="left")
+    return figure
 
 
 def _slanted(columns: Sequence[str]) -> float:

@@ -17,15 +17,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from ..training.history import History
-from .maps import all_heads, grid, heatmap
+from .maps import all_heads, grid, head_shares, heatmap
 from .shared.axes import COLUMN, figure_of, label_ends, new_axes, set_title
 from .shared.colours import CMAP, CYCLE, MASKED, ODD, OPEN, TRAIN, VALID
 from .shared.fonts import any_script, fix_colours, literal
 from .shared.types import Data, Style
 
 __all__ = [
-    "CMAP", "MASKED", "ODD", "OPEN", "TRAIN", "VALID", "LivePlot", "all_heads", "bars", "grid", "heatmap",
-    "length_histogram", "loss_curves", "number_ticks", "quality_by_length", "share_by_length",
+    "CMAP", "MASKED", "ODD", "OPEN", "TRAIN", "VALID", "LivePlot", "all_heads", "bars", "grid", "head_shares",
+    "heatmap", "length_histogram", "loss_curves", "number_ticks", "quality_by_length", "share_by_length",
 ]  # fmt: skip
 LOOKS: list[dict[str, Any]] = [  # of lines: they differ in colour, in lightness and in their markers
     {"color": TRAIN, "marker": "o"}, {"color": VALID, "marker": "s", "linestyle": "--"},

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from seqlearn.analysis.attention_map import AttentionMap, stack_layers
-from seqlearn.analysis.edits import ablate, in_heads, permuted, reweighted, uniform
+from seqlearn.analysis.edits import ablate, edit_heads, in_heads, permuted, reweighted, uniform
 from seqlearn.analysis.measures import (
     choice_accuracy,
     hit_rate,
@@ -17,6 +17,7 @@ from seqlearn.analysis.metrics import alignment_error_rate
 from seqlearn.nn.attention import DotProductAttention, MultiHeadAttention
 from seqlearn.nn.patching import patch
 from seqlearn.nn.recording import edit_attention, record_attention
+from seqlearn.translator.translator import Translator
 
 
 def a_map(*weights, kind="encoder", mask=None):
@@ -220,6 +221,22 @@ def test_in_heads_needs_heads():
     layer, x = DotProductAttention(), torch.ones(1, 3, 4)
     with edit_attention(layer, {"": in_heads(ablate, 0)}), pytest.raises(ValueError, match="no heads to choose from"):
         layer(x, x, x)
+
+
+def test_heads_of_a_model_are_edited_by_kind_layer_and_head():
+    translator = Translator.pretrained("transformer", "cpu")
+    sentence = "The girl sleeps."
+    with edit_heads(translator.model, [("cross", 1, 0), ("cross", 1, 2), ("encoder", 0, 3)]):
+        silent = {
+            (kind, *at)
+            for kind in ("encoder", "causal", "cross")
+            for at in (~translator.attend(sentence, "La fille dort.", kind).weights.flatten(2).any(-1))
+            .nonzero()
+            .tolist()
+        }
+    assert silent == {("cross", 1, 0), ("cross", 1, 2), ("encoder", 0, 3)}
+    with pytest.raises(IndexError):
+        edit_heads(translator.model, [("cross", 2, 0)])
 
 
 def test_in_heads_leaves_the_others_alone():

@@ -329,106 +329,6 @@ test_wrong_splits = judged(
 )
 
 
-def buckets(lengths, batch_size, seed, *, sort=True, shuffle=True, backwards=False, whole=False):
-    """The solution of 1.4, with a switch for each typical mistake."""
-    order = sorted(range(len(lengths)), key=lambda index: lengths[index] if sort else 0, reverse=backwards)
-    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
-    batches = [batch for batch in batches if len(batch) == batch_size or not whole]
-    if shuffle:
-        random.Random(seed).shuffle(batches)
-    return batches
-
-
-ORDER = "sorted(range(len(lengths)), key=lambda index: lengths[index] if sort else 0, reverse=backwards)"
-bucketed = variants(buckets)
-
-
-def shuffled_within(lengths, batch_size, seed):
-    numbers = random.Random(seed)
-    return [numbers.sample(batch, len(batch)) for batch in buckets(lengths, batch_size, seed, shuffle=False)]
-
-
-def sorted_in_place(lengths, batch_size, seed):
-    lengths.sort()
-    return buckets(lengths, batch_size, seed)
-
-
-def longest_first(lengths, batch_size, seed):
-    """Equal lengths in another order for each seed, and the longest sentences first."""
-    order = list(range(len(lengths)))
-    numbers = random.Random(seed)
-    numbers.shuffle(order)
-    order.sort(key=lengths.__getitem__, reverse=True)
-    batches = [tuple(order[start : start + batch_size]) for start in range(0, len(order), batch_size)]
-    return numbers.sample(batches, len(batches))
-
-
-def shuffled_within_of(kind):
-    """The short batch is the first one, and each batch is shuffled, too; its indices are of this kind."""
-
-    def bucket(lengths, batch_size, seed):
-        order = sorted(range(len(lengths)), key=lengths.__getitem__)[::-1]
-        starts = range(len(order) % batch_size - batch_size, len(order), batch_size)
-        batches = [order[max(start, 0) : start + batch_size] for start in starts]
-        numbers = random.Random(seed)
-        numbers.shuffle(batches)
-        return [kind(numbers.sample(batch, len(batch))) for batch in batches]
-
-    return bucket
-
-
-KINDS = [list, np.asarray, lambda ids: np.asarray(ids, float), torch.tensor]
-test_right_buckets = all_right(lesson01.check_bucket, "1.4", [buckets, longest_first, *map(shuffled_within_of, KINDS)])
-
-
-test_wrong_buckets = judged(
-    lesson01.check_bucket,
-    "1.4",
-    [
-        (lambda *args: buckets(*args, sort=False), "of similar length it would be"),
-        (bucketed(ORDER, "random.Random(seed).sample(range(len(lengths)), len(lengths))"), "of the cells are padding"),
-        (lambda *args: buckets(*args, shuffle=False), "shuffle the *batches*"),
-        (lambda *args: buckets(*args, shuffle=False, backwards=True), "shuffle the *batches*"),
-        (
-            lambda *args: buckets(*args, whole=True),
-            "5 of 101 sentences are in no batch; the last batch may be smaller.",
-        ),
-        (lambda *args: buckets(*args)[1:4], "are in no batch."),
-        (
-            bucketed(ORDER, "[lengths.index(length) for length in sorted(lengths)]"),
-            "79 of 101 sentences are in no batch: you have one of each length",
-        ),
-        (
-            bucketed(ORDER, "list({length: index for index, length in enumerate(lengths)}.values())"),
-            "a dictionary keeps the last",
-        ),
-        (
-            lambda lengths, *rest: [[lengths[index] for index in b] for b in buckets(lengths, *rest)],
-            "these are lengths",
-        ),
-        (lambda lengths, size, seed: buckets(lengths, size // 2, seed), "12 full ones and one of 5; your sizes: [1, 4"),
-        (lambda lengths, size, seed: buckets(lengths, size, 0), "every seed gives the same order"),
-        (bucketed("random.Random(seed)", "random"), "two calls with the same seed"),
-        (lambda *args: [*buckets(*args), [0]], "yours holds one twice"),
-        (
-            lambda *args: [index for batch in buckets(*args) for index in batch],
-            "your list holds something of type int",
-        ),
-        (lambda *args: dict(enumerate(buckets(*args))), "yours is of type dict"),
-        (lambda *args: [[index + 0.5 for index in batch] for batch in buckets(*args)], "an index is a whole number"),
-        (
-            lambda *args: [[index + 1 for index in batch] for batch in buckets(*args)],
-            "there is no sentence 101: indices go from 0 to 100",
-        ),
-        (shuffled_within, "shuffle the *batches*"),
-        (lambda lengths, size, seed: buckets(lengths, 8, seed), "206 sentences in batches of 12 are 17 full ones"),
-        (lambda *args: random.Random(args[2]).shuffle(buckets(*args)), "`shuffle` changes its list and returns None"),
-        (sorted_in_place, "`lengths` has changed"),
-        (lambda lengths, size, seed: lengths[seed * 1000], "your code stopped with IndexError"),
-    ],
-)
-
-
 def test_the_stored_numbers_of_fra_eng_fit_together_and_say_whose_sentences_they_count():
     stored = json.loads(NUMBERS.read_text("utf-8"))
     assert stored["sha256"] == SHA256 and NUMBERS.stat().st_size < 20_000 and len(stored["excerpt"]) < 10
@@ -445,7 +345,7 @@ def test_the_stored_numbers_of_fra_eng_fit_together_and_say_whose_sentences_they
 
 @pytest.mark.slow
 def test_the_stored_numbers_are_those_of_the_corpus(data_folder, import_benchmark):
-    """The lesson counts them by other code, where the corpus is at hand, and compares."""
+    """Counted anew, where the corpus is at hand."""
     stored = json.loads(NUMBERS.read_text("utf-8"))
     found = import_benchmark("fra_eng").numbers(list(fra_eng(data_folder)))
     assert found == {name: stored[name] for name in found}

@@ -1,16 +1,14 @@
 """The checks of lesson 11: right answers, typical wrong ones, and what the pictures of the lesson show."""
 
 import itertools
-import math
 from collections import Counter
 
-import numpy as np
 import pytest
 import torch
 
 from answers import all_right, judged, variants
-from seqlearn.analysis.edits import ablate, in_heads, uniform
-from seqlearn.analysis.measures import choice_accuracy, hit_rate, rollout
+from seqlearn.analysis.edits import ablate, in_heads
+from seqlearn.analysis.measures import choice_accuracy, rollout
 from seqlearn.data.batches import pad
 from seqlearn.data.grammar import noun_phrases, write_pairs
 from seqlearn.data.grammar.lexicon import NAMES, NOUNS
@@ -252,58 +250,6 @@ def with_a_loop(head, weights, may):
 test_right_edits = all_right(lesson11.check_look_at_last, "11.3", [right_edit, with_a_loop])
 
 
-# ---- 11.4 ----
-
-
-def check_both(readings):
-    lesson11.check_readings(*readings)
-
-
-test_wrong_readings = judged(
-    check_both,
-    "11.4",
-    [
-        (((0, 2), 51.7), "looks at the *noun*"),
-        (((0, 1), 51.7), "looks at the *noun*"),
-        (((3, 1), 51.7), "the layer comes first"),
-        (((2, 4), 51.7), "counted from 0"),
-        (((1, 0), 51.7), "has a larger number"),
-        (((1, 1), 51.7), "has a larger number"),
-        ((3, 51.7), "two numbers in brackets"),
-        (
-            (("1", "3"), 51.7),
-            "give two numbers in brackets for 1, the layer and the head, such as (0, 3); yours is of type str",
-        ),
-        (((1, 3), math.nan), "give a number of percent for 2; yours is nan"),
-        (((1, 3), None), "2 is still to come"),
-        (((1, 3), "52"), "of type str"),
-        (((1, 3), 0.517), "give percent"),
-        (((1, 3), 48.3), "what is *lost*"),
-        (((1, 3), 92.3), "causal 1.0 is still there"),
-        (((1, 3), 99.3), "encoder 1.3 is still there"),
-        (((1, 3), 95.3), "the 7 other causal heads"),
-        (((1, 3), 44), "cross 0.1, 0.2"),
-        (((1, 3), 85.3), "the column *uniform* of the right row"),
-        (((1, 3), 78), "the column *because, ablate*"),
-        (((1, 3), 78.7), "the column *because, uniform*"),
-        (((1, 3), 50), "50 is not in this row and column. The table is in section 8"),
-        (((1, 3), 83.3), "83.3 is not in this row and column"),
-    ],
-)
-
-
-test_right_readings = all_right(
-    check_both,
-    "11.4",
-    [((1, 3), 51.7), ([1, 3], 51.67), ((1, 3), 52), ((1.0, np.int64(3)), torch.tensor(51.7))],
-)
-
-
-def test_readings_not_tried_yet(capsys):
-    check_both((None, None))
-    assert capsys.readouterr().out == "Exercise 11.4: not tried yet.\n"
-
-
 # ---- What the pictures show: stated anew, with other sentences where the lesson has made its choice ----
 
 OTHER = dict(zip("le la il elle ils elles".split(), "la le elle il elles ils".split(), strict=True))
@@ -385,20 +331,6 @@ def test_the_guessers_of_the_lesson(translator, parts):
         assert sum(itertools.compress(rule, choice)) / with_choice == pytest.approx(by_rule_choice, abs=0.01)
 
 
-def test_the_reading_of_the_articles_is_that_of_the_model(translator, parts):
-    """Exercise 11.4, first part."""
-    tokenize, places = translator.target.tokenizer.tokenize, []
-    forms = set(OTHER) | set("un une ce cette mon ma ton ta son sa".split())
-    for pair in parts.valid:
-        phrases = noun_phrases(translator.source.tokenizer.tokenize(pair.source))
-        articles = {phrase.article for phrase in phrases} - {None}
-        words = tokenize(pair.target)
-        places.append([(j, [i]) for i, j in pair.alignment if i in articles and words[j] in forms])
-    shares = hit_rate(translator.attend_all(parts.valid, "cross"), places).flatten()
-    first, second = shares.sort(descending=True).values[:2]
-    assert divmod(int(shares.argmax()), 4) == lesson11.MOST_AT_ARTICLE and first > second + 0.02
-
-
 def without(translator, asked, heads, how=ablate):
     """The share of pronouns whose right form is likelier than the other gender's, with these heads edited."""
     source, lens = pad([translator.source.encode(pair.source) for pair, _ in asked], 0)
@@ -428,25 +360,6 @@ def asked_of(translator, parts, seed, count):
 FIRST, SECOND = ("encoder", 1, 3), ("causal", 1, 0)
 AT_ARTICLES = [("cross", 0, 1), ("cross", 0, 2)]
 OTHER_CAUSAL = [("causal", *at) for at in itertools.product(range(2), range(4)) if at != (1, 0)]
-
-
-def test_the_reading_of_the_table_is_that_of_the_model(translator, parts):
-    """Exercise 11.4, second part, on the lesson's own sentences."""
-    asked = asked_of(translator, parts, seed=12, count=11_000)
-    assert len(asked) == 600
-    low, high = lesson11.LEFT
-    assert low < 100 * without(translator, asked[300:], [FIRST, SECOND]) < high
-    others = {
-        "causal 1.0 is still there": ([FIRST], ablate),
-        "encoder 1.3 is still there": ([SECOND], ablate),
-        "7 other causal heads": ([FIRST, *OTHER_CAUSAL], ablate),
-        "cross 0.1, 0.2": ([FIRST, *AT_ARTICLES], ablate),
-        "column *uniform* of": ([FIRST, SECOND], uniform),
-    }
-    for name, (heads, how) in others.items():
-        share = 100 * without(translator, asked[300:], heads, how)
-        readings = [what for what, (low, high) in lesson11.OTHER_READINGS.items() if low <= share <= high]
-        assert len(readings) == 1 and name in readings[0], (name, share)
 
 
 def test_two_paths_on_other_sentences_than_the_lessons(translator, parts):
@@ -534,7 +447,9 @@ EXPERIMENTS = [
     (experiment(least=-1, pairs=False), "a head that costs nothing"),
     (experiment(least=0.5), "misses a head that costs 0.4 alone"),
     (experiment(least=0.11), "a head that costs less than 0.2"),
-    (experiment(least=0.39, pairs=False), "misses a head that costs 0.4 alone in `measure`, 0.25 in `choose`"),
+    (experiment(least=0.15), "a head that costs less than 0.2"),
+    (experiment(least=0.25, pairs=False), "misses a head that costs 0.4 alone in `measure`, 0.22 in `choose`"),
+    (experiment(least=0.39, pairs=False), "misses a head that costs 0.4 alone in `measure`, 0.22 in `choose`"),
     (experiment(most=0.3), "that costs 0.08 in `control`"),
     (experiment(most=0), "misses a head that costs 0.4"),
     (experiment(parts=["measure"]), "that costs nothing in `choose`"),

@@ -34,10 +34,6 @@ LESSONS = sorted(NOTEBOOKS.rglob("[0-9]*.ipynb"))  # with those in more/
 # Cells tagged nbval-ignore-output, and why what they print cannot be compared. A new one has to argue its way in.
 IGNORED: dict[tuple[str, str], str] = {
     (
-        "01-sequences-and-batches.ipynb",
-        "l01-09",
-    ): "whether the numbers of fra-eng are counted or stored depends on the computer; the numbers do not",
-    (
         "10-beam-search.ipynb",
         "l10-50",
     ): "the tree of a model trained on the spot, as a view to be driven: its steps vary",
@@ -46,7 +42,6 @@ IGNORED: dict[tuple[str, str], str] = {
 # Cells whose output has True or False, and why there is no number to see. A new one has to argue its way in.
 TRUE_OR_FALSE: dict[tuple[str, str], str] = {
     ("07-multi-head-attention.ipynb", "l07-15"): "splitting and merging gives the tensor back, bit for bit",
-    ("11-reading-attention.ipynb", "l11-37b"): "a field of a dataclass that is printed, not a result",
 }
 
 LINES = 20

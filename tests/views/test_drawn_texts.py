@@ -53,6 +53,7 @@ def live(tokens, draw=lambda figure: None):
 FIGURES = {  # everything that makes a figure, with these tokens as its texts
     "heatmap": lambda tokens: plots.heatmap(attention(tokens), title=tokens[0]),
     "all_heads": lambda tokens: plots.all_heads(attention(tokens), title=tokens[0]),
+    "head_shares": lambda tokens: plots.head_shares({tokens[0]: torch.rand(2, 4)}, title=tokens[0]),
     "grid": lambda tokens: plots.grid(torch.rand(len(tokens), 1), tokens, tokens[:1], xlabel=tokens[0]),
     "length_histogram": lambda tokens: plots.length_histogram({tokens[0]: [1, 2]}, title=tokens[0]),
     "bars": lambda tokens: plots.bars(dict.fromkeys(tokens, 0.5), title=tokens[0], xlabel=tokens[0]),

@@ -131,6 +131,8 @@ ORDINARY = {  # what lessons draw, small and large, with short and long texts
     "all_heads, 4 x 8": lambda: plots.all_heads(attention(12, 12, 4, 8), title="32 heads"),
     "all_heads, 12 x 12": lambda: plots.all_heads(attention(20, 20, 12, 12), title="144 heads"),
     "all_heads, long sentences": lambda: plots.all_heads(attention(40, 70, 4, 8)),
+    "head_shares": lambda: plots.head_shares(dict.fromkeys(WORDS[:6], torch.rand(2, 4)), title="Shares"),
+    "head_shares, 4 layers": lambda: plots.head_shares({"one": torch.rand(4, 4), "two": torch.rand(2, 4)}, columns=2),
     "grid, mask": lambda: plots.grid(causal_mask(12), WORDS, WORDS, title=LONG),
     "grid, small mask": lambda: plots.grid(causal_mask(2), ["a", "b"], ["a", "b"], title=LONG),
     "grid, numbers": lambda: plots.grid(torch.randn(12, 12) * 9, NUMBERS, NUMBERS, title="Numbers", label="score"),

@@ -83,6 +83,18 @@ def test_all_heads_have_their_place_their_name_and_one_scale():
     assert (figure.get_supxlabel(), figure.get_supylabel()) == ("source token (key)", "target token (query)")
 
 
+def test_each_share_stands_in_the_cell_of_its_head():
+    table = torch.tensor([[0.1, 0.9, 0.5], [0.7, 0.2, 0.3]])
+    figure = plots.head_shares({"one": table, "two": 1 - table}, title="a title", columns=3, form="{:.1%}")
+    one, two, empty = figure.axes
+    assert figure.get_suptitle() == "a title" and [ax.get_title("left") for ax in figure.axes] == ["one", "two", ""]
+    assert {(t.get_position(), t.get_text()) for t in one.texts} >= {((1, 0), "90.0%"), ((0, 1), "70.0%")}
+    assert two.images[0].get_array().tolist() == (1 - table).tolist() and two.images[0].get_clim() == (0, 1)
+    assert texts(one.get_yticklabels()) == ["layer 0", "layer 1"] and not empty.axison
+    with pytest.raises(ValueError, match="no tables"):
+        plots.head_shares({})
+
+
 def test_a_single_layer_has_no_number():
     for heads in (2, 20):  # 20: narrow panels
         *panels, _ = plots.all_heads(attention(3, 3, 1, heads)).axes
