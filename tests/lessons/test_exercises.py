@@ -29,7 +29,7 @@ def exercises():
     for path in sorted(NOTEBOOKS.rglob("[0-9]*.ipynb")):
         cells = nbformat.read(path, as_version=4).cells
         code = [cell.source for cell in cells if cell.cell_type == "code"]
-        last = next(place for place, source in enumerate(code) if "from seqlearn.exercises" in source)
+        last = next((place for place, source in enumerate(code) if "from seqlearn.exercises import" in source), 0)
         imports = "\n".join(code[: last + 1])  # the first screen, and the cell that imports
         for place, cell in enumerate(cells):
             if solution := SOLUTION.search(cell.source):
