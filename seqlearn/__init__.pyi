@@ -4,6 +4,7 @@ from .analysis.attention_map import (
     torch_attention as torch_attention,
 )
 from .analysis.circuits import (
+    PatchExperiment as PatchExperiment,
     keep_only as keep_only,
     logit_lens as logit_lens,
     mean_over_words as mean_over_words,
@@ -76,6 +77,7 @@ from .views.plots import (
     LivePlot as LivePlot,
     all_heads as all_heads,
     bars as bars,
+    diagram as diagram,
     grid as grid,
     head_shares as head_shares,
     heatmap as heatmap,

@@ -4,6 +4,7 @@ from .attention_map import (
     torch_attention as torch_attention,
 )
 from .circuits import (
+    PatchExperiment as PatchExperiment,
     keep_only as keep_only,
     logit_lens as logit_lens,
     mean_over_words as mean_over_words,

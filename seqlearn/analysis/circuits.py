@@ -1,4 +1,4 @@
-"""What a head or a point of the residual stream is good for: means for an ablation, what is left, what it brings.
+"""What a head or a point of the residual stream is good for: patches, means for an ablation, what a head brings.
 
 With the blocks of `seqlearn.nn.patching`:
 
@@ -11,7 +11,7 @@ With the blocks of `seqlearn.nn.patching`:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 import torch
@@ -20,8 +20,44 @@ from torch import Tensor, nn
 
 from ..nn.contract import Model
 from ..nn.masking import Mask, as_mask
-from ..nn.patching import heads
+from ..nn.patching import heads, patch, record_stream
 from ..runtime.arguments import as_tensor
+
+
+class PatchExperiment:
+    """The model reads the sentences `own`; the sentences `other`, one for each of them, give the vectors.
+
+    Args:
+        own, other: what the model reads: its arguments, for sentences of one length.
+        lean: (arguments of the model) -> by how many logits one answer is likelier than the other, for each sentence.
+
+    Attributes:
+        before, after: the leans of `own` and of `other` without a patch.
+        vectors: those of `other` at every place, as `record_stream` collects them.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module | Model,
+        own: tuple[Tensor, ...],
+        other: tuple[Tensor, ...],
+        lean: Callable[[tuple[Tensor, ...]], Float[Tensor, "sentences"]],
+    ):
+        self.model, self.own, self.other, self.lean = model, own, other, lean
+        self.before = lean(own)
+        with record_stream(model) as self.vectors:
+            self.after = lean(other)
+
+    def patched(self, place: str, rows: Sequence[int] | None = None) -> dict[str, float]:
+        """The effect of the other sentences' vectors at one place, in these rows; default: in all."""
+        with patch(self.model, {place: self.vectors[place]}, rows):
+            return self.effect(self.lean(self.own))
+
+    def effect(self, lean: Float[Tensor, "sentences"]) -> dict[str, float]:
+        """`moved`: the share of the way to `other` that these leans went; `flips`: the share with a new sign."""
+        way, flipped = self.after - self.before, lean.sign() != self.before.sign()
+        moved = ((lean - self.before) * way.sign()).sum() / way.abs().sum()
+        return {"moved": round(float(moved), 2) + 0.0, "flips": float(flipped.float().mean())}  # + 0.0: no -0.00
 
 
 def mean_over_words(calls: Sequence[Float[Tensor, "batch _ size"]], real: Mask) -> Float[Tensor, "size"]:

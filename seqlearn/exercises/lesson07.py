@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from .checking import NotTried, Wrong, called, check, has_parts, has_shape, is_close, matches, number, shown, table
 
 JOBS = {"next": 0, "reverse": 1, "first": 2, "previous": 3}
 WORDS = 10  # of the lesson's sentence
+KINDS_OF = {"girl": (0,), "apple": (1, 2), "washes": (3,), "eats": (3,), "it": (4,), "red": (5,)}
 
 
 @contextmanager
@@ -200,6 +202,20 @@ def mystery_heads() -> Tensor:
     for job, head in JOBS.items():
         weights[head, rows, targets[job]] = 0.8
     return weights
+
+
+def two_heads(tokens: Sequence[str]) -> tuple[Float[Tensor, "1 words kinds"], dict[str, Tensor]]:
+    """What each word of the lesson's sentence is, and the matrices of two heads made by hand, by parameter name.
+
+    The numbers of a word say: person, thing, food, action, pronoun, adjective. In head 0 an action asks for a person.
+    In head 1 pronouns and adjectives ask for a thing that is food. Both bring back the first three numbers.
+    """
+    facts = torch.tensor([[[float(kind in KINDS_OF.get(word, ())) for kind in range(6)] for word in tokens]])
+    ask, offer, itself = torch.zeros(6, 6), torch.zeros(6, 6), torch.eye(6)  # rows 0 to 2 belong to head 0
+    ask[0, 3], offer[0, 0] = 10.0, 1.0
+    ask[3:5, 4:], offer[3, 1], offer[4, 2] = 5.0, 1.0, 1.0
+    matrices = {"W_q": ask, "W_k": offer, "W_v": itself[[0, 1, 2, 0, 1, 2]], "W_o": itself}
+    return facts, {f"{name}.weight": matrix for name, matrix in matrices.items()}
 
 
 @check("7.3", section="9. One task, one right picture")

@@ -146,7 +146,8 @@ _MODELS = [
     _Planted("whisper", "half", "fragile la", "other way", "steady", "half", "fragile le"),
 ]
 _SAID = {
-    "idle": "which does nothing: compare the *sign* of the patched lean with that of the lean without a patch",
+    "idle": "which does nothing: compare the sign of `score(own, other, head)`, which reads `own`, with that of the "
+    "same sentence without a patch, `score(own, own, head)`",
     "whisper": "which moves the lean and flips no pronoun",
     "half": "which shares its work with another head: it moves the lean far, and alone it flips no pronoun",
     "fragile": "which breaks with a vector of *any* sentence, also with the same pronoun: the control is missing",

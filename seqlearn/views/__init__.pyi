@@ -11,6 +11,7 @@ from .plots import (
     LivePlot as LivePlot,
     all_heads as all_heads,
     bars as bars,
+    diagram as diagram,
     grid as grid,
     head_shares as head_shares,
     heatmap as heatmap,

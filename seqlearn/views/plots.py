@@ -24,8 +24,9 @@ from .shared.fonts import any_script, fix_colours, literal
 from .shared.types import Data, Style
 
 __all__ = [
-    "CMAP", "MASKED", "ODD", "OPEN", "TRAIN", "VALID", "LivePlot", "all_heads", "bars", "grid", "head_shares",
-    "heatmap", "length_histogram", "loss_curves", "number_ticks", "quality_by_length", "share_by_length",
+    "CMAP", "MASKED", "ODD", "OPEN", "TRAIN", "VALID", "LivePlot", "all_heads", "bars", "diagram", "grid",
+    "head_shares", "heatmap", "length_histogram", "loss_curves", "number_ticks", "quality_by_length",
+    "share_by_length",
 ]  # fmt: skip
 LOOKS: list[dict[str, Any]] = [  # of lines: they differ in colour, in lightness and in their markers
     {"color": TRAIN, "marker": "o"}, {"color": VALID, "marker": "s", "linestyle": "--"},
@@ -102,6 +103,43 @@ def bars(
         FuncFormatter(lambda number, index: literal(form.format(int(number) if number == int(number) else number)))
     )
     ax.grid(False, axis="y")
+    set_title(ax, title, own)
+    return figure_of(ax)
+
+
+@any_script
+def diagram(
+    places: Mapping[str, tuple[float, float]],
+    arrows: Iterable[tuple[str, str]],
+    *,
+    title: str = "",
+    ax: Axes | None = None,
+) -> Figure:
+    """Boxes with words in them, and arrows from box to box: how the parts of a layer are wired.
+
+    Args:
+        places: the middle of each box, x to the right and y upwards, by its words.
+        arrows: the words of the two boxes that each arrow joins.
+        ax: where to draw; default: a new figure.
+
+    Raises:
+        ValueError: an arrow names a box that has no place.
+    """
+    arrows = list(arrows)
+    if unknown := [name for arrow in arrows for name in arrow if name not in places]:
+        raise ValueError(f"there is no box {unknown[0]!r}: the boxes are {', '.join(places)}")
+    xs, ys = zip(*places.values(), strict=True)
+    own, ax = ax is None, new_axes(ax, COLUMN, 0.8 + 0.7 * (max(ys) - min(ys)))
+    look: Style = {"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": TRAIN}
+    boxes = {
+        name: ax.text(*place, literal(name), ha="center", va="center", bbox=look).get_bbox_patch()
+        for name, place in places.items()
+    }
+    for start, end in arrows:
+        arrow = {"arrowstyle": "->", "color": "grey", "patchA": boxes[start], "patchB": boxes[end]}
+        ax.annotate("", places[end], places[start], arrowprops=arrow)
+    ax.set(xlim=(min(xs) - 0.5, max(xs) + 0.5), ylim=(min(ys) - 0.5, max(ys) + 0.5))
+    ax.set_axis_off()
     set_title(ax, title, own)
     return figure_of(ax)
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from seqlearn.analysis.circuits import keep_only, logit_lens, mean_over_words, value_lengths
+from seqlearn.analysis.circuits import PatchExperiment, keep_only, logit_lens, mean_over_words, value_lengths
 from seqlearn.nn.decoder_only import DecoderOnlyConfig, decoder_only
 from seqlearn.nn.patching import heads, patch, record_cells, record_stream
 from seqlearn.nn.transformer import TransformerConfig, transformer
@@ -44,6 +44,23 @@ def test_only_the_heads_that_are_kept_have_their_own_vectors():
             assert (left[place][0] == mean).all()
     with pytest.raises(ValueError, match=r"no head 'encoder 7.0' to keep; there are encoder 0.0"):
         keep_only(heads(model), means, "encoder 7.0")
+
+
+@torch.no_grad()
+def test_a_patch_of_all_words_goes_all_the_way_and_moves_toward_the_other_sentence_count():
+    model, other = a_model(), torch.tensor([[9, 5, 6, 3], [10, 8, 3, 0]])
+
+    def lean(source):
+        found = model.decoder(TARGET, model.decoder.init_state(model.encoder(*source, LENS)))[0][:, -1]
+        return found[:, 4] - found[:, 5]
+
+    pairs = PatchExperiment(model, (SOURCE,), (other,), lean)
+    assert pairs.patched("encoder.pos_encoding")["moved"] == 1
+    assert pairs.patched("encoder.pos_encoding", [0])["moved"] == 1, "only the first word differs"
+    assert pairs.patched("encoder.pos_encoding", [1, 2])["moved"] == 0
+    pairs.before, pairs.after = torch.tensor([9.0, -2.0]), torch.tensor([-9.0, 2.0])
+    assert pairs.effect(torch.tensor([0.0, 2.0])) == {"moved": 0.59, "flips": 1.0}, "(9 + 4) / 22; 0 has another sign"
+    assert pairs.effect(torch.tensor([9.0, -4.0])) == {"moved": -0.09, "flips": 0.0}, "away from the other sentence"
 
 
 @torch.no_grad()

@@ -131,6 +131,11 @@ def unlike_one_pair(score, feminine, masculine, heads):
     return [head for head in heads if score(own, other, head) > 0 and score(own, masculine[0], head) < 0]
 
 
+def exchanged(score, feminine, masculine, heads):
+    """The right experiment, with the two sentences in the wrong order."""
+    return experiment(control=False)(lambda own, other, head: score(other, own, head), feminine, masculine, heads)
+
+
 EXPERIMENTS = [
     (experiment(), "right!"),
     (lambda *given: torch.tensor(experiment()(*given)), "right!"),
@@ -156,6 +161,7 @@ EXPERIMENTS = [
     (experiment(flipped=lambda now, plain: abs(now - plain) > 0.1), "moves the lean and flips no pronoun"),
     (experiment(flipped=lambda now, plain: abs(now - plain) > 3), "shares its work with another head"),
     (experiment(flipped=lambda now, plain: True, control=False), "which does nothing"),
+    (exchanged, "`score(own, other, head)`, which reads `own`"),
     (lambda score, feminine, masculine, heads: [], "`score` was never called"),
     (lambda score, feminine, masculine, heads: [1 for _ in [score(feminine[0], masculine[0], 0)]][:0], "misses a head"),
     (lambda score, feminine, masculine, heads: [9 for _ in [score(feminine[0], masculine[0], 0)]], "no head 9"),

@@ -57,6 +57,7 @@ FIGURES = {  # everything that makes a figure, with these tokens as its texts
     "grid": lambda tokens: plots.grid(torch.rand(len(tokens), 1), tokens, tokens[:1], xlabel=tokens[0]),
     "length_histogram": lambda tokens: plots.length_histogram({tokens[0]: [1, 2]}, title=tokens[0]),
     "bars": lambda tokens: plots.bars(dict.fromkeys(tokens, 0.5), title=tokens[0], xlabel=tokens[0]),
+    "diagram": lambda tokens: plots.diagram({token: (at, at) for at, token in enumerate(tokens)}, [], title=tokens[0]),
     "quality_by_length": lambda tokens: plots.quality_by_length({tokens[0]: bins()}, title=tokens[0]),
     "share_by_length": lambda tokens: plots.share_by_length(
         {tokens[0]: [{"lengths": [10, 20], "right": [1, 0.5]}]}, trained=20, title=tokens[0]

@@ -146,6 +146,7 @@ ORDINARY = {  # what lessons draw, small and large, with short and long texts
     "bars of counts": lambda: plots.bars(
         dict(zip(WORDS, range(10**5, 10**6, 10**4), strict=False)), form="{:,}", title="Counts"
     ),
+    "diagram": lambda: plots.diagram({"queries": (0, 1), "W_q": (1, 1), "y": (2, 0)}, [("queries", "y")], title=LONG),
     "quality_by_length": lambda: plots.quality_by_length(runs(["attention", "no attention, plain"]), title=LONG),
     "loss_curves": lambda: plots.loss_curves(history()),
     "loss_curves, long": lambda: plots.loss_curves(history(1e-4, 9.0, 40), title=LONG),

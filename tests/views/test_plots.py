@@ -359,3 +359,15 @@ def test_bars_of_counts_of_nothing_and_up_to_a_limit():
     assert plots.bars({"a": 0.0, "b": 0.0}).axes[0].get_xlim() == (0, 1)
     figure, panel = plt.subplots()
     assert plots.bars({"a": 0.5}, limit=1, ax=panel) is figure and panel.get_xlim() == (0, 1)
+
+
+def test_a_diagram_has_its_boxes_and_arrows_between_them():
+    ax = plots.diagram({"x": (0, 0), "W_q": (1, 0), "y": (2, 1)}, [("x", "W_q"), ("W_q", "y")], title="wires").axes[0]
+    boxes = {text.get_text(): text for text in ax.texts if text.get_text()}
+    assert list(boxes) == ["x", "W_q", "y"] and boxes["y"].get_position() == (2, 1)
+    wires = [text.arrow_patch for text in ax.texts if not text.get_text()]
+    ends = [(wire.patchA, wire.patchB) for wire in wires]
+    frames = {name: box.get_bbox_patch() for name, box in boxes.items()}
+    assert ends == [(frames["x"], frames["W_q"]), (frames["W_q"], frames["y"])]
+    with pytest.raises(ValueError, match="no box 'z': the boxes are x"):
+        plots.diagram({"x": (0, 0)}, [("x", "z")])
