@@ -501,7 +501,7 @@ def _try_all(tables: Tensor, steps: int, width: int, *, among_equals: str = "fir
 # ---- 12.9 ----
 
 
-@check("12.9", section="9. An exam with known questions (optional)", none_counts=True)
+@check("12.9", section="9. An exam with known questions", none_counts=True)
 def check_split(test: Answer) -> None:
     """Judge `test(split)`: does it see sentences of the test part in the training part, and pairs that got lost?"""
     judge(
