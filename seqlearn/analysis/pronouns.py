@@ -11,7 +11,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from ..data.batches import pad
-from ..data.grammar import noun_phrases
+from ..data.grammar import noun_phrases as noun_phrases, write_pairs as write_pairs
 from ..data.grammar.lexicon import NAMES, NOUNS
 from ..data.pairs import Pair
 from ..data.text import Language, WordTokenizer
