@@ -26,7 +26,7 @@ NOTEBOOKS = ROOT / "notebooks"
 SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
 TITLES = "|".join(title for words in LANGUAGES.values() for title in words.solutions)
 ANSWERS = re.compile(rf"\n*<details><summary>(?:{TITLES})</summary>.*?</details>", re.DOTALL)
-ASSET = re.compile(r"\.\./((?:assets|translations)(?:/[\w.-]*\w)+)")
+ASSET = re.compile(r"\.\./((?:assets|docs|translations)(?:/[\w.-]*\w)+)")
 
 
 OPEN_ME = """# Lessons for students
@@ -164,7 +164,7 @@ def marked(grade_id: str, **settings: object) -> NotebookNode:
 
 
 def copy_assets(notebook: NotebookNode, folder: Path) -> None:
-    """Copy to the folder what the cells show or read from ../assets/ and ../translations/."""
+    """Copy to the folder what the cells show or read from ../assets/, ../docs/ and ../translations/."""
     for name in {name for cell in notebook.cells for name in ASSET.findall(cell.source)}:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / name).is_dir():

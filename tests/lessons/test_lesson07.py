@@ -15,7 +15,7 @@ from seqlearn.exercises import checking, lesson07
 from seqlearn.nn.attention import MultiHeadAttention
 from seqlearn.nn.recording import record_attention
 
-LESSON = Path(__file__).parents[2] / "notebooks" / "07-multi-head-attention.ipynb"
+MORE = Path(__file__).parents[2] / "notebooks" / "more" / "07-heads-and-work.ipynb"
 
 
 def split(x, heads):
@@ -259,6 +259,19 @@ def test_right_jobs_and_the_maps_they_are_read_from(capsys):
     assert brightest[2].tolist() == [0] * 10 and brightest[1].tolist() == list(range(9, -1, -1))
 
 
+def test_two_heads_by_hand_find_the_girl_and_the_apple():
+    tokens = "the girl washes the red apple and eats it .".split()
+    facts, matrices = lesson07.two_heads(tokens)
+    layer = MultiHeadAttention(6, 2)
+    layer.load_state_dict(matrices)
+    with torch.no_grad(), record_attention(layer) as record:
+        output = layer(facts, facts, facts)[0]
+    weights = record[""][0][0]
+    assert [(head, row) for head, row, key in (weights > 0.9).nonzero().tolist()] == [(0, 2), (0, 7), (1, 4), (1, 8)]
+    assert (weights > 0.9).nonzero()[:, 2].tolist() == [1, 1, 5, 5], "girl, girl, apple, apple"
+    assert output[8, 3:].tolist() == pytest.approx([0, 0.97, 0.97], abs=0.01), "it: a thing, and food"
+
+
 def needed(n, k):
     return math.ceil((n - 1) / (k // 2))
 
@@ -317,29 +330,15 @@ def test_the_section_is_named_after_three_wrong_tries(capsys):
 
 @pytest.fixture(scope="module")
 def lesson():
-    """What the lesson's cells of section 11 define."""
-    cells = [cell.source for cell in nbformat.read(LESSON, as_version=4).cells if cell.cell_type == "code"]
-    names, wanted = {}, ("def convolutions", "ones = torch.ones(1, 1, 3", "from torch.utils.flop_counter")
+    """What the cells of more/07 define that count paths and work."""
+    cells = [cell.source for cell in nbformat.read(MORE, as_version=4).cells if cell.cell_type == "code"]
+    names, wanted = {}, ("ones = torch.ones(1, 1, 3", "def multiplications")
     exec(cells[0], names)
     for start in wanted:
         found = [cell for cell in cells if cell.startswith(start)]
         assert len(found) == 1, start
         exec(found[0], names)
     return names
-
-
-def test_a_gru_forgets_and_attention_does_not_care_how_far(lesson):
-    for seed in range(3):
-        torch.manual_seed(seed)
-        before = torch.randn(64, 40, 16, dtype=torch.float64)
-        after = before.clone()
-        after[:, 0] = torch.randn(64, 16, dtype=torch.float64)
-        with torch.no_grad():
-            nets = lesson["recurrent"](size=16), lesson["self_attention"](size=16), lesson["convolutions"](3, size=16)
-            gru, looking, window = ((net(after) - net(before)).norm(dim=-1).mean(0) for net in nets)
-        assert (gru[5:].diff() < 0).all() and gru[39] < gru[0] / 1000
-        assert looking[1:].min() > looking[1:].max() * 2 / 3
-        assert (window[:4] > 0).all() and (window[4:] == 0).all()
 
 
 def test_rounds_grow_as_the_table_says(lesson):
