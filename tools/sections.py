@@ -18,7 +18,7 @@ HEADING = re.compile(r"(^## |\bsection=\")(\d+)(?=\. )", re.MULTILINE)  # in a l
 ONE = r"\d{1,2}(?![\d.]*\d)"
 NUMBERS = rf"{ONE}(?:(?:, and |, | and | to | or ){ONE})*"
 MENTION = re.compile(rf"\b([Ss]ections? )({NUMBERS})|(第 )(\d+)( 节)")
-BEFORE = re.compile(r"(?:[Ll]esson |第 )(\d\d)(?: 课)?(?:'s|,|:|（| \()? ?$")
+BEFORE = re.compile(r"(?:(?:[Ll]esson |第 )(\d\d)(?: 课)?(?:'s|,|:|（| \()? ?|\b(\d\d):(?: the first screen,)? )$")
 AFTER = re.compile(r"\s+of\s+\[?(?:lesson\s+)?(\d\d)\b")
 PAPER = re.compile(r"(?:\d{4}\)?|\bits|\bIts|\bpaper),? \(?$|\bof (?:its|the) paper")
 
@@ -40,7 +40,7 @@ def renumbered(text: str, own: str, new: dict[str, dict[int, int]], lost: list[s
     def mention(found: re.Match[str]) -> str:
         start, end = text[max(found.start() - 40, 0) : found.start()], text[found.end() : found.end() + 20]
         other = BEFORE.search(start) or AFTER.match(end)
-        lesson = other[1] if other else own
+        lesson = next(filter(None, other.groups())) if other else own
         if not lesson or lesson not in new or (not other and PAPER.search(start)) or "paper" in end[:14]:
             return found[0]
         word, listed, tail = (found[1], found[2], "") if found[1] else found.group(3, 4, 5)

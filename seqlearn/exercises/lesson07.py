@@ -218,7 +218,7 @@ def two_heads(tokens: Sequence[str]) -> tuple[Float[Tensor, "1 words kinds"], di
     return facts, {f"{name}.weight": matrix for name, matrix in matrices.items()}
 
 
-@check("7.3", section="9. One task, one right picture")
+@check("7.3", section="8. One task, one right picture")
 def check_jobs(jobs: object) -> None:
     """Compare what was read off the four maps with what they were made of."""
     if not isinstance(jobs, dict):
@@ -272,7 +272,7 @@ LAYER_MISTAKES: list[tuple[str, Callable[[int, int], float]]] = [
 ]  # fmt: skip
 
 
-@check("7.4", section="11. Convolution, recurrence, self-attention")
+@check("7.4", section="10. Convolution, recurrence, self-attention")
 def check_layers_needed(layers_needed: Callable[[int, int], int]) -> None:
     """Try out `layers_needed(n, k)` on short and long sentences, against a spread that is counted layer by layer."""
     cases = [(n, k) for k in (3, 5, 7) for n in (2, 3, 4, 8, 10, 11, 50, 81)]

@@ -374,7 +374,7 @@ NONE_ENDS = (
 )
 
 
-@check("10.1", section="8. When to stop")
+@check("10.1", section="7. When to stop")
 def check_beam(beam: Callable[..., Answer]) -> None:
     """Try out `my_beam(decoder, state, bos, eos, width, longest, penalty)` on decoders that remember every word."""
     for wide in (False, True):  # in a wide beam, impossible extensions make mistakes look different

@@ -130,7 +130,7 @@ def _rollout_mistakes(weights: Tensor) -> list[tuple[str, Tensor | list[list[flo
     ]  # fmt: skip
 
 
-@check("11.3", section="7. Ablate a head")
+@check("11.3", section="5. Ablate a head")
 def check_look_at_last(look_at_last: Callable[..., Tensor]) -> None:
     """Try out `look_at_last(head, weights, may)`: padding, a causal mask, an empty row."""
     generator = torch.Generator().manual_seed(13)
@@ -256,7 +256,7 @@ _ABLATED = [
 ]
 
 
-@check("11.5", section="8. Two paths lead to the noun")
+@check("11.5", section="6. Two paths lead to the noun")
 def check_needed(needed: Callable[..., Collection]) -> None:
     """Try the experiment `needed(right, heads, choose, measure, control)` on models whose heads are known."""
     for model in _ABLATED:
