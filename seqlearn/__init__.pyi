@@ -69,6 +69,7 @@ from .translator.whatif import Ablate as Ablate, Patch as Patch, SetWeight as Se
 from .views.attention.attention_view import AttentionView as AttentionView
 from .views.batch.batch_view import BatchView as BatchView
 from .views.beam.beam_view import BeamView as BeamView
+from .views.beam.chain import chain_search as chain_search
 from .views.gru.gru_view import GruView as GruView
 from .views.kernel.kernel_view import KernelView as KernelView
 from .views.patch.patch_view import PatchView as PatchView

@@ -14,7 +14,7 @@ from .crashes import explain_crash
 BASE, SIZE, OFFSET, PAIR = 10000.0, 32, 35, 3  # of the view at the top: pair 3 turns once in 35.3 positions
 
 _OWN = "that is the package's or the lesson's table: write the sines and cosines yourself."
-OWN_TABLE = dict.fromkeys(("seqlearn.nn.positions.sinusoids", "__main__.plain_sinusoids"), _OWN)
+OWN_TABLE: dict[str, str] = dict.fromkeys(("seqlearn.nn.positions.sinusoids", "__main__.plain_sinusoids"), _OWN)
 
 
 @check("8.1", section="6. Near or far is a turn")

@@ -1,4 +1,4 @@
-"""Checks of lesson 10. The oracles are loops over all sentences: only the views use the package's search."""
+"""Checks of lesson 10. The oracles are loops over all sentences: they import nothing that the lesson is about."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from ..search.beam import beam_search
-from ..search.hypotheses import Tree
-from ..search.lengths import gnmt
 from .checking import Wrong, called, check, has_parts, has_shape, is_close, matches, number, passes, shown
 from .plain import Answer, as_numbers
 
@@ -60,39 +57,6 @@ def greedy_sentence(table: Table) -> tuple[tuple[str, ...], float]:
         words.append(max(following, key=lambda word: following[word]))
         probability *= following[words[-1]]
     return tuple(words[1:-1]), probability
-
-
-class _ChainDecoder:
-    """The table as a decoder: its logits are the logarithms of the row of the last word."""
-
-    def __init__(self, logits: Tensor):
-        self.logits = logits
-
-    def init_state(self, memory: object) -> _ChainDecoder:
-        return self
-
-    def select(self, rows: Tensor) -> _ChainDecoder:
-        return self
-
-    def __call__(self, tokens: Tensor, state: object) -> tuple[Tensor, _ChainDecoder]:
-        return self.logits[tokens], self
-
-
-def chain_search(table: Table) -> tuple[Callable[[int, float], Tree], list[str]]:
-    """What `BeamView` asks for: a search of this table, as a function of width and alpha, and the words."""
-    words = ["<pad>", "<bos>", END, *(word for word in table if word != "<bos>")]
-    rows = [[table.get(last, {}).get(word, 0.0) for word in words] for last in words]
-    model: Any = torch.nn.Module()
-    model.encoder = lambda source, source_lens: None
-    model.decoder = _ChainDecoder(torch.tensor(rows, dtype=torch.float64).log())
-
-    def search(width: int, alpha: float = 0.0) -> Tree:
-        trees: list[Tree] = []
-        beam_search(model, torch.tensor([[3]]), torch.tensor([1]), bos=1, eos=2, forbidden=(0, 1), width=width,
-                    length_penalty=gnmt(alpha), max_length=6, trace=trees)  # fmt: skip
-        return trees[0]
-
-    return search, words
 
 
 # ---- 10.1: the whole beam ----

@@ -1,6 +1,7 @@
 from .attention.attention_view import AttentionView as AttentionView
 from .batch.batch_view import BatchView as BatchView
 from .beam.beam_view import BeamView as BeamView
+from .beam.chain import chain_search as chain_search
 from .gru.gru_view import GruView as GruView
 from .kernel.kernel_view import KernelView as KernelView
 from .patch.patch_view import PatchView as PatchView

@@ -17,6 +17,7 @@ from torch import nn
 from answers import all_right, judged, said_by, variants
 from seqlearn import beam_search, exhaustive_search
 from seqlearn.exercises import checking, lesson10
+from seqlearn.views import chain_search
 
 INF = float("inf")
 LESSON = Path(__file__).parents[2] / "notebooks" / "10-beam-search.ipynb"
@@ -427,7 +428,7 @@ def test_the_views_search_a_table_that_misleads_greedy_search(table):
     assert all(sum(following.values()) == pytest.approx(1) for following in table.values())
     greedy, best = lesson10.greedy_sentence(table), lesson10.best_sentence(table)
     assert greedy[0] != best[0]
-    search, words = lesson10.chain_search(table)
+    search, words = chain_search(table)
     for width, (sentence, probability) in ((1, greedy), (4, best)):
         found = search(width).best[0]
         assert tuple(words[token] for token in found.tokens) == sentence

@@ -148,6 +148,9 @@ ORDINARY = {  # what lessons draw, small and large, with short and long texts
     ),
     "diagram": lambda: plots.diagram({"queries": (0, 1), "W_q": (1, 1), "y": (2, 0)}, [("queries", "y")], title=LONG),
     "quality_by_length": lambda: plots.quality_by_length(runs(["attention", "no attention, plain"]), title=LONG),
+    "share_by_length": lambda: plots.share_by_length(
+        {name: [{"lengths": [2, 4, 8], "right": [1.0, 0.9, 0.2]}] for name in WORDS[:4]}, trained=4, title=LONG
+    ),
     "loss_curves": lambda: plots.loss_curves(history()),
     "loss_curves, long": lambda: plots.loss_curves(history(1e-4, 9.0, 40), title=LONG),
     "loss_curves, one epoch": lambda: plots.loss_curves(history(0.31, 0.45, 1)),

@@ -53,7 +53,7 @@ def test_every_view_of_a_lesson_is_stored_and_no_other(lesson):
 def test_lessons_show_all_kinds_of_views_and_some_are_live():
     kinds = {(one["class"], one["model"] is not None) for lesson in LESSONS for one in stored(lesson)}
     assert {name for name, _ in kinds} == set(SAMPLES) - {"RiddleView"}, "a riddle stands on the first page"
-    assert {name for name, live in kinds if live} == {"TranslatorView", "AttentionView", "PatchView"}
+    assert {name for name, live in kinds if live} == {"TranslatorView", "AttentionView", "PatchView", "SamplingView"}
 
 
 def test_the_records_are_small_and_belong_to_lessons():
