@@ -13,6 +13,7 @@ from torch import Tensor
 
 from . import own_transformer
 from .checking import Wrong, called, check, has_shape, matches, number, passes
+from .crashes import explain_crash
 from .plain import Answer, is_close, table
 
 Part = Callable[..., Tensor]  # a sublayer or a norm
@@ -113,7 +114,12 @@ def check_attend(attend: Callable[..., Tensor]) -> None:
     ):
         d = heads * size
         q, k, v = (torch.randn(batch, steps, d, generator=generator) for steps in (queries, keys, keys))
-        answer = called(attend, q, k, v, mask, heads)
+        try:
+            answer = called(attend, q, k, v, mask, heads)
+        except RuntimeError as error:
+            if "dimension 1" in str(error) and str((batch, queries, heads, size)) in explain_crash(error):
+                raise Wrong("steps come before heads: exchange axes 1 and 2, `.transpose(1, 2)`.") from error
+            raise
         has_shape(answer, (batch, queries, d), "answer (batch, queries, d)", {
             (batch, heads, queries, size): "the heads are still apart: exchange axes 1 and 2, then join the last two.",
             (batch, queries, heads, size): "heads and size are still two axes: join them, `.flatten(2)`.",
@@ -526,6 +532,8 @@ def check_shifted_loss(shifted_loss: Callable[..., Tensor]) -> None:
     def model(source_: Tensor, target_: Tensor) -> Tensor:
         if not is_close(source_, source):
             raise Wrong("the model reads the whole `source`, then the target: `model(source, ...)`.")
+        if target_.shape == target[:-1].shape:
+            raise Wrong("you cut off a *sentence*: the words are axis 1, `target[:, :-1]`.")
         return logits_after(target_)
 
     answer = called(shifted_loss, model, source, target, PADDING)
@@ -747,7 +755,7 @@ def _greedy_mistakes(sentence: list[int], source: Tensor, longest: int) -> list[
 # ---- 9.6 the parameters of a block ----
 
 
-@check("9.6", section="1. A small network at every position")
+@check("9.6", section="1. The feed-forward network")
 def check_block_parameters(count: Callable[[int, int], int]) -> None:
     """Try out `block_parameters(d, f)` with three sizes."""
     for d, f in ((7, 10), (8, 33), (512, 2048)):
@@ -766,7 +774,7 @@ def check_block_parameters(count: Callable[[int, int], int]) -> None:
             "one bias of the FFN is missing: the second matrix gives d numbers.": right - d,
             "one bias of the FFN is missing: the first matrix gives f numbers.": right - f,
             "the FFN's second bias has d numbers, not f.": right - d + f,
-            "f need not be 4d: use the f that is given.": 12 * d * d + 9 * d,
+            "here `f` need not be 4d: use the `f` that is given.": 12 * d * d + 9 * d,
             "an encoder block has *one* attention: the second one is the decoder's.": right + 4 * d * d,
             "this is a decoder block: that of the encoder has one attention and two norms.": right + 4 * d * d + 2 * d,
         }, within=0, otherwise=f"for d = {d} and f = {f} it should be {right:,}; yours: {answer:,}.")  # fmt: skip
