@@ -142,6 +142,8 @@ def check_look_at_last(look_at_last: Callable[..., Tensor]) -> None:
         if mask is holes:  # other ones in each head
             may = torch.stack([may[:, 0].roll(h, -2) for h in range(3)], 1)
         scores = torch.randn(2, 3, 4, 4, generator=generator).masked_fill(~may, float("-inf"))
+        if mask is causal:
+            scores[:, head, -1, -1] = float("-inf")  # may be attended, and has the weight 0
         weights = scores.softmax(-1).nan_to_num(0.0)
         answer = called(look_at_last, head, weights, may.clone())
         has_shape(answer, weights.shape)
@@ -167,6 +169,10 @@ def check_look_at_last(look_at_last: Callable[..., Tensor]) -> None:
                 _edited(weights, may[:1].expand_as(may), head),
             "you took `may` of head 0: each head has its own, `may[:, head]`.":
                 _edited(weights, may[:, :1].expand_as(may), head),
+            "a key that may be attended can have the weight 0: ask `may`, not `weights > 0`.":
+                _edited(weights, weights > 0, head),
+            "a key before the last True has got weight, though it may not be attended: `may &` is missing.":
+                in_head((may.flip(-1).cumsum(-1).flip(-1) == 1).to(weights.dtype)),
             "the last key has kept its own weight: it gets 1.": in_head(weights * torch.tensor(right)),
         }, otherwise=_other_edit(answer, weights, may, head))  # fmt: skip
 
@@ -256,7 +262,7 @@ _ABLATED = [
 ]
 
 
-@check("11.5", section="6. Two paths lead to the noun")
+@check("11.5", section="6. Ablate two heads at once")
 def check_needed(needed: Callable[..., Collection]) -> None:
     """Try the experiment `needed(right, heads, choose, measure, control)` on models whose heads are known."""
     for model in _ABLATED:
@@ -267,15 +273,18 @@ def check_needed(needed: Callable[..., Collection]) -> None:
             raise Wrong("`right` was never called: without a measurement there is no experiment.")
         groups = _groups(found, len(model.kinds))
         wanted = model.groups()
+        missed = wanted - groups
         for group in sorted(groups - wanted, key=len):
-            _refuse(model, group, wanted)
-        if missed := wanted - groups:
+            if not any(head < group for head in missed):  # else: the head is missed, therefore the pair
+                _refuse(model, group, wanted)
+        if missed:
             raise Wrong(
                 "in one of our models your experiment misses a pair: each of the two costs nothing alone, since the "
                 "other does its work. Ablate two together."
-                if len(next(iter(missed))) == 2
+                if len(min(missed, key=len)) == 2
                 else "in one of our models your experiment misses a head that costs 0.4 alone in `measure`, 0.22 in "
-                "`choose`, and 0.04 in `control`: compare with `right([], ...)` of the same sentences."
+                "`choose` (0.2 is enough), and 0.04 in `control` (0.05 is allowed). A cost is `right([], ...)` minus "
+                "`right([head], ...)`, both of the same sentences."
             )
 
 

@@ -180,6 +180,10 @@ def last_of(may):
     return may & (may.flip(-1).cumsum(-1).flip(-1) == 1)
 
 
+def count_is_1(may):
+    return may.flip(-1).cumsum(-1).flip(-1) == 1
+
+
 def right_edit(head, weights, may, *, rule=last_of):
     edited = weights.clone()
     edited[:, head] = rule(may[:, head]).to(weights.dtype)
@@ -221,6 +225,8 @@ WRONG_EDITS = [
     (lambda head, *rest: right_edit(head, *rest, rule=itself), "each query looks at itself"),
     (edited(SET, "[:, head] *= rule(may[:, head])"), "the last key has kept its own weight: it gets 1"),
     (lambda head, weights, may: right_edit(head, weights, may).bool(), "should be torch.float32; yours: torch.bool"),
+    (lambda head, w, may: right_edit(head, w, may, rule=lambda _: last_of(w[:, head] > 0)), "not `weights > 0`"),
+    (lambda head, *rest: right_edit(head, *rest, rule=count_is_1), "`may &` is missing"),
     (lambda head, *rest: right_edit(head, *rest, rule=spread), "this is `uniform`"),
     (lambda head, *rest: right_edit(head, *rest, rule=last_place), "where nothing may be attended"),
     (lambda head, *rest: right_edit(head, *rest, rule=lambda may: may & (may.cumsum(-1) == 1)), "the *first* key"),
@@ -446,6 +452,7 @@ EXPERIMENTS = [
     (experiment(alone=False), "names a pair in which one head alone costs 0.2"),
     (experiment(least=-1, pairs=False), "a head that costs nothing"),
     (experiment(least=0.5), "misses a head that costs 0.4 alone"),
+    (experiment(least=0.3), "0.22 in `choose` (0.2 is enough)"),
     (experiment(least=0.11), "a head that costs less than 0.2"),
     (experiment(least=0.15), "a head that costs less than 0.2"),
     (experiment(least=0.25, pairs=False), "misses a head that costs 0.4 alone in `measure`, 0.22 in `choose`"),
