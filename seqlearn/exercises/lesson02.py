@@ -96,6 +96,8 @@ def _diagnose_weights(weights: Tensor, expected: list, scores: Tensor, lengths: 
             "is NaN; mask first, then look for the largest score."
         )
     if nan and max(given[:length]) < 80:
+        if weights.isnan().all():
+            return "every weight is NaN: are all keys masked? Or do you multiply by -inf? 0 * -inf is NaN."
         return f"{where} is NaN: are all its keys masked? The first {length} are real."
     if nan:
         return (
@@ -139,6 +141,8 @@ def check_decoder_mask(decoder_mask: Callable[..., Tensor]) -> None:
         try:
             answer = called(decoder_mask, torch.tensor(ids), pad)
         except RuntimeError as problem:
+            if "bitwise" in str(problem) and "'Float'" in str(problem):
+                raise Wrong("`&` joins bools: give `torch.ones` a `dtype=torch.bool`.") from None
             if "must match the size" not in str(problem):
                 raise
             raise Wrong(
@@ -170,6 +174,7 @@ def _masks(ids: list[list[int]], pad: int) -> tuple[list, list[tuple[str, list]]
 
     mistakes: dict[str, Callable[[int, int, int], bool]] = {
         "this is the mask upside down: True means that q *may* look at k.": lambda b, q, k: not (k <= q and real(b, k)),
+        "`ids == pad` is True for padding: for the real keys write `!=`.": lambda b, q, k: k <= q and not real(b, k),
         "this is the causal mask alone: row 3 of a padded sentence still sees padding.": lambda b, q, k: k <= q,
         "this is the padding alone: row 0 sees words that are not yet written.": lambda b, q, k: real(b, k),
         "you joined with |, or: a key must be in the past *and* real, so &.": lambda b, q, k: k <= q or real(b, k),
@@ -216,6 +221,9 @@ def check_repaired(repaired: Callable[..., Tensor]) -> None:
         _examine_empty_row(weights[1, 0].tolist(), dtype)
         matches(weights, _weights(scores, lambda b, q, k: real[b][q][k]), {
             "each real key gets 1: the softmax goes over the keys, the last axis, -1.": real,
+            f"padding still takes its share of the sum ({dtype}): mask the scores, before the softmax.":
+                [[[w * may for w, may in zip(softmax(row), real[b][0], strict=True)] for row in rows]
+                 for b, rows in enumerate(numbers(scores))],
         }, within=error, otherwise=f"the weights of the rows with real keys are off ({dtype}); "
                                    f"row 0 is {shown(weights[0, 0])}.")  # fmt: skip
     _examine_extremes(repaired)

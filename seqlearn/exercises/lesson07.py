@@ -106,22 +106,27 @@ def _projected(x: Tensor, W: Tensor, heads: int) -> Tensor:
     return torch.stack([x @ rows.T for rows in W.chunk(heads)])
 
 
-def _weights(x, W_q, W_k, heads, *, may=lambda q, k: k <= q, scale=None, cut=_projected, late=False) -> Tensor:
-    """(heads, steps, steps); the options make usual mistakes. `late`: the mask comes after the softmax."""
+def _weights(
+    x, W_q, W_k, heads, *, may=lambda q, k: k <= q, scale=None, cut=_projected, late=False, low=-math.inf
+) -> Tensor:
+    """(heads, steps, steps); the options make usual mistakes. `late`: mask after the softmax; `low`: a hidden score."""
     queries, keys = cut(x, W_q, heads), cut(x, W_k, heads)
     scores = torch.einsum("hqi,hki->hqk", queries, keys) * (scale or queries.shape[-1] ** -0.5)
     mask = torch.tensor(table((len(x), len(x)), may))
-    return scores.softmax(-1) * mask if late else scores.masked_fill(~mask, -math.inf).softmax(-1)
+    return scores.softmax(-1) * mask if late else scores.masked_fill(~mask, low).softmax(-1)
 
 
 def _examine_weights(answer, x: Tensor, W_q: Tensor, W_k: Tensor, heads: int) -> None:
     steps, d = x.shape
     size = d // heads
     has_shape(answer, (heads, steps, steps), "weights", {
-        (steps, steps): "these are the weights of one head: there should be one square for each head.",
+        (steps, steps): "these are the weights of one head, or a mean over the heads: give a square for each head.",
         (steps, heads, heads): "each step compares its *heads* with each other: exchange the axes of steps and heads.",
         (1, heads, steps, steps): "there is one sentence and no batch: the weights are (heads, steps, steps).",
     })  # fmt: skip
+
+    if heads == 1 and (answer.triu(1) > 1e-3).any():  # the mask was right for the smaller scores before
+        raise Wrong("your large negative number is not low enough for scores of a million: hide with -inf.")
 
     def weights(**options) -> Tensor:
         return _weights(x, W_q, W_k, heads, **options)
@@ -141,6 +146,7 @@ def _examine_weights(answer, x: Tensor, W_q: Tensor, W_k: Tensor, heads: int) ->
         f"head 0 got the rows 0, {heads}, {2 * heads}, ... of W; it has the first {size}.":
             weights(cut=lambda x, W, heads: torch.stack([x @ W[head::heads].T for head in range(heads)])),
         "you masked after the softmax, so rows do not sum to 1.": weights(late=True),
+        "a score of 0 is not hidden, it still gets weight: hide the future with -inf.": weights(low=0.0),
         "neither scaled nor masked: divide, and hide the future.": weights(**everything, scale=1.0),
         "your matrices are transposed: it is `x @ W.T`.": _weights(x, W_q.T, W_k.T, heads),
         "you exchanged W_q and W_k: W_q makes the queries, W_k the keys.": _weights(x, W_k, W_q, heads),

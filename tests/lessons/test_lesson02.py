@@ -95,6 +95,7 @@ WRONG_SOFTMAXES = [
     (lambda *args: from_scratch(*args, first="largest"), "mask first, then look for the largest score"),
     (lambda *args: from_scratch(*args, stable=False), "subtract the row's largest score before `exp`"),
     (lambda *args: from_scratch(*args, upto=-1), "are all its keys masked"),
+    (lambda scores, lengths: (scores + ~real(scores, lengths) * -INF).softmax(-1), "or do you multiply by -inf?"),
     (lambda *args: from_scratch(*args, inverse=True), "the mask is upside down"),
     (lambda *args: from_scratch(*args, upto=1), "`<`, not `<=`"),
     (lambda *args: from_scratch(*args, hidden=0.0), "a score of 0 hides nothing"),
@@ -168,8 +169,14 @@ def causal(ids, diagonal=0):
     return torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).tril(diagonal)
 
 
+def causal_of_floats(ids, pad):
+    return torch.ones(ids.shape[1], ids.shape[1]).tril() & (ids != pad)[:, None]
+
+
 WRONG_MASKS = [
     (lambda ids, pad: ~(causal(ids) & (ids != pad)[:, None]), "upside down"),
+    (lambda ids, pad: causal(ids) & (ids == pad)[:, None], "for the real keys write `!=`"),
+    (causal_of_floats, "`&` joins bools"),
     (lambda ids, pad: causal(ids), "one mask for all sentences"),
     (lambda ids, pad: causal(ids).expand(len(ids), -1, -1), "the causal mask alone"),
     (lambda ids, pad: (ids != pad)[:, None], "this is the padding alone: & with the causal mask"),
@@ -246,7 +253,8 @@ WRONG_REPAIRS = [
     (lambda scores, mask: repair(scores, mask, empty=False) * mask, "NaN times 0 is still NaN"),
     (lambda scores, mask: repair(scores, mask, empty=False).nan_to_num(0.0), "`nan_to_num` does"),
     (lambda *args: repair(*args, dtype=torch.float32), "the weights should be torch.float16; yours: torch.float32"),
-    (lambda scores, mask: scores.softmax(-1) * mask, "the weights of the rows with real keys are off (torch.float16)"),
+    (lambda scores, mask: scores.softmax(-1) * mask, "padding still takes its share of the sum (torch.float16)"),
+    (lambda scores, mask: repair(scores, mask) / 2, "the weights of the rows with real keys are off (torch.float16)"),
     (lambda scores, mask: repair(scores, ~mask), "the mask is upside down: real keys get 0"),
     (
         lambda scores, mask: scores.masked_fill(~mask, -INF).softmax(-2).masked_fill(~mask, 0.0),

@@ -114,18 +114,17 @@ def by_cat(x):
 test_right_heads = all_right(check_both, "7.1", [(split, merge), (by_chunks, by_cat)])
 
 
-def layer(
-    x, W_q, W_k, W_v, W_o, heads, *, scale=None, mask="back", cut=split, join=merge, late=False, out=True, over=-1
-):
+def layer(*inputs, scale=None, mask="back", cut=split, join=merge, late=False, out=True, over=-1, low=-math.inf):
     """The solution of 7.2, with a switch for each typical mistake."""
+    x, W_q, W_k, W_v, W_o, heads = inputs
     steps, d = x.shape
     q, k, v = (cut((x @ W.T)[None], heads)[0] for W in (W_q, W_k, W_v))
     everything = torch.ones(steps, steps, dtype=torch.bool)
     seen = {"back": everything.tril(), "ahead": everything.triu(), "strict": everything.tril(-1), "all": everything}
-    seen["inverted"] = ~seen["back"]
+    seen |= {"inverted": ~seen["back"], "one ahead": everything.tril(1)}
     scores = q @ k.transpose(1, 2) * ((d // heads) ** -0.5 if scale is None else scale(d, heads))
     may = seen[mask]
-    weights = (scores * may).softmax(-1) if late == "zeros" else scores.masked_fill(~may, -math.inf).softmax(over)
+    weights = (scores * may).softmax(-1) if late == "zeros" else scores.masked_fill(~may, low).softmax(over)
     if late is True:
         weights = scores.softmax(-1) * may
     outputs = join((weights @ v)[None])[0]
@@ -174,7 +173,10 @@ WRONG_LAYERS = [
     (strict_with_zeros, "a word does not see itself"),
     (doubles_the_first_row, "a row of your weights sums to 2.00, not to 1"),
     (lambda *args: layer(*args, late=True), "you masked after the softmax"),
-    (lambda *args: layer(*args, late="zeros"), "lies on a word that comes later than its query"),
+    (lambda *args: layer(*args, late="zeros"), "a score of 0 is not hidden"),
+    (lambda *args: layer(*args, mask="one ahead"), "lies on a word that comes later than its query"),
+    (lambda *args: layer(*args, low=-1e4), "your large negative number is not low enough"),
+    (lambda *args: (layer(*args)[0].mean(0), layer(*args)[1]), "or a mean over the heads"),
     (lambda *args: layer(*args, scale=lambda d, h: 1.0), "you did not divide the scores"),
     (lambda *args: layer(*args, scale=lambda d, h: d**-0.5), "you divided by the root of d = 6"),
     (lambda *args: layer(*args, scale=lambda d, h: h / d), "you divided by the size of a head, 3"),
