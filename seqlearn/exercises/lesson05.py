@@ -55,7 +55,7 @@ class _Cell(nn.GRUCell):
         found = tuple(input.shape)
         if not input.is_floating_point():
             raise Wrong(IDS)
-        if found == wanted and tuple(hx.shape) == (self.rows, size):
+        if found[-1:] == wanted[-1:] and tuple(hx.shape) == (*found[:-1], size):  # one sentence at a time is fine, too
             return super().forward(input, hx)
         if tuple(hx.shape) == wanted and found == (self.rows, size):
             raise Wrong("the two arguments of `decoder.cell` are exchanged: first what you joined, then the state.")
@@ -111,8 +111,10 @@ def check_decoder_step(decoder_step: Callable[..., tuple[Tensor, Tensor]]) -> No
         if isinstance(answer, Tensor):
             raise Wrong("return two things: the logits and the new state; yours is one tensor.")
         logits, new = has_parts(answer, "logits", "new state")
+        swapped = isinstance(new, Tensor) and tuple(new.shape) == (rows, words)
         has_shape(logits, (rows, words), "logits, a number for each word,", {
-            (rows, size): "the logits come first: `return logits, state`. Or `decoder.dense` is missing.",
+            (rows, size): "the logits come first: `return logits, state`." if swapped else
+                "`decoder.dense` is missing: it makes the logits from the new state.",
             (rows,): "these are words: return the logits of *all* words. The search chooses a word, not the step.",
         })  # fmt: skip
         has_shape(new, (rows, size), "new state")
@@ -227,7 +229,13 @@ def check_masked_loss(masked_loss: Callable[..., Tensor]) -> None:
     ):
         labels = torch.tensor(rows)
         logits = (torch.randn((*labels.shape, 4), generator=generator) * scale).requires_grad_()
-        loss = called(masked_loss, logits, labels, pad)
+        try:
+            loss = called(masked_loss, logits, labels, pad)
+        except ValueError as error:
+            sizes = re.search(r"batch_size \((\d+)\) to match target batch_size \((\d+)\)", str(error))
+            if sizes and sizes.groups().count(str(int((labels != pad).sum()))) == 1:
+                raise Wrong("leave the padding out of both: `logits[real]` and `labels[real]`.") from error
+            raise
         if not isinstance(loss, Tensor):
             raise Wrong(f"return a tensor: training asks it for its gradient; yours is of type {type(loss).__name__}.")
         has_shape(loss, (), "loss, one number for the whole batch,")
@@ -423,6 +431,7 @@ def check_gru_step(gru_step: Callable[..., Tensor]) -> None:
         new = called(gru_step, *given)
         has_shape(new, (hiddens,), "new state", {
             (3, hiddens): "three vectors came out: take one matrix at a time, `W[0]`, `W[1]`, `W[2]`.",
+            (): "one number came out: `@` of two vectors sums them; the gates multiply entry by entry, `*`.",
             (2, 2): "a matrix came out: `*` multiplies entry by entry; the matrix product is `@`: `W[0] @ x`.",
         })  # fmt: skip
         x, h, W, U = map(numbers, given)
@@ -433,6 +442,7 @@ def check_gru_step(gru_step: Callable[..., Tensor]) -> None:
             "the matrix U[2] is transposed: it is `U[2] @ h`, not `h @ U[2]`.":
                 _gru(x, h, W, [*U[:2], transposed(U[2])]),
             **(_if_square(x, h, W, U) if inputs == hiddens else {}),
+            **_summed(*given),
             **{diagnosis: _gru(x, h, W, U, **options) for diagnosis, options in GRU_MISTAKES.items()},
         }, otherwise=f"the new state should be {shown(right)}; yours: {shown(new)}.")  # fmt: skip
 
@@ -458,6 +468,15 @@ def _gru(
     before = times(U[i], [share * old for share, old in zip(r, h, strict=True)])
     parts = zip(times(W[i], x), r, z, times(U[i], h), before, strict=True)
     return [mix(*part) for part in zip(r, z, [squash(inside(*part)) for part in parts], h, strict=True)]
+
+
+def _summed(x: Tensor, h: Tensor, W: Tensor, U: Tensor) -> dict[str, Tensor]:
+    """`@` for `*` between two vectors."""
+    r, z, word, memory = *((W[i] @ x + U[i] @ h).sigmoid() for i in range(2)), W[2] @ x, U[2] @ h
+    return {
+        "`r @ ...` sums to one number: `*` multiplies entry by entry.": (1 - z) * (word + r @ memory).tanh() + z * h,
+        "`(1 - z) @ n` sums to one number: write `*`.": (1 - z) @ (word + r * memory).tanh() + z * h,
+    }
 
 
 def _if_square(x, h, W, U) -> dict[str, list[float]]:
@@ -495,8 +514,8 @@ GRU_MISTAKES: dict[str, dict[str, Any]] = {  # Any: options of `_gru` that make 
         {"inside": lambda new, r, z, memory, before: new + (1 - r) * memory},
     "the new values lack the word: add `W[2] @ x`.": {"inside": lambda new, r, z, memory, before: r * memory},
     "the new values lack the old state: add r times `U[2] @ h`.": {"inside": lambda new, r, z, memory, before: new},
-    "you multiplied the old state by r *before* the product with U; here r comes after it. (Cho and others did it your "
-    "way; nn.GRU does it this way.) Or brackets are missing: `r * U[2] @ h` is `(r * U[2]) @ h`.":
+    "brackets are missing: `r * U[2] @ h` is `(r * U[2]) @ h`; write `r * (U[2] @ h)`. Or you multiplied the old state "
+    "by r *before* the product with U; here r comes after it. (Cho and others did it your way; nn.GRU does this.)":
         {"inside": lambda new, r, z, memory, before: new + before},
     "you multiplied the input by r, too: the reset gate is for what comes from the old state.":
         {"inside": lambda new, r, z, memory, before: r * (new + memory)},

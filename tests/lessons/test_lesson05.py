@@ -53,8 +53,8 @@ WRONG_DECODER_STEPS = {
     "logits alone": (lambda *args: stepped(*args)[0], "return two things: the logits and the new state"),
     "state alone": (lambda *args: stepped(*args)[1], "return two things: the logits and the new state"),
     "three things": (lambda *args: (*stepped(*args), args[3]), "return two things"),
-    "exchanged": (lambda *args: stepped(*args)[::-1], "the logits come first: `return logits, state`"),
-    "no dense": (lambda *args: (stepped(*args)[1],) * 2, "or `decoder.dense` is missing"),
+    "exchanged": (lambda *args: stepped(*args)[::-1], "the logits come first: `return logits, state`.\n"),
+    "no dense": (lambda *args: (stepped(*args)[1],) * 2, "yet. `decoder.dense` is missing: it makes the logits"),
     "old state returned": (wrong(kept=lambda new, old: old), "this is the old state"),
     "old state rated": (wrong(rated=lambda new, old: old), "these logits come from the *old* state"),
     "context first": (wrong(inputs=lambda e, s, c: [c, e]), "in the wrong order"),
@@ -155,6 +155,11 @@ def sentence_by_sentence(decoder, token, state, context):
     return [torch.stack([decoder.dense(one) for one in state]), state]
 
 
+def one_sentence_at_a_time(decoder, token, state, context):
+    rows = [stepped(decoder, *(one[None] for one in row)) for row in zip(token, state, context, strict=True)]
+    return tuple(torch.cat(each) for each in zip(*rows, strict=True))
+
+
 def by_one_hot(decoder, token, state, context):
     table = decoder.embedding.weight
     both = torch.cat((F.one_hot(token, len(table)).float() @ table, context), 1)
@@ -170,6 +175,7 @@ def into_one_tensor(decoder, token, state, context):
 
 
 RIGHT_DECODER_STEPS = [lesson05.decoder_step, stepped, cell_by_hand, sentence_by_sentence, by_one_hot, into_one_tensor]
+RIGHT_DECODER_STEPS += [one_sentence_at_a_time]
 
 
 test_right_decoder_steps = all_right(lesson05.check_decoder_step, "5.1", RIGHT_DECODER_STEPS)
@@ -315,6 +321,8 @@ WRONG_LOSSES = [
     ),
     (writes, "`logits` has changed"),
     (lambda logits, labels, pad: F.cross_entropy(logits, labels), "wants the classes on axis 1: flatten both"),
+    (lambda logits, labels, pad: F.cross_entropy(logits[labels != pad], labels), "leave the padding out of both"),
+    (lambda logits, labels, pad: F.cross_entropy(logits.flatten(0, 1), labels[labels != pad]), "padding out of both"),
     (lambda logits, labels, pad: by_log(logits.log_softmax(0), labels, pad), "not over the sentences of the batch"),
     (by_log, "these are the logits of the true words themselves"),
     (lambda logits, labels, pad: by_log(logits.softmax(-1), labels, pad), "the mean probability with a minus sign"),
@@ -490,13 +498,14 @@ def right_step(
     memory = {
         "after": r * (U[of_new] @ h), "before": U[of_new] @ (r * h), "by z": z * (U[of_new] @ h), "no memory": 0 * h,
         "upside down": (1 - r) * (U[of_new] @ h), "no word": r * (U[of_new] @ h) - W[of_new] @ x,
-        "transposed": r * (h @ U[of_new]),
+        "transposed": r * (h @ U[of_new]), "brackets": r * U[of_new] @ h, "summed": r @ (U[of_new] @ h),
     }.get(reset, U[of_new] @ h)  # fmt: skip
     n = new(r * (W[of_new] @ x + memory) if reset == "everything" else W[of_new] @ x + memory)
     if not mix:
         return n
     if last:
         lines = {"whole": n + z * h, "minus": (1 - z) * n - z * h, "r": (1 - r) * n + r * h}
+        lines |= {"summed": (1 - z) @ n + z * h, "all summed": (1 - z) @ n + z @ h}
         return lines.get(last, torch.tanh((1 - z) * n + z * h))
     return z * n + (1 - z) * h if flip else (1 - z) * n + z * h
 
@@ -511,6 +520,10 @@ WRONG_STEPS = [
     (lambda *args: right_step(*args, flip=True), "the update gate is upside down"),
     (lambda *args: right_step(*args, reset="none"), "without the reset gate"),
     (lambda *args: right_step(*args, reset="before"), "*before* the product with U"),
+    (lambda *args: right_step(*args, reset="brackets"), "yet. brackets are missing: `r * U[2] @ h`"),
+    (lambda *args: right_step(*args, reset="summed"), "`r @ ...` sums to one number"),
+    (lambda *args: right_step(*args, last="summed"), "`(1 - z) @ n` sums to one number"),
+    (lambda *args: right_step(*args, last="all summed"), "one number came out: `@` of two vectors"),
     (lambda *args: right_step(*args, order=(1, 0, 2)), "you have mixed up the gates"),
     (lambda *args: right_step(*args, new=lambda x: x), "without the tanh"),
     (lambda *args: right_step(*args, new=torch.sigmoid), "through tanh, not through the sigmoid"),
