@@ -281,6 +281,14 @@ def mean_probability(logits, labels, pad):
 
 
 WRONG_LOSSES = [
+    (
+        lambda logits, labels, pad: word_losses(logits, labels)[(labels != pad).cumprod(1).bool()].mean(),
+        "for labels [[3, 1, 0], [0, 2, 3], [1, 0, 2]] with",
+    ),
+    (
+        lambda logits, labels, pad: word_losses(logits, labels)[(labels != pad).sort(1, True)[0]].mean(),
+        "for labels [[3, 1, 0], [0, 2, 3], [1, 0, 2]] with",
+    ),
     (lambda logits, labels, pad: word_losses(logits, labels).mean(), "padding is counted like a word"),
     (
         lambda logits, labels, pad: (word_losses(logits, labels) * (labels != pad)).mean(),
@@ -410,6 +418,7 @@ def worst(step, bos, eos, limit):
 
 looped, CALL = variants(with_a_for_loop), "step(token, state)"
 WRONG_GREEDIES = [
+    (lambda step, bos, eos, limit: right_greedy(step, bos, eos, max(limit, 1)), "limit"),
     (lambda *args: [args[1], *right_greedy(*args)], "your list starts with bos (1)"),
     (lambda *args: right_greedy(*args, keep_eos=True), "it does not belong in the list"),
     (lambda *args: right_greedy(*args, stop=False), "eos (2) ends the sentence: stop there"),
