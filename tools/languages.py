@@ -111,6 +111,7 @@ LANGUAGES = {
         pages={
             "Search": "搜索",
             "Lessons": "课程（英文）",
+            "Beyond the lessons": "更多内容（英文）",
             "Look it up": "查阅（英文）",
             "On this page": "本页内容",
             "Back to top": "回到顶部",

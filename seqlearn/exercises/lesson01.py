@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import TypeAlias
 
 import torch
@@ -166,6 +167,11 @@ def check_split_by_source(split_by_source: Callable[..., tuple[list, list]]) -> 
         raise Wrong("every seed gives the same split: use the seed to choose the sentences at random.")
     if held_out(pairs[::-1]) != first:
         raise Wrong("with the lines in another order, other sentences are held out: sort the sentences, then shuffle.")
+    places = [place for place, english in enumerate(_sources(pairs)) if english in first]
+    if sum(after - before > 1 for before, after in pairwise(places)) < 2:
+        raise Wrong("you held out neighbours of the alphabet: choose at random, `random.Random(seed).shuffle(...)`.")
+    often = [("Often.", f"Phrase {i}.") for i in range(900)] + [(f"Once {i}.", "Phrase.") for i in range(300)]
+    _examine_parts(*split(often, 0.1), often, 0.1)
     rehashed = held_out([(_Rehashed(english), french) for english, french in pairs])
     if rehashed and rehashed != first:  # empty: the texts were copied, as NumPy does, and then not found again
         raise Wrong(
@@ -207,5 +213,7 @@ def _examine_parts(train: Iterable, held_out: Iterable, pairs: Pairs, share: flo
     if abs(kept - (1 - share)) <= NEAR:
         raise Wrong("the parts are the wrong way round: return train first, then what is held out.")
     if abs(kept - share) > NEAR:
-        told = f"with share={share}, about {share:.0%} of the {len(sources)} sentences should be held out"
-        raise Wrong(f"{told}; you held out {kept:.0%}.")
+        told = (
+            f"with share={share}, about {share:.0%} of the {len(sources)} sentences, not of the lines, should be held"
+        )
+        raise Wrong(f"{told} out; you held out {kept:.0%}.")

@@ -136,7 +136,11 @@ def _first_row_off(weights: Tensor, expected: list, sentence: int, query: int) -
 @check("2.3", section="6. The future: causal masks")
 def check_decoder_mask(decoder_mask: Callable[..., Tensor]) -> None:
     """Try out `decoder_mask(ids, pad)` -> bool `(batch, steps, steps)`: causal, and no look at padding."""
-    for ids, pad in (([[5, 7, 4, 2], [9, 2, 0, 0]], 0), ([[0, 5, 2, 1, 1], [3, 0, 4, 6, 2], [2, 1, 1, 1, 1]], 1)):
+    for ids, pad in (
+        ([[5, 7, 4, 2], [9, 2, 0, 0]], 0),
+        ([[0, 5, 2, 1, 1], [3, 0, 4, 6, 2], [2, 1, 1, 1, 1]], 1),
+        ([[0, 0, 5, 2], [6, 0, 4, 2]], 0),  # padding in front, or between
+    ):
         batch, steps = len(ids), len(ids[0])
         try:
             answer = called(decoder_mask, torch.tensor(ids), pad)

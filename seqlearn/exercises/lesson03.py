@@ -49,6 +49,7 @@ def check_kernel_weights(kernel_weights: Callable[..., Tensor]) -> None:
         ([0.0, 1.0, 4.0], [0.0, 1.0, 2.5, 5.0], 3.0),
         ([2.0, -1.0], [0.5, 3.0, -2.0], 0.5),
         ([7.0, 100.0], [1.0, 4.0, 6.0], 1.0),
+        ([3.0, 100.0], [6.0, 1.0, 6.0], 1.0),  # two keys are nearest
     ):
         weights = called(kernel_weights, torch.tensor(queries), torch.tensor(keys), width)
         turned = "a row for each *query*, a column for each key; yours are the other way round."

@@ -225,6 +225,7 @@ def check_masked_loss(masked_loss: Callable[..., Tensor]) -> None:
     for rows, pad, scale in (
         ([[3, 1, 2, 0, 0], [2, 3, 1, 1, 2]], 0, 1.0),
         ([[0, 2, 1, 1], [3, 1, 1, 1], [2, 0, 3, 0]], 1, 1.0),
+        ([[3, 1, 0], [0, 2, 3], [1, 0, 2]], 0, 1.0),  # padding in front, or between
         ([[3, 1, 0], [2, 2, 3], [1, 3, 2]], 0, 200.0),
     ):
         labels = torch.tensor(rows)
@@ -336,6 +337,7 @@ def check_greedy(greedy: Callable[..., list[int]]) -> None:
         (_Toy(bos=1, eos=2, sentence=[4, 3, 3, 5]), 20),
         (_Toy(bos=6, eos=0, sentence=[3] * 30), 7),
         (_Toy(bos=2, eos=7, sentence=[5, 1, 0, 3, 1]), 9),
+        (_Toy(bos=2, eos=7, sentence=[5, 1]), 0),
     ):
         try:
             answer = called(greedy, toy.step, toy.bos, toy.eos, limit)

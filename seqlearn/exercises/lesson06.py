@@ -152,6 +152,8 @@ EXAMPLES = [  # weights, target tokens, source tokens; source and target differ 
      ["elle", "ne", "court", "pas", "<eos>"], ["she", "runs", "<eos>"]),
     ([[0.8, 0.1, 0.1], [0.7, 0.2, 0.1], [0.2, 0.7, 0.1], [0.1, 0.1, 0.8]],
      ["très", "très", "bon", "<eos>"], ["very", "good", "<eos>"]),
+    ([[0.4, 0.4, 0.2], [0.1, 0.7, 0.2], [0.1, 0.1, 0.8]],  # two are equal: one link, too
+     ["oui", "merci", "<eos>"], ["yes", "yes", "<eos>"]),
 ]  # fmt: skip
 
 

@@ -88,9 +88,10 @@ def _examine_merge(answer, parts: Tensor, x: Tensor) -> None:
 def check_causal_self_attention(layer: Callable[..., tuple[Tensor, Tensor]]) -> None:
     """Try out `causal_self_attention(x, W_q, W_k, W_v, W_o, heads)` -> (weights, outputs)."""
     generator = torch.Generator().manual_seed(7)
-    for steps, heads, size in ((4, 2, 3), (5, 3, 2), (3, 1, 4)):
+    for steps, heads, size in ((4, 2, 3), (5, 3, 2), (3, 1, 4), (2, 2, 2)):
         d = heads * size
         inputs = [torch.randn(shape, generator=generator) for shape in ((steps, d), *[(d, d)] * 4)]
+        inputs[0][0] *= steps > 2  # a real score of 0
         inputs[1] *= 1e6 if heads == 1 else 1  # scores that are lower than a large negative number
         weights, outputs = has_parts(called(layer, *inputs, heads), "weights", "outputs")
         if (heads, steps, steps) != (steps, d) == getattr(weights, "shape", None):

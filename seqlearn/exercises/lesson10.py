@@ -77,6 +77,7 @@ PENALTIES: dict[str, Callable[[int], float]] = {
 CASES = (  # seed of the decoder, width, longest, penalty: each mistake below shows in one of them
     (7, 3, 6, "average"), (40, 2, 5, "GNMT, 0.6"), (7, 2, 6, "average"), (3, 2, 5, "average"), (5, 1, 5, "none"),
     (503, 3, 6, "average"), (37, 2, 6, "average"), (6, 500, 4, "none"), (8, 6, 4, "average"),
+    (29, 2, 6, "average"), (3, 2, 5, "none"),  # a long one wins; <eos> wins in the first step
 )  # fmt: skip
 
 
@@ -493,6 +494,8 @@ def check_beam_step(beam_step: Callable[..., Sequence[Tensor]]) -> None:
         ([[0.5, 0.3, 0.2]], [-1.0], [False], 0, 2),  # from one beam
         ([[0.6, 0.3, 0.1], [0.5, 0.3, 0.2]], [-1.0, -1e6], [True, False], 0, 2),  # lower than a large negative number
         (torch.rand(3, 7, generator=generator).add(0.05), [-2.0, -1.0, -1.5], [False, False, True], 4, 3),
+        ([[0.4, 0.35, 0.25], [0.2, 0.5, 0.3]], [-0.5, -9.0], [False, False], 0, 3),  # all from one of two
+        ([[0.6, 0.3, 0.1], [0.5, 0.3, 0.2]], [-0.1, -2.0], [False, True], 0, 3),  # the finished one is last
     ):
         weights = torch.as_tensor(probabilities, dtype=torch.float64)
         log_probs = (weights / weights.sum(1, keepdim=True)).log()

@@ -106,6 +106,7 @@ def check_labels(test: Answer) -> None:
             backwards="the inputs are one token ahead of the labels: the model would learn to write the token before.",
             twice="the labels are *two* tokens ahead. Compare them with labels that you wrote by hand.",
             first_row="the first sentence is right, the others are not shifted. Use two sentences.",
+            short="the last token is lost, in inputs and labels: no model would learn to write <eos>.",
         ),
         missed="There the labels equal the inputs: in your example, are the right labels different from the inputs? "
         "And does your test look at the numbers of the labels?",
@@ -128,6 +129,8 @@ def _inputs_and_labels(target: Tensor, *, form: str = "") -> Answer:
         return late, early
     if form == "twice":
         return early[:, :-1], late[:, 1:]
+    if form == "short":
+        return early[:, :-1], late[:, :-1]
     if form == "first_row":
         return early, torch.cat([late[:1], early[1:]])
     return early, late

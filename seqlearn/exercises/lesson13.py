@@ -71,9 +71,9 @@ def check_target_loss(target_loss: Callable[..., Tensor]) -> None:
     """Try out `target_loss(logits, ids, prompt)` on random logits."""
     generator = torch.Generator().manual_seed(13)
     for steps, prompt, words in ((8, 3, 5), (6, 4, 7), (9, 2, 4)):
-        logits = 2 * torch.randn(steps, words, generator=generator)
+        logits = (60 if words == 4 else 2) * torch.randn(steps, words, generator=generator).requires_grad_()
         ids = torch.randint(words, (steps,), generator=generator)
-        answer = called(target_loss, logits, ids, prompt)
+        answer, logits = called(target_loss, logits, ids, prompt), logits.detach()
         has_shape(answer, (), "loss (one number)", {
             (steps - prompt - 1,): "these are the losses of the single tokens: take their mean.",
         })  # fmt: skip
@@ -104,6 +104,8 @@ def check_target_loss(target_loss: Callable[..., Tensor]) -> None:
                 -mean([float(logits[t, ids[t + 1]]) for t in range(prompt, steps - 1)]),
         }, otherwise=f"with prompt = {prompt} and {steps} tokens the loss should be {mean(right):.3f}; "
                      f"yours: {shown(answer)}.")  # fmt: skip
+        if not answer.requires_grad:
+            raise Wrong("the number is right, but no gradient flows: no `item`, no `detach`, no `torch.no_grad()`.")
 
 
 def _losses(logits: Tensor, ids: Tensor, shift: int) -> list[float]:
@@ -123,6 +125,7 @@ def check_top_p(top_p_filter: Callable[..., Tensor]) -> None:
         ([0.1, 0.4, 0.05, 0.25, 0.2], 0.55), ([0.05, 0.55, 0.15, 0.12, 0.08, 0.05], 0.5), ([0.2, 0.1, 0.6, 0.1], 0.5),
         ([0.25, 0.4, 0.2, 0.15], 0.9),
         ([0.3, 0.1, 0.4, 0.2], 1.0), ([0.25, 0.5, 0.125, 0.125], 0.5), ([0.25, 0.3, 0.2, 0.25], 0.5),  # any of two
+        ([n / 55 for n in (9, 9, 9, 9, 3, 7, 8, 1)], 1.0),  # with 32 bits, the sum stays below 1
     ):  # fmt: skip
         answer = called(top_p_filter, torch.tensor(probs), top_p)
         has_shape(answer, (len(probs),), "probabilities, one for each token,")

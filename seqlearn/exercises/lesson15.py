@@ -82,6 +82,9 @@ def check_typos(with_typos: Callable[[str, float, random.Random], str]) -> None:
         raise Wrong(f"with share = 0, nothing changes; yours is {never!r}.")
     if (spaces := called(with_typos, "a  big   house", 1, random.Random(0))) != "a  big   huose":
         raise Wrong(f'several spaces stay: split with text.split(" "); "a  big   house" became {spaces!r}.')
+    text, wanted = "it's naïve: 1890, \"Élan banana HELLO", "it's nïave: 1890, \"lÉan bnaana HLELO"
+    if (other := called(with_typos, text, 1, random.Random(0))) != wanted:
+        raise Wrong(f"with share = 1, {text!r} should become {wanted!r}; yours is {other!r}: count by `str.isalpha`.")
     for seed in range(4):
         rng = random.Random(seed)
         words = [word[0] + word[2] + word[1] + word[3:] if rng.random() < 0.5 else word for word in ["stone"] * 12]

@@ -344,14 +344,14 @@ def test_a_prediction_is_kept_and_what_was_seen_is_folded(book, page):
     line = page.get_by_label("My prediction").first
     line.fill("<b>twice</b> as large")
     line.press("Tab")
-    seen = page.locator("details.seen").first
-    assert not seen.get_by_text("The ratio is 2.718").is_visible()
+    seen = page.locator("details.seen p").first
+    assert not seen.is_visible()
     page.goto(lesson(book, "04").as_uri())
     assert page.get_by_label("My prediction").first.input_value() == ""
     page.goto(lesson(book, "02").as_uri())
     assert page.get_by_label("My prediction").first.input_value() == "<b>twice</b> as large"
     page.locator("details.seen summary").first.click()
-    assert page.get_by_text("The ratio is 2.718").is_visible()
+    assert seen.is_visible() and len(seen.inner_text()) > 20
 
 
 def test_a_prediction_is_kept_letter_by_letter_or_the_page_says_that_it_is_not(book, page):
@@ -386,6 +386,7 @@ def test_a_fold_opens_by_keyboard(book, page):
 
 
 def test_paper_has_no_folds_and_all_of_the_code(book, page):
+    page.set_viewport_size({"width": 900, "height": 900})
     page.goto(lesson(book, "02").as_uri())
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")

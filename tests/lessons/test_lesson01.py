@@ -278,6 +278,16 @@ def shuffled_in_place(pairs, share, seed):
     return answer
 
 
+def until_the_lines_suffice(pairs, share, seed):
+    sources, held, lines = sorted({english for english, _ in pairs}), set(), 0
+    random.Random(seed).shuffle(sources)
+    while lines < share * len(pairs):
+        held.add(sources[-1])
+        lines += sum(english == sources[-1] for english, _ in pairs)
+        sources.pop()
+    return parts(pairs, held)
+
+
 def by_digest(pairs, share, seed):
     def number(text):
         return int.from_bytes(hashlib.blake2b(f"{seed} {text}".encode(), digest_size=4).digest(), "big")
@@ -312,6 +322,11 @@ test_wrong_splits = judged(
         (lambda *args: tuple(map(dict, by_source(*args))), "should be a list of pairs (english, french); yours"),
         (split("random.Random(seed)", "random"), "two calls with the same seed"),
         (split("random.Random(seed).shuffle(sources)", "sources.reverse()"), "every seed gives the same split"),
+        (
+            split("random.Random(seed).shuffle(sources)", "sources = sources[seed:] + sources[:seed]"),
+            "neighbours of the alphabet",
+        ),
+        (until_the_lines_suffice, "about 10% of the 301 sentences, not of the lines, should be held out; you held out"),
         (split("sorted", "list"), "with the lines in another order"),
         (split(SOURCES, "list({english for english, _ in pairs})"), "order"),
         (split(SOURCES, "list(set(sorted(english for english, _ in pairs)))"), "order"),

@@ -187,6 +187,8 @@ WRONG_MASKS = [
     (lambda ids, pad: causal(ids, -1) & (ids != pad)[:, None], "no query sees itself"),
     (lambda ids, pad: causal(ids) & (ids != pad)[:, :, None], "the *rows* of padding are all"),
     (lambda ids, pad: causal(ids) & (ids != pad)[:, None] & (ids != pad)[:, :, None], "and only them"),
+    (lambda ids, pad: causal(ids) & (ids != pad).sort(1, True)[0][:, None], "should be"),
+    (lambda ids, pad: causal(ids) & (ids != pad).cumprod(1).bool()[:, None], "should be"),
     (lambda ids, pad: causal(ids) & (ids != 0)[:, None], "here the id of <pad> is 1, and 0 is a word"),
     (lambda ids, pad: causal(ids, 1) & (ids != pad)[:, None], "row 0, key 1 should be False: that key comes later"),
     (lambda ids, pad: (causal(ids) & (ids != pad)[:, None]).float(), "yours: torch.float32: true or false"),

@@ -84,6 +84,15 @@ def gaussian(
     return powers / (powers.sum(axis, keepdim=True) + eps) if soft else powers
 
 
+def nearest_if_all_are_far(queries, keys, width):
+    powers, nearest = (
+        gaussian(queries, keys, width, soft=False, stable=False),
+        (queries[:, None] - keys).abs().argmin(1),
+    )
+    total = powers.sum(1, keepdim=True)
+    return torch.where(total > 0, powers / total, torch.eye(len(keys))[nearest])
+
+
 def in_place(queries, keys, width):
     queries /= width
     return gaussian(queries, keys / width, 1.0)
@@ -109,6 +118,7 @@ WRONG_WEIGHTS = [
     (lambda q, k, h: torch.full((len(q), len(k)), 1 / len(k)), "row 0 should be [0.345"),
     (lambda q, k, h: gaussian(q, k, h) / 0 * 0, "though no query is far from the keys"),
     (lambda *args: gaussian(*args, stable=False, eps=1e-9), "the query 100 gets no weights: so far"),
+    (nearest_if_all_are_far, "row 1 should be [0.5"),
     (in_place, "`queries` has changed"),
 ]
 

@@ -289,6 +289,14 @@ def only_labels_masked(logits, labels, pad):
 
 
 WRONG_LOSSES = [
+    (
+        lambda logits, labels, pad: word_losses(logits, labels)[(labels != pad).cumprod(1).bool()].mean(),
+        "for labels [[3, 1, 0], [0, 2, 3], [1, 0, 2]] with",
+    ),
+    (
+        lambda logits, labels, pad: word_losses(logits, labels)[(labels != pad).sort(1, True)[0]].mean(),
+        "for labels [[3, 1, 0], [0, 2, 3], [1, 0, 2]] with",
+    ),
     (lambda logits, labels, pad: word_losses(logits, labels).mean(), "padding is counted like a word"),
     (
         lambda logits, labels, pad: (word_losses(logits, labels) * (labels != pad)).mean(),
@@ -329,8 +337,13 @@ WRONG_LOSSES = [
     ),
     (writes, "`logits` has changed"),
     (lambda logits, labels, pad: F.cross_entropy(logits, labels), "wants the classes on axis 1: flatten both"),
+<<<<<<< HEAD
     (only_logits_masked, "leave the padding out of both"),
     (only_labels_masked, "leave the padding out of both"),
+=======
+    (lambda logits, labels, pad: F.cross_entropy(logits[labels != pad], labels), "leave the padding out of both"),
+    (lambda logits, labels, pad: F.cross_entropy(logits.flatten(0, 1), labels[labels != pad]), "padding out of both"),
+>>>>>>> 0f8094f6cadf881c805616806703236c93eb269a
     (lambda logits, labels, pad: by_log(logits.log_softmax(0), labels, pad), "not over the sentences of the batch"),
     (by_log, "these are the logits of the true words themselves"),
     (lambda logits, labels, pad: by_log(logits.softmax(-1), labels, pad), "the mean probability with a minus sign"),
@@ -418,6 +431,7 @@ def worst(step, bos, eos, limit):
 
 looped, CALL = variants(with_a_for_loop), "step(token, state)"
 WRONG_GREEDIES = [
+    (lambda step, bos, eos, limit: right_greedy(step, bos, eos, max(limit, 1)), "limit"),
     (lambda *args: [args[1], *right_greedy(*args)], "your list starts with bos (1)"),
     (lambda *args: right_greedy(*args, keep_eos=True), "it does not belong in the list"),
     (lambda *args: right_greedy(*args, stop=False), "eos (2) ends the sentence: stop there"),

@@ -271,6 +271,10 @@ WRONG_LINKS = {
     "all above a bound": (
         lambda w, t, s: [(t[q], s[k]) for q, k in (w[:-1, :-1] > 0.15).nonzero().tolist()], "3 links; yours: 4"
     ),
+    "all that are largest": (
+        lambda w, t, s: [(t[q], s[k]) for q, k in (w[:-1, :-1] == w[:-1, :-1].amax(1, True)).nonzero().tolist()],
+        "2 target words, so 2 links; yours: 3",
+    ),
     "the example alone": (
         lambda *args: [("la", "red"), ("pomme", "red"), ("rouge", "apple")], "there are 4 target words"
     ),

@@ -124,6 +124,8 @@ def layer(*inputs, scale=None, mask="back", cut=split, join=merge, late=False, o
     seen |= {"inverted": ~seen["back"], "one ahead": everything.tril(1)}
     scores = q @ k.transpose(1, 2) * ((d // heads) ** -0.5 if scale is None else scale(d, heads))
     may = seen[mask]
+    if late == "hide":
+        scores, may = hides_zeros(scores, may, low), seen["all"]
     weights = (scores * may).softmax(-1) if late == "zeros" else scores.masked_fill(~may, low).softmax(over)
     if late is True:
         weights = scores.softmax(-1) * may
@@ -163,7 +165,13 @@ def outputs_of(*args, **mistake):
     return layer(*args)[0], layer(*args, **mistake)[1]
 
 
+def hides_zeros(scores, may, low):
+    scores = scores * may
+    return scores.masked_fill(scores == 0, low)
+
+
 WRONG_LAYERS = [
+    (lambda *args: layer(*args, late="hide"), "the first word sees nothing"),
     (lambda *args: layer(*args, mask="all"), "a word may look ahead"),
     (lambda *args: layer(*args, mask="ahead"), "the mask is upside down"),
     (lambda *args: layer(*args, mask="strict"), "the first word sees nothing: a word may look at itself, too"),

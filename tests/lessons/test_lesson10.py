@@ -99,6 +99,8 @@ WRONG_BEAMS = [
     ([("if not live:", "if not live or flat[0] % sums.shape[1] == eos:")], "the best extension of a step ends with"),
     ([("if not live:", f"if not live or complete and max(complete)[0] >= {MOST}:")], "above the best live *sum*"),
     ([("if not live:", f"if not live or complete and max(complete)[0] >= {MOST} / penalty(step):")], "*today's*"),
+    ([("if not live:", f"if not live or complete and max(complete)[0] >= {MOST} / penalty(step + 1):")], "-0.705"),
+    ([(BEST, f"if step == 1:\n            sums[:, eos] = -math.inf\n        {BEST}")], "the penalty 'none', the best"),
     ([(DIVIDED, "token, parent = divmod(index, sums.shape[1])")], LOST),
     ([(DIVIDED, "parent, token = divmod(index, len(sums))")], LOST),
     ([(DIVIDED, "token, parent = divmod(index, len(sums))")], FLAT),
@@ -295,6 +297,19 @@ def without_flatten(totals, log_probs, finished, eos, width):
     return found, indices // log_probs.shape[1], indices % log_probs.shape[1]
 
 
+def finished_first(totals, log_probs, finished, eos, width):
+    answer = step(totals, log_probs, finished, eos, width)
+    return [part[finished[answer[1]].int().argsort(descending=True, stable=True)] for part in answer]
+
+
+def two_for_each_beam(totals, log_probs, finished, eos, width):
+    log_probs = log_probs.masked_fill(finished[:, None], -INF)
+    log_probs[finished, eos] = 0.0
+    sums, tokens = (totals[:, None] + log_probs).topk(2, 1)
+    found, places = sums.flatten().topk(width)
+    return found, places // 2, tokens.flatten()[places]
+
+
 def one_for_each_beam(totals, log_probs, finished, eos, width):
     found, tokens = (totals[:, None] + log_probs).max(1)
     return found, torch.arange(len(found)), tokens
@@ -349,6 +364,8 @@ WRONG_STEPS = [
     (lambda *args: (step(*args)[0], step(*args)[2], step(*args)[1]), "parents and tokens are exchanged"),
     (lambda *args: [part.flip(0) for part in step(*args)], "in another order"),
     (lambda *args: [part.roll(1) for part in step(*args)], "in another order"),
+    (finished_first, "the best should come first"),
+    (two_for_each_beam, "the totals should be [-1.41"),
     (stepped("places % log_probs.shape[1]", "places"), "the tokens are indices into the flat table"),
     (stepped("% log_probs.shape[1]", "% 1"), "the totals are right. The tokens should be"),
     (lambda *args: step(*args)[:2], "return three things"),

@@ -143,6 +143,7 @@ LABELS = [
         by_hand(INPUTS, "(inputs[:, 0] == 1).all()", SHIFTED, "(labels[:, 0] != 1).all()"),
         "the labels are *two* tokens ahead",
     ),
+    (by_hand(INPUTS, "True", SHIFTED, "(inputs[:, 1:] == labels[:, :-1]).all()"), "the last token is lost, in inputs"),
     (by_hand(INPUTS, "True", SHIFTED, "inputs.shape == labels.shape"), "There the labels equal the inputs"),
     (
         by_hand("TARGET", "TARGET[:1]", ", [1, 8, 9, 2]]", "]", ", [8, 9, 2, 0]]", "]"),

@@ -89,6 +89,15 @@ def changes_ids(logits, ids, prompt):
     return loss
 
 
+def clamped(logits, ids, prompt):
+    return F.nll_loss(logits.softmax(-1).clamp(1e-9).log()[prompt:-1], ids[prompt + 1 :])
+
+
+def exp_by_hand(logits, ids, prompt):
+    probs = logits.exp() / logits.exp().sum(-1, keepdim=True)
+    return F.nll_loss(probs.log()[prompt:-1], ids[prompt + 1 :])
+
+
 def one_row_too_many(logits, ids, prompt):  # by itself: a crash is told with its line
     return F.cross_entropy(logits[prompt:], ids[prompt + 1 :])
 
@@ -116,6 +125,9 @@ LOSSES = [
     (lambda logits, ids, prompt: F.cross_entropy(logits[prompt + 1 :], ids[prompt:-1]), "the wrong way"),
     (lambda *args: right_loss(*args).item(), "return a tensor"),
     (lambda *args: right_loss(*args) + 1, "the loss should be"),
+    (clamped, "the loss should be 97.08"),
+    (exp_by_hand, "the loss should be 97.08"),
+    (lambda *args: right_loss(*args).detach(), "the number is right, but no gradient flows"),
     (changes_ids, "`ids` has changed"),
     (one_row_too_many, "one row of logits has no label"),
 ]
@@ -156,6 +168,12 @@ def with_at_most(probs, top_p):
     return divided(torch.zeros_like(probs).scatter(0, order, found.where(found.cumsum(0) - found <= top_p, 0.0)))
 
 
+def by_first_place(probs, top_p):
+    found, order = probs.sort(descending=True)
+    place = int((found.cumsum(0) >= top_p).nonzero()[0])
+    return divided(torch.zeros_like(probs).scatter(0, order[: place + 1], found[: place + 1]))
+
+
 TOPS = [
     (lambda probs, p: divided(nucleus(probs, p)), "right!"),
     (with_a_while, "right!"),
@@ -166,6 +184,7 @@ TOPS = [
     (lambda probs, p: nucleus(probs, p, inside=True), "is missing, and the rest"),
     (lambda probs, p: divided(nucleus(probs, p, shift=1)), "one token too many"),
     (with_at_most, "one token too many"),
+    (by_first_place, "your code stopped with IndexError"),
     (lambda probs, p: divided(nucleus(probs, p, back=False)), "these are sorted"),
     (lambda probs, p: torch.where(probs >= p, probs, 0.0), "it is their *sum* that counts"),
     (lambda probs, p: divided(nucleus(probs, p, descending=False)), "began with the *least* likely"),

@@ -1,6 +1,7 @@
 """The checks of lesson 15: right answers of several kinds, and typical wrong ones, each with its own diagnosis."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -88,9 +89,27 @@ def typos(swap=lambda word: word[0] + word[2] + word[1] + word[3:], long=None, s
     return with_typos
 
 
+def swap_letters(word):
+    second, third = [place for place, letter in enumerate(word) if letter.isalpha()][1:3]
+    letters = list(word)
+    letters[second], letters[third] = letters[third], letters[second]
+    return "".join(letters)
+
+
 TYPOS = [
     (typos(), "right!"),
     (typos(long=lambda word: len(word) >= 4), "a word of three letters stays"),
+    *(
+        (typos(long=lambda word, count=count: count(word) >= 4), "count by `str.isalpha`")
+        for count in (
+            lambda word: len(re.findall("[A-Za-z]", word)),
+            lambda word: len(re.findall(r"\w", word)),
+            lambda word: len(word.strip(".,:'\"")),
+        )
+    ),
+    (typos(swap=lambda word: word.replace(word[1:3], word[2] + word[1])), "bnanaa"),
+    (typos(swap=lambda word: word[0] + word[2:0:-1].lower() + word[3:]), "lÉan"),
+    (typos(swap=swap_letters), "lÉan"),
     (typos(swap=lambda word: word[1] + word[0] + word[2:]), "the first letter stays"),
     (typos(split=None), "several spaces stay"),
     (typos(each=lambda rng, share, word: rng.random() < share), "other words are spoiled"),
