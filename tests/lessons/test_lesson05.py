@@ -337,13 +337,8 @@ WRONG_LOSSES = [
     ),
     (writes, "`logits` has changed"),
     (lambda logits, labels, pad: F.cross_entropy(logits, labels), "wants the classes on axis 1: flatten both"),
-<<<<<<< HEAD
     (only_logits_masked, "leave the padding out of both"),
     (only_labels_masked, "leave the padding out of both"),
-=======
-    (lambda logits, labels, pad: F.cross_entropy(logits[labels != pad], labels), "leave the padding out of both"),
-    (lambda logits, labels, pad: F.cross_entropy(logits.flatten(0, 1), labels[labels != pad]), "padding out of both"),
->>>>>>> 0f8094f6cadf881c805616806703236c93eb269a
     (lambda logits, labels, pad: by_log(logits.log_softmax(0), labels, pad), "not over the sentences of the batch"),
     (by_log, "these are the logits of the true words themselves"),
     (lambda logits, labels, pad: by_log(logits.softmax(-1), labels, pad), "the mean probability with a minus sign"),
