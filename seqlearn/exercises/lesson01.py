@@ -171,7 +171,8 @@ def check_split_by_source(split_by_source: Callable[..., tuple[list, list]]) -> 
     if sum(after - before > 1 for before, after in pairwise(places)) < 2:
         raise Wrong("you held out neighbours of the alphabet: choose at random, `random.Random(seed).shuffle(...)`.")
     often = [("Often.", f"Phrase {i}.") for i in range(900)] + [(f"Once {i}.", "Phrase.") for i in range(300)]
-    _examine_parts(*split(often, 0.1), often, 0.1)
+    train, test = split(often, 0.1)
+    _examine_parts(train, test, often, 0.1)
     rehashed = held_out([(_Rehashed(english), french) for english, french in pairs])
     if rehashed and rehashed != first:  # empty: the texts were copied, as NumPy does, and then not found again
         raise Wrong(

@@ -26,6 +26,6 @@ def test_all_names_are_there():
     assert set(SAMPLES) | {"View"} == {name for name in seqlearn.views.__all__ if name.endswith(("View", "Steps"))}
     figures = {name for name in plots.__all__ if not name.isupper()}
     assert (
-        figures | {"measured", "my_lessons", "my_predictions", "text_table"}
+        figures | {"chain_search", "measured", "my_lessons", "my_predictions", "text_table"}
         == set(seqlearn.views.__all__) - set(SAMPLES) - {"View"} - colours
     )
