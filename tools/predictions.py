@@ -46,13 +46,10 @@ def questions(notebook: Notebook) -> Questions:
 
 
 def folded(text: str, words: Words) -> str:
-    """A result is folded, whole; of another text after a prediction, what comes before the next heading or question."""
-    mark, following = f"**{words.result}**", NEXT.search(text)
-    if text.startswith(mark):
-        seen, rest = text.removeprefix(mark).strip(), ""
-    else:
-        end = following.start() if following else len(text)
-        seen, rest = text[:end].strip(), text[end:]
+    """A text cell after a prediction: what it says about the result is folded, and what comes next stands open."""
+    following = NEXT.search(text)
+    end = following.start() if following else len(text)
+    seen, rest = text[:end].removeprefix(f"**{words.result}**").strip(), text[end:]
     if not seen or "<details" in seen:
         return text
     fold = f'<details class="seen"><summary>{words.seen}</summary>\n\n{seen}\n\n</details>'

@@ -103,6 +103,14 @@ def test_a_question_gets_a_line_and_its_answer_a_fold():
     assert cells["next"]["source"] == "**Next:** [05-x](05-x.ipynb)"
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_result_is_folded_without_its_first_word(language):
+    """The title of the fold says it already."""
+    words = LANGUAGES[language]
+    fold = predictions.folded(f"**{words.result}** It is 2.\n\nMore.", words)
+    assert fold == f'<details class="seen"><summary>{words.seen}</summary>\n\nIt is 2.\n\nMore.\n\n</details>'
+
+
 def test_what_has_folds_and_what_explains_nothing_stay():
     for text in (
         "<details><summary>Hint</summary>\n\n1\n</details>",
