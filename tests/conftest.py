@@ -39,6 +39,14 @@ def seed(one_thread):
     torch.manual_seed(0)
 
 
+@pytest.fixture(autouse=True)
+def closed():
+    """Close what a test has drawn: open figures of many tests in one process are a warning in one that drew none."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The folder with the real corpora, `SEQLEARN_DATA`. Without one, a test that asks for it is skipped."""

@@ -56,7 +56,6 @@ def test_the_picture_of_the_lesson_is_as_the_check_says():
         if "curves" in namespace:
             break
     low, high = plt.gca().get_ylim()
-    plt.close("all")
     widths, (training, held, true) = torch.tensor(namespace["widths"]), namespace["curves"].values()
 
     def at(errors, hours):  # between two points, along the straight line that is drawn (the axis is logarithmic)

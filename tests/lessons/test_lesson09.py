@@ -685,7 +685,6 @@ def solved_lesson():
     with contextlib.redirect_stdout(said):
         for source in [*before, *(solved.get(cell, cell) for cell in code)]:
             exec(source, names)
-    plt.close("all")
     return names, said.getvalue()
 
 
