@@ -69,7 +69,7 @@ class Mistakes:
 
     def __call__(self, answer, expected, mistakes=(), **options):
         mistakes = list(mistakes.items() if isinstance(mistakes, dict) else mistakes)
-        begins = os.path.commonprefix([diagnosis for diagnosis, _ in mistakes]).rpartition(". ")[0]
+        begins = os.path.commonprefix([diagnosis for diagnosis, _ in mistakes]).rpartition(". ")[0]  # noqa: RUF071 (texts, not paths)
         for diagnosis, wrong in mistakes:
             numbers = wrong() if callable(wrong) else wrong
             told = ""
