@@ -16,7 +16,7 @@ from torch import nn
 
 from answers import all_right, judged, said_by, variants
 from seqlearn import beam_search, exhaustive_search
-from seqlearn.exercises import checking, lesson10
+from seqlearn.exercises import checking, lesson10, lesson10_beam, lesson10_plain
 from seqlearn.views import chain_search
 
 INF = float("inf")
@@ -148,11 +148,10 @@ test_wrong_beams = judged(lesson10.check_beam, "10.1", [(changed(*changes), told
 
 
 def test_each_mistake_of_a_beam_shows_in_a_case():
-    right = [lesson10.best_by_beam(*case[:3], lesson10.PENALTIES[case[3]]) for case in lesson10.CASES]
-    names = [said for said, _ in (*lesson10.BEAM_MISTAKES, *lesson10._divisors(1, 1, float))]
+    right = [lesson10_plain.best_by_beam(*case[:3], lesson10_plain.PENALTIES[case[3]]) for case in lesson10_plain.CASES]
     answers = {}
-    for place, name in enumerate(names):
-        found = [lesson10.mistaken(place, *case) for case in lesson10.CASES]
+    for name, replaced in lesson10_beam.MISTAKES:
+        found = [lesson10_beam.mistaken(replaced, *case) for case in lesson10_plain.CASES]
         assert found != right and answers.setdefault(str(found), name) == name
 
 
@@ -216,33 +215,33 @@ class Toy(nn.Module):
     def __init__(self, seed, longest):
         super().__init__()
         self.encoder = lambda source, source_lens: None
-        self.decoder = lesson10.ToyDecoder(seed, longest)
-        self.decoder.init_state = lambda memory: lesson10.ToyState()
+        self.decoder = lesson10_plain.ToyDecoder(seed, longest)
+        self.decoder.init_state = lambda memory: lesson10_plain.ToyState()
 
 
-TOY = {"bos": lesson10.TOY_BOS, "eos": lesson10.TOY_EOS}
-IMPOSSIBLE = {"forbidden": (lesson10.TOY_BOS,)}
+TOY = {"bos": lesson10_plain.TOY_BOS, "eos": lesson10_plain.TOY_EOS}
+IMPOSSIBLE = {"forbidden": (lesson10_plain.TOY_BOS,)}
 SOURCE = torch.tensor([[0]]), torch.tensor([1])
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("penalty", lesson10.PENALTIES)
+@pytest.mark.parametrize("penalty", lesson10_plain.PENALTIES)
 def test_the_oracle_the_solution_and_the_package_find_the_same(seed, penalty):
-    lp = lesson10.PENALTIES[penalty]
+    lp = lesson10_plain.PENALTIES[penalty]
     for width, longest in ((1, 5), (2, 5), (3, 6)):
         (best,) = beam_search(Toy(seed, longest), *SOURCE, **TOY, width=width, max_length=longest, length_penalty=lp)[0]
-        decoder = lesson10.ToyDecoder(seed, longest)
-        found = lesson10.my_beam(decoder, lesson10.ToyState(), *TOY.values(), width, longest, lp)
-        for tokens, score in (found, lesson10.best_by_beam(seed, width, longest, lp)):
+        decoder = lesson10_plain.ToyDecoder(seed, longest)
+        found = lesson10.my_beam(decoder, lesson10_plain.ToyState(), *TOY.values(), width, longest, lp)
+        for tokens, score in (found, lesson10_plain.best_by_beam(seed, width, longest, lp)):
             assert tokens == best.tokens and score == pytest.approx(best.score, abs=1e-6)
 
 
 def test_a_wide_beam_finds_what_exhaustive_search_finds():
     for seed in range(4):
-        for lp in lesson10.PENALTIES.values():
+        for lp in lesson10_plain.PENALTIES.values():
             options = {**TOY, **IMPOSSIBLE, "max_length": 4, "length_penalty": lp}
             best = exhaustive_search(Toy(seed, 4), *SOURCE, **options)[0][0]
-            tokens, score = lesson10.best_by_beam(seed, 1000, 4, lp)
+            tokens, score = lesson10_plain.best_by_beam(seed, 1000, 4, lp)
             assert tokens == best.tokens and score == pytest.approx(best.score, abs=1e-6)
 
 
