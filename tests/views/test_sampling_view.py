@@ -11,7 +11,7 @@ from seqlearn.nn.contract import eval_mode
 from seqlearn.search.forced_decoding import forced_decoding
 from seqlearn.translator.translator import Translator
 from seqlearn.views import SamplingView
-from seqlearn.views.sampling.sampling_data import drawn_sentences
+from seqlearn.views.answers.samples import drawn_sentences
 from seqlearn.views.shared.packing import unpack
 
 WORDS = ["le", "la", "un", "<eos>"]

@@ -11,12 +11,13 @@ from matplotlib.figure import Figure
 
 from ...search.hypotheses import Tree
 from ...translator.translator import Translator
+from ..answers.trees import Search, tree_search
 from ..live.weights import live_model
 from ..shared.arguments import as_text, offered
 from ..shared.traits import Finite, Whole
 from ..shared.types import Data, Proposal
-from ..shared.view import View
-from .beam_data import Search, tree_data, tree_search
+from ..view import View
+from .beam_data import tree_data
 from .beam_picture import beam_picture
 
 WIDTHS, ALPHAS = (1, 2, 3, 4), (0.0, 0.3, 0.6, 0.9, 1.2, 1.5)

@@ -13,13 +13,14 @@ from torch import Tensor
 
 from ...search.sampling import next_distribution
 from ...translator.translator import Translator
+from ..answers.samples import Write, drawn_sentences, first_logits
 from ..live.weights import live_model
 from ..shared.arguments import as_text
 from ..shared.packing import unpack
 from ..shared.traits import Finite, Whole
 from ..shared.types import Data, Proposal
-from ..shared.view import View
-from .sampling_data import Write, check_setting, drawn_sentences, first_logits, sampling_data
+from ..view import View
+from .sampling_data import check_setting, sampling_data
 from .sampling_picture import sampling_picture
 
 

@@ -6,9 +6,9 @@ Choices that both Python and the browser may change (`step`, `locked`, ...) are 
 knows what the mouse points at.
 
 A page without a server (`to_html`) holds the traits as JSON, one script with all modules that the view needs
-(`bundle.py`), and perhaps a model; `page_of` in `page.py` writes it, with a policy that allows this script alone. In
-the browser, `openPage` in `page.js` makes of the JSON what anywidget gives in JupyterLab: an object with get, set and
-on.
+(`shared/bundle.py`), and perhaps a model; `page_of` in `shared/page.py` writes it, with a policy that allows this
+script alone. In the browser, `openPage` in `shared/page.js` makes of the JSON what anywidget gives in JupyterLab: an
+object with get, set and on.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ import anywidget
 import traitlets
 from matplotlib.figure import Figure
 
-from ...runtime.ownership import write
-from ..live.weights import course_model, live_engine, name_of_model
-from .arguments import as_text
-from .bundle import bundle, modules_of
-from .colours import as_css
-from .fonts import any_script
-from .page import model_part, page_of, safe_json, script_part, state_part
-from .sharp import sharp_png
-from .types import Data
+from ..runtime.ownership import write
+from .live.weights import course_model, live_engine, name_of_model
+from .shared.arguments import as_text
+from .shared.bundle import bundle, modules_of
+from .shared.colours import as_css
+from .shared.fonts import any_script
+from .shared.page import model_part, page_of, safe_json, script_part, state_part
+from .shared.sharp import sharp_png
+from .shared.types import Data
 
-VIEWS = Path(__file__).parents[1]
+VIEWS = Path(__file__).parent
 RECORD = "application/vnd.seqlearn.view+json"  # in the output of a cell, while lessons are refreshed
 LIFE = 'import { life } from "./shared/life.js";\n'
 AnyView = TypeVar("AnyView", bound="View")
