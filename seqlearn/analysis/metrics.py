@@ -1,4 +1,8 @@
-"""How good is a translator? BLEU and chrF as the field counts them (sacreBLEU), perplexity, alignment error rate."""
+"""How good is a translator? BLEU and chrF as the field counts them (sacreBLEU), perplexity, alignment error rate.
+
+These functions compare what they are given. `Translator.evaluate` prepares it: one spelling for both sides, and, where
+asked, all references of a source.
+"""
 
 from __future__ import annotations
 

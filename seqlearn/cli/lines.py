@@ -1,4 +1,7 @@
-"""Lines in, lines out: what `seqlearn translate` reads and writes. Memory holds one chunk of lines at a time."""
+"""Lines in, lines out: what `seqlearn translate` reads and writes. Memory holds one chunk of lines at a time.
+
+A line with more tokens than --max-source is refused. (`Translator.search` has `max_length`, for the translation.)
+"""
 
 from __future__ import annotations
 

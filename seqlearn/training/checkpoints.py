@@ -2,7 +2,9 @@
 
     fit(model, train, valid, epochs=4, lr=2e-3, checkpoints=Checkpoints("my-training"))
 
-After a crash, the same call goes on and ends with the same weights, bit for bit.
+After a crash, the same call goes on and ends with the same weights, bit for bit. The order of batches is a pure
+function of seed and epoch: a checkpoint has the epoch and its updates so far, and `Batches.epoch(number, start)` begins
+there.
 """
 
 from __future__ import annotations

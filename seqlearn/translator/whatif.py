@@ -5,6 +5,10 @@ The views ask this question when somebody clicks. In Python:
     changed = what_if(translator, prefix=["le"], edits=[Ablate("cross", 1, 2)])
     changed.translate("The girl sleeps.")  # the translation begins with "le", and a head of cross-attention is ablated
     changed = what_if(translator, edits=[Patch("The boy eats a lemon.", "encoder 1.3", 3)])  # a vector of this sentence
+
+`Ablate` and `SetWeight` become edits (`analysis/edits.py`) under the name of a layer; `edit_attention` puts them on the
+layers, whose `expose` applies them (both in `nn/recording.py`). In a page, `edited` in `views/live/nn.js` does the
+same.
 """
 
 from __future__ import annotations

@@ -44,7 +44,6 @@ PAGES = {  # as far as they exist
     "docs/COMMANDS": "The command line",
     "docs/ANYWHERE": "On other machines",
     "docs/RESULTS": "Results",
-    "docs/SCALE": "At scale",
     "docs/DECISIONS": "Decisions",
 }
 FORMULAS = ["tex-mml-chtml.js", "output/chtml/fonts/woff-v2"]  # of MathJax 3.2.2; other parts are loaded on demand only

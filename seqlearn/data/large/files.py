@@ -1,4 +1,8 @@
-"""Text files as sequences of lines and of pairs. The text stays on disk; memory holds an index of the lines."""
+"""Text files as sequences of lines and of pairs. The text stays on disk; memory holds an index of the lines.
+
+`fault` says what is wrong with a line. `checked` stops with file and line, or leaves such lines out and counts them
+(--skip-malformed). A file that is not UTF-8 always stops.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""HTML pages that work alone: no kernel, no network, no other file."""
+"""HTML pages that work alone: no kernel, no network, no other file.
+
+What a user typed gets into a page as JSON (`safe_json`), and from there into text nodes only (`make` and `token` in
+`elements.js`). The policy of the page forbids every script but its own.
+"""
 
 from __future__ import annotations
 
