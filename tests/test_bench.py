@@ -172,6 +172,14 @@ def test_the_figures_of_the_readme_are_those_of_the_results(table):
     assert list(table.rows_of(section)) == list(table.FIRST_PAGE)
 
 
+def test_the_decision_on_the_fast_step_has_the_measured_ratios(table):
+    found = table.figures(RESULTS.read_text(encoding="utf-8"))
+    alone, beam, batch = (found[f"decoding-{which}-seqlearn"] for which in ("greedy-alone", "beam-4-alone", "greedy"))
+    decisions = (ROOT / "docs" / "DECISIONS.md").read_text(encoding="utf-8")
+    said = f"found {alone} times as fast greedily and {beam} times with a beam of 4, a batch of 32 {batch} times"
+    assert said in decisions and batch == found["decoding-beam-4-seqlearn"]
+
+
 def test_the_stored_results_name_every_part_and_each_figure_once(bench, table):
     results = RESULTS.read_text(encoding="utf-8")
     keys = [key for _, key in table.FIGURE.findall(results)]

@@ -41,7 +41,7 @@ def bleu(hypotheses: Sequence[str], references: References, lowercase: bool = Tr
         TypeError: these are no lists of texts: one text has no sentences.
         ValueError: there are no hypotheses, or not one reference for each at least.
     """
-    return _corpus_score(sacrebleu.BLEU(lowercase=lowercase), hypotheses, references)
+    return _corpus_score(sacrebleu.BLEU(lowercase=lowercase, tokenize="13a"), hypotheses, references)
 
 
 def chrf(hypotheses: Sequence[str], references: References, lowercase: bool = True) -> TextScore:

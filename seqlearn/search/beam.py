@@ -1,4 +1,7 @@
-"""Beam search: several hypotheses for each sentence, the best of all their extensions kept at each step."""
+"""Beam search: several hypotheses for each sentence, the best of all their extensions kept at each step.
+
+`hypotheses` finds at each step which of them are complete; `can_win` asks whether a live one can still win.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,8 @@ def beam_search(
 
     Args:
         model, source, source_lens, forbidden, min_length, max_length: see `greedy_search`.
-        width: how many hypotheses are kept; with 1, this is greedy search.
+        width: how many hypotheses are kept; with 1, this is greedy search. (A translator searches greedily, unless it
+            is asked for a beam: `DEFAULT_BEAM` in `seqlearn.translator`.)
         length_penalty: `no_penalty`, `length_average`, `gnmt(alpha)`, or any positive function of the length.
         n_best: how many hypotheses are returned, at most `width`.
         refill: whether the next best hypothesis replaces a complete one, so that `width` hypotheses are always

@@ -34,6 +34,7 @@ from ..search.lengths import gnmt
 from ..search.sampling import greedy_search
 from ..training.history import History
 from ..training.loop import fit, mean_loss
+from . import DEFAULT_BEAM
 from .marian import read_marian
 from .models import check_memory, is_large, spec_of
 from .saving import read_translator, write_translator
@@ -265,7 +266,7 @@ class Translator:
         batch_size: int = 64,
         max_length: int | None = None,
         *,
-        beam: int = 1,
+        beam: int = DEFAULT_BEAM,
         n_best: int = 1,
         length_penalty: LengthPenalty | None = None,
         progress: bool | None = None,

@@ -24,6 +24,7 @@ from ...nn.recording import attention_layers as layers
 from ...search.forced_decoding import forced_decoding
 from ...search.hypotheses import Hypothesis
 from ...search.lengths import default_max_length
+from ...translator import DEFAULT_BEAM
 from ...translator.translator import Translator
 from ...translator.whatif import Edits, change_of, modules_apart, what_if
 from ..shared.arguments import as_text, finite
@@ -38,7 +39,7 @@ WORDS = 6  # of an opening that is no sentence
 def translated(
     translator: Translator,
     sentence: str,
-    beam: int = 1,
+    beam: int = DEFAULT_BEAM,
     prefix: Sequence[str] = (),
     edits: Edits = (),
     links: bool = False,
@@ -430,7 +431,7 @@ def wrong_choice(
     result: Data,
     beams: Sequence[int],
     chosen: int,
-    beam: int = 1,
+    beam: int = DEFAULT_BEAM,
     step: int = 0,
     locked: Lock | None = None,
 ) -> str:
