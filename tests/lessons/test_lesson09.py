@@ -10,7 +10,6 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
-import matplotlib.pyplot as plt
 import nbformat
 import numpy as np
 import pytest
