@@ -44,7 +44,7 @@ from torch import Tensor, nn
 
 from ..nn.recording import Kind
 from ..runtime.arguments import as_tensor
-from ..runtime.values import whole
+from ..runtime.values import as_int
 
 KINDS: tuple[str, ...] = get_args(Kind)
 NO_WEIGHTS = (
@@ -160,7 +160,7 @@ def stack_layers(
             f"the layers have weights of the shapes {', '.join(map(str, shapes))}: take layers of one kind, such as "
             "those of cross-attention, by their names"
         )
-    sentence = whole("sentence", sentence, 0, len(layers[0]) - 1)
+    sentence = as_int("sentence", sentence, 0, len(layers[0]) - 1)
     return torch.stack([layer[sentence] for layer in layers])
 
 

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ..data.pairs import Link, link_sets
-from ..runtime.values import whole
+from ..runtime.values import as_int
 from .attention_map import AttentionMap
 from .metrics import alignment_error_rate, argmax_links
 
@@ -101,7 +101,7 @@ def choice_accuracy(
     """
     hits = []
     for attention, (row, candidates, right) in zip(maps, one_for_each(maps, questions), strict=True):
-        right = whole("the right candidate", right, 0, len(candidates) - 1)
+        right = as_int("the right candidate", right, 0, len(candidates) - 1)
         checked = [_row_and_columns(attention, row, columns) for columns in candidates]
         totals = torch.stack([attention.weights[:, :, row][..., columns].sum(-1) for row, columns in checked], -1)
         others = [index for index in range(len(candidates)) if index != right]
@@ -148,7 +148,7 @@ def link_errors(maps: Sequence[AttentionMap], gold: Sequence[Iterable[Link]]) ->
 def _row_and_columns(attention: AttentionMap, row: int, columns: Collection[int]) -> tuple[int, list[int]]:
     """Both, after a check. A column that is named twice counts once."""
     queries, keys = attention.weights.shape[2:]
-    return whole("row", row, 0, queries - 1), sorted({whole("column", each, 0, keys - 1) for each in columns})
+    return as_int("row", row, 0, queries - 1), sorted({as_int("column", each, 0, keys - 1) for each in columns})
 
 
 def one_for_each(maps: Sequence[AttentionMap], answers: Sequence[T]) -> Sequence[T]:

@@ -17,7 +17,7 @@ from sacrebleu.metrics.base import Metric
 from torch import Tensor
 
 from ..data.pairs import Link, link_sets
-from ..runtime.values import several, texts
+from ..runtime.values import as_texts, check_items
 
 
 class TextScore(NamedTuple):
@@ -50,9 +50,10 @@ def chrf(hypotheses: Sequence[str], references: References, lowercase: bool = Tr
 
 
 def _corpus_score(metric: Metric, hypotheses: Sequence[str], references: References) -> TextScore:
-    hypotheses = texts(hypotheses, "hypotheses")
+    hypotheses = as_texts(hypotheses, "hypotheses")
     right = [
-        texts([each] if isinstance(each, str) else each, "references") for each in several("references", references)
+        as_texts([each] if isinstance(each, str) else each, "references")
+        for each in check_items("references", references)
     ]
     if len(hypotheses) != len(right) or not all(right) or not right:
         raise ValueError(f"{len(hypotheses)} hypotheses cannot be scored against {sum(map(bool, right))} references")

@@ -15,7 +15,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ..runtime.arguments import as_tensor
-from ..runtime.values import several, shown, whole
+from ..runtime.values import as_int, check_items, shown
 from .large.cache import cached
 from .large.sentences import Sentences, encode
 from .pairs import Pair
@@ -41,7 +41,7 @@ def pad(
     if not len(sentences):
         raise ValueError("pad needs at least one sentence: the list is empty")
     sentences = [
-        list(several("ids", sentence, "whole numbers")) for sentence in several("sentences", sentences, "lists")
+        list(check_items("ids", sentence, "whole numbers")) for sentence in check_items("sentences", sentences, "lists")
     ]
     steps = max(map(len, sentences)) if steps is None else steps
     rows = [[*sentence[:steps], *[pad_id] * (steps - len(sentence))] for sentence in sentences]
@@ -121,11 +121,11 @@ class Batches:
     ):
         if batching not in BATCHINGS:
             raise ValueError(f"batching is one of {', '.join(BATCHINGS)}, not {batching!r}")
-        if (steps is not None) and (batching != "fixed" or whole("steps", steps, 0) < 2):
+        if (steps is not None) and (batching != "fixed" or as_int("steps", steps, 0) < 2):
             raise ValueError(f'steps is a width of at least 2, for batching "fixed"; got {steps} for {batching!r}')
         if max_tokens is not None and batching != "bucketed":
             raise ValueError(f'max_tokens is for batching "bucketed", not for {batching!r}')
-        self.batch_size = whole("batch_size", batch_size)
+        self.batch_size = as_int("batch_size", batch_size)
         self.seed = seed
         self.batching = batching
         self.pad = target.vocab.pad
@@ -141,7 +141,7 @@ class Batches:
             longest = int(self.sources.lengths.max()), int(self.targets.lengths.max())
             self._widths = longest if steps is None else (steps, steps)
         self._count = math.ceil(len(self.sources) / self.batch_size)
-        self.max_tokens = None if max_tokens is None else whole("max_tokens", max_tokens)
+        self.max_tokens = None if max_tokens is None else as_int("max_tokens", max_tokens)
         if self.max_tokens is not None and len(self.sources):
             longer = np.maximum(self.sources.lengths, self.targets.lengths)
             if 2 * int(longer.max()) > self.max_tokens:

@@ -64,7 +64,7 @@ class Setting:
             raise ValueError(f"{self.argument} is from {least:g} to {most:g}, not {value}")
 
 
-def words(names: Iterable[str]) -> dict[str, Value]:
+def choices(names: Iterable[str]) -> dict[str, Value]:
     """The choices of a setting whose values are the words themselves."""
     return {name: name for name in names}
 

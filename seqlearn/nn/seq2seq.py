@@ -14,7 +14,7 @@ from ..runtime.arguments import embed, source_lengths
 from ..runtime.devices import send
 from .attention import SCORES, make_attention
 from .cache import sentences_of
-from .config import MOST_LAYERS, Setting, words
+from .config import MOST_LAYERS, Setting, choices
 from .contract import EncoderDecoder
 from .masking import sequence_mask
 
@@ -42,7 +42,7 @@ class RNNConfig:
 class Seq2SeqConfig(RNNConfig):
     """The settings of `seq2seq`."""
 
-    cell: Annotated[str, Setting("the kind of recurrent net", choices=words(RNNS))] = "gru"
+    cell: Annotated[str, Setting("the kind of recurrent net", choices=choices(RNNS))] = "gru"
     bidirectional: Annotated[bool, Setting("whether the encoder reads in both directions")] = False
 
 
@@ -50,7 +50,7 @@ class Seq2SeqConfig(RNNConfig):
 class BahdanauConfig(RNNConfig):
     """The settings of `bahdanau`."""
 
-    score: Annotated[str, Setting("how attention compares a query with a key", choices=words(SCORES))] = "additive"
+    score: Annotated[str, Setting("how attention compares a query with a key", choices=choices(SCORES))] = "additive"
 
 
 class RNNMemory(NamedTuple):

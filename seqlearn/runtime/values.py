@@ -12,7 +12,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def whole(name: str, value: object, least: int = 1, most: int | None = None) -> int:
+def as_int(name: str, value: object, least: int = 1, most: int | None = None) -> int:
     """A whole number of Python, NumPy or torch as an int.
 
     Raises:
@@ -42,10 +42,10 @@ def token_ids(ids: Iterable[int], vocab: int | None = None) -> list[int]:
         given = list(ids)
     except TypeError:
         raise TypeError(f"forbidden is a list of ids, not {named(ids)}") from None
-    return [whole("the id of a token", each, 0, None if vocab is None else vocab - 1) for each in given]
+    return [as_int("the id of a token", each, 0, None if vocab is None else vocab - 1) for each in given]
 
 
-def real(name: str, value: object) -> None:
+def check_number(name: str, value: object) -> None:
     """Refuse what is no number.
 
     Raises:
@@ -55,7 +55,7 @@ def real(name: str, value: object) -> None:
         raise TypeError(f"{name} is a number, not {named(value)}")
 
 
-def several(name: str, given: Iterable[T], kind: str = "str", *, ordered: bool = True) -> Iterable[T]:
+def check_items(name: str, given: Iterable[T], kind: str = "str", *, ordered: bool = True) -> Iterable[T]:
     """What is given, if it is many things in an order: one text would be taken for its letters.
 
     Args:
@@ -70,7 +70,7 @@ def several(name: str, given: Iterable[T], kind: str = "str", *, ordered: bool =
     return given
 
 
-def texts(sentences: Iterable[str], name: str = "sentences", count: int | None = None) -> list[str]:
+def as_texts(sentences: Iterable[str], name: str = "sentences", count: int | None = None) -> list[str]:
     """Several sentences as a list.
 
     Args:
@@ -81,7 +81,7 @@ def texts(sentences: Iterable[str], name: str = "sentences", count: int | None =
         TypeError: it is one text, a set, or no iterable; or one of its members is no text.
         ValueError: there are more or fewer.
     """
-    found = list(several(name, sentences))
+    found = list(check_items(name, sentences))
     for number, sentence in enumerate(found):
         if not isinstance(sentence, str):
             raise TypeError(f"a sentence is a str, and sentence {number} is {named(sentence)}")

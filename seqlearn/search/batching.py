@@ -10,7 +10,7 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from ..data.batches import pad
-from ..runtime.values import whole
+from ..runtime.values import as_int
 
 Result = TypeVar("Result")
 
@@ -33,7 +33,7 @@ def in_batches(
         TypeError: the batch size is no whole number.
         ValueError: the batch size is not at least 1.
     """
-    whole("batch_size", batch_size)
+    as_int("batch_size", batch_size)
     order = sorted(range(len(sentences)), key=lambda index: len(sentences[index]))
     results: dict[int, Result] = {}
     wanted = len(sentences) >= 1000 if progress is None else progress

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..nn.contract import Model, eval_mode
 from ..runtime.devices import send, to_list
-from ..runtime.values import token_ids, whole
+from ..runtime.values import as_int, token_ids
 from .fast_step import fast_step
 from .forced_decoding import forced_decoding
 from .hypotheses import Beams, Extensions, Hypothesis, LengthPenalty, NoToken, Tree, best_tokens
@@ -65,7 +65,7 @@ def beam_search(
             n_best contradict each other; or there is no next token (`NoToken`).
         TypeError: something is of another type.
     """
-    if whole("n_best", n_best) > whole("width", width):
+    if as_int("n_best", n_best) > as_int("width", width):
         raise ValueError(f"a beam of width {width} cannot give the {n_best} best hypotheses")
     limits, forbidden = limits_and_ids(model, source, source_lens, (bos, eos, forbidden), min_length, max_length)
     largest = {limit: largest_penalties(length_penalty, limit) for limit in set(limits)}

@@ -22,13 +22,13 @@ from torch import Tensor, nn
 from ..data.batches import Batch, Batches
 from ..runtime.devices import best_device
 from ..runtime.threads import fitting_threads, where_it_runs
-from ..runtime.values import several
+from ..runtime.values import check_items
 from .averaging import Weights, copied, mean_of, using_weights
 from .checkpoints import Checkpoints, Stopped, TrainingState
 from .history import History
 from .interrupts import uninterrupted
 from .losses import batch_loss, mean_loss
-from .processes import join
+from .processes import init_processes
 from .progress import Log, Logged, ProgressBar, progress_bar
 from .recipe import Recipe
 
@@ -101,14 +101,14 @@ class Training:
         log: Log | None = None,
     ):
         _check_types(model, train, valid)
-        several("after_epoch", after_epoch, "functions")
+        check_items("after_epoch", after_epoch, "functions")
         self.device = best_device()
         _check_precision(recipe.precision, self.device)
         model.to(self.device)
         self.model, self.train, self.valid, self.recipe = model, train, valid, recipe
         self.after_epoch, self.checkpoints, self.progress, self.log = after_epoch, checkpoints, progress, log
         self.optimizer = torch.optim.Adam(model.parameters(), lr=recipe.lr, fused=self.device.type in FUSED)
-        self.processes = replace(join(), stop=self.is_asked_to_stop)
+        self.processes = replace(init_processes(), stop=self.is_asked_to_stop)
         self.state = TrainingState(model, self.optimizer)
         self.updates = math.ceil(len(train) / recipe.accumulate)  # of an epoch; the last may have fewer batches
         self.unchecked: list[Tensor] = []  # the norms of the gradients of the last updates, until they are checked

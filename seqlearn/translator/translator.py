@@ -26,7 +26,7 @@ from ..nn.masking import causal_mask
 from ..nn.recording import attention_layers
 from ..runtime.devices import best_device
 from ..runtime.threads import fitting_threads
-from ..runtime.values import several, shown, texts, whole
+from ..runtime.values import as_int, as_texts, check_items, shown
 from ..search.batching import in_batches
 from ..search.beam import beam_search
 from ..search.hypotheses import Hypothesis, LengthPenalty, NoToken
@@ -153,7 +153,7 @@ class Translator:
             shared_vocab: one vocabulary for both sides (tokens "bpe").
             cased: keep capital letters, quotes and spaces as they are typed (tokens "bpe").
         """
-        texts(languages, "languages", 2)
+        as_texts(languages, "languages", 2)
         train = split.train
         step = math.ceil(len(train) / BPE_LINES) if tokens == "bpe" and len(train) else 1
         chosen = range(0, len(train), step)
@@ -285,12 +285,12 @@ class Translator:
             ValueError: a number is too small, the model gives NaN, or a text is longer than learned positions (other
                 positions have no end).
         """
-        beam, n_best = whole("beam", beam), whole("n_best", n_best)
+        beam, n_best = as_int("beam", beam), as_int("n_best", n_best)
         best = partial(beam_search, width=beam, n_best=n_best, length_penalty=length_penalty or gnmt())
         search: Callable[..., Sequence[Hypothesis | list[Hypothesis]]] = greedy_search if beam == n_best == 1 else best
         vocab = self.target.vocab
         ids = {"bos": vocab.bos, "eos": vocab.eos, "forbidden": (vocab.pad, vocab.bos)}
-        sentences = texts(sentences)
+        sentences = as_texts(sentences)
         pieces = self.source.vocab.tokens if self.source.tokenizer.kind == "unigram" else []
         codes = tuple(token for token in pieces if token.startswith(">>") and CODE.fullmatch(token))
         if len(codes) > 1 and (bare := [each for each in sentences if not each.startswith(codes)]):
@@ -360,8 +360,8 @@ class Translator:
         """
         self.check_attention(kind)
         sides = [
-            texts((pair.source, pair.target) if isinstance(pair, Pair) else pair, "the two sides of a pair", 2)
-            for pair in several("pairs", pairs, "pairs")
+            as_texts((pair.source, pair.target) if isinstance(pair, Pair) else pair, "the two sides of a pair", 2)
+            for pair in check_items("pairs", pairs, "pairs")
         ]
         ids = [(self.source.encode(source), self.target.encode(target)) for source, target in sides]
         maps: list[AttentionMap] = []
@@ -402,7 +402,7 @@ class Translator:
         """
         self.check_attention()
         eos = self.target.vocab.eos
-        pairs = list(several("pairs", pairs, "(sentence, hypothesis)"))
+        pairs = list(check_items("pairs", pairs, "(sentence, hypothesis)"))
         if wrong := [each for each in pairs if not (len(each) == 2 and isinstance(each[1], Hypothesis))]:
             raise TypeError(f"a pair is a sentence and a hypothesis that `search` found for it, not {shown(wrong[0])}")
         ids = [(self.source.encode(source), [*hypothesis.tokens, eos]) for source, hypothesis in pairs]
@@ -438,7 +438,7 @@ class Translator:
         lowercase = not self.target.tokenizer.cased if lowercase is None else lowercase
         pairs = list(pairs_in(pairs))
         if translations is not None:
-            translations = texts(translations, "translations", len(pairs))
+            translations = as_texts(translations, "translations", len(pairs))
         else:
             translations = self.translate_all([pair.source for pair in pairs], batch_size=batch_size)
         references = [self.target.tokenizer.normalize(pair.target) for pair in pairs]

@@ -29,7 +29,7 @@ from ..nn.contract import Decoder, Encoder, EncoderDecoder, Model
 from ..nn.patching import patch, places, record_stream
 from ..nn.recording import Edit, attention_layers, edit_attention
 from ..runtime.devices import send
-from ..runtime.values import several
+from ..runtime.values import check_items
 from .translator import KINDS, Translator
 
 
@@ -151,7 +151,7 @@ def what_if(translator: Translator, prefix: Sequence[str] = (), edits: Iterable[
         ValueError: a token of the prefix is not in the vocabulary, or there is no such place to patch. While the
             translator reads: the other sentence of a patch has no such row.
     """
-    edits = list(several("edits", edits, "changes"))
+    edits = list(check_items("edits", edits, "changes"))
     names = named_edits(translator.model, [change for change in edits if not isinstance(change, Patch)])
     givers = _givers(translator, [change for change in edits if isinstance(change, Patch)])
     ids = _prefix_ids(translator.target.vocab, prefix)
@@ -208,7 +208,7 @@ def _in_order(edits: Sequence[Edit]) -> Edit:
 
 
 def _prefix_ids(vocab: Vocab, prefix: Sequence[str]) -> list[int]:
-    for token in several("the tokens of a prefix", prefix):
+    for token in check_items("the tokens of a prefix", prefix):
         if token not in vocab or token in (PAD, BOS):
             raise ValueError(f"a translation cannot contain the token {token!r}: the model never writes it")
     return vocab.encode(prefix)
