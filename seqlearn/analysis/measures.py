@@ -63,7 +63,7 @@ def hit_rate(
 ) -> Float[Tensor, "layers heads"]:
     """For each head the share of rows in which the largest weight is in a wanted column.
 
-    A tie with a column that is not wanted, or no weight at all, is no hit.
+    A tie with a column that is not wanted, or no weight at all, does not count.
 
     Args:
         maps: of several sentences by one model.
@@ -71,7 +71,7 @@ def hit_rate(
 
     Raises:
         TypeError: a row or a column is not a whole number.
-        ValueError: `wanted` has not one entry for each map, or no row at all; or a map has no such row or column.
+        ValueError: `wanted` does not have one entry for each map, or has no row; or a map has no such row or column.
     """
     hits = []
     for attention, rows in zip(maps, one_for_each(maps, wanted), strict=True):
@@ -89,7 +89,7 @@ def choice_accuracy(
 ) -> Float[Tensor, "layers heads"]:
     """For each head the share of sentences in which the right one of several candidates gets the most weight.
 
-    A candidate's weight is the sum over its columns. A tie, or no weight at all, is no choice and so not right.
+    A candidate's weight is the sum over its columns. A tie, or no weight at all, does not count as right.
 
     Args:
         maps: of several sentences by one model.
@@ -97,7 +97,7 @@ def choice_accuracy(
 
     Raises:
         TypeError: a row, a column or the right candidate is not a whole number.
-        ValueError: there is not one question for each map, or none; or there is no such row, column or candidate.
+        ValueError: the number of questions is not that of the maps, or 0; or there is no such row, column or candidate.
     """
     hits = []
     for attention, (row, candidates, right) in zip(maps, one_for_each(maps, questions), strict=True):
@@ -132,7 +132,7 @@ def link_errors(maps: Sequence[AttentionMap], gold: Sequence[Iterable[Link]]) ->
         gold: for each map the right links, such as `Pair.alignment`.
 
     Raises:
-        ValueError: `gold` has not one entry for each map, or none.
+        ValueError: `gold` does not have one entry for each map, or is empty.
     """
     gold = link_sets("gold", one_for_each(maps, gold))
     layers, heads = maps[0].weights.shape[:2]

@@ -34,12 +34,12 @@ def bleu(hypotheses: Sequence[str], references: References, lowercase: bool = Tr
     """Corpus BLEU (Papineni et al., 2002) by sacreBLEU (Post, 2018), with its own tokenizer, 13a.
 
     Args:
-        references: one text for each hypothesis, or a list of all texts that are right.
-        lowercase: whether to ignore case, as our own text has none. The signature says it: "case:lc", or "case:mixed".
+        references: one text for each hypothesis, or a list of all texts that are right. lowercase: whether to ignore
+        case, as our own text is in lower case. The signature says it: "case:lc", or "case:mixed".
 
     Raises:
-        TypeError: these are no lists of texts: one text has no sentences.
-        ValueError: there are no hypotheses, or not one reference for each at least.
+        TypeError: something other than lists of texts is given: one text is not a list of sentences.
+        ValueError: there are no hypotheses, or a hypothesis has no reference.
     """
     return _corpus_score(sacrebleu.BLEU(lowercase=lowercase, tokenize="13a"), hypotheses, references)
 
@@ -82,7 +82,7 @@ def alignment_error_rate(predicted: Iterable[Iterable[Link]], gold: Iterable[Ite
     0 is perfect; 1 means that no link is right. Och and Ney (2003), section 5, where all gold links are "sure".
 
     Raises:
-        TypeError: these are no sets of links, one for each sentence.
+        TypeError: something other than a set of links for each sentence is given.
         ValueError: they are of different numbers of sentences, or there is no link.
     """
     predictions, truths = link_sets("predicted", predicted), link_sets("gold", gold)

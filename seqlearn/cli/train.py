@@ -51,7 +51,7 @@ def train_command() -> Callable[..., None]:
         elif values["config"] is not None:
             values = with_config(given, values)
         if values["out"] is None:
-            raise ValueError("where shall the translator be written? Give --out FOLDER")
+            raise ValueError("where should the translator be written? Give --out FOLDER")
         refuse_without_effect(given, values)
         train(checked(values))
 
@@ -63,7 +63,7 @@ def train_command() -> Callable[..., None]:
 
 
 def train(options: Options) -> None:
-    """Carry out the command. Of several processes the first one alone writes and speaks."""
+    """Carry out the command. With several processes, only the first one writes and prints."""
     run, training, out = options.run, options.training, options.run.out
     assert out is not None, "the command has checked it"
     files = [run.config, options.data.corpus, *(getattr(options.data, name) for name in OWN_FILES if name != "cache")]

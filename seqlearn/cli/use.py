@@ -70,7 +70,7 @@ def translate(
         typer.Option(
             min=1,
             help="Write this many translations of each line, best first, after the number of the line; at most --beam.",
-            show_default="one, no number",
+            show_default="one, without a number",
             rich_help_panel=OUTPUT,
         ),
     ] = None,

@@ -35,7 +35,7 @@ def pad(
         The ids `(batch, steps)`, and the valid length of each sentence `(batch,)`.
 
     Raises:
-        TypeError: these are no lists of whole numbers.
+        TypeError: something other than lists of whole numbers is given.
         ValueError: there is no sentence.
     """
     if not len(sentences):
@@ -96,7 +96,7 @@ class Batches:
             the same.
 
     Raises:
-        TypeError: the batch size is no whole number.
+        TypeError: the batch size is not a whole number.
         ValueError: an option is out of range, or there are no pairs.
         OSError: the cache cannot be written.
     """
@@ -146,7 +146,7 @@ class Batches:
             longer = np.maximum(self.sources.lengths, self.targets.lengths)
             if 2 * int(longer.max()) > self.max_tokens:
                 raise ValueError(
-                    f"max_tokens is {self.max_tokens:,}, and a batch shall have room for two of the longest sentence, "
+                    f"max_tokens is {self.max_tokens:,}, and a batch needs room for two of the longest sentence, "
                     f"which has {int(longer.max()):,} tokens with <bos> and <eos>"
                 )
             self._count = math.ceil(int(longer.sum()) / self.max_tokens)

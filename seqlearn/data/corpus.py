@@ -95,7 +95,7 @@ class Corpus:
         Raises:
             ValueError: a share is negative, or nothing is left to train on.
         """
-        if not (valid >= 0 and test >= 0 and valid + test < 1):  # NaN is no share
+        if not (valid >= 0 and test >= 0 and valid + test < 1):  # refuses NaN, too
             raise ValueError(f"valid and test are shares that leave something to train on, not {valid} and {test}")
         to_train, to_valid, to_test = array("I"), array("I"), array("I")
         for index, draw in enumerate(self._draws(f"split {seed}")):

@@ -69,7 +69,7 @@ def pairs_in(pairs: Iterable[Pair]) -> Iterator[Pair]:
     """The pairs, one after the other.
 
     Raises:
-        TypeError: it is one text, or no iterable, or one of its members is no pair.
+        TypeError: it is one text, or not iterable, or one of its members is not a pair.
     """
     for number, pair in enumerate(check_items("pairs", pairs, "Pair")):
         if not isinstance(pair, Pair):
@@ -81,7 +81,7 @@ def link_sets(name: str, given: Iterable[Iterable[Link]]) -> list[set[Link]]:
     """The links of several sentences, as a set for each.
 
     Raises:
-        TypeError: these are the links of one sentence, or something is no link.
+        TypeError: these are the links of one sentence, or something is not a link.
     """
     found: list[set[Link]] = []
     for links in check_items(f"{name} links", given, "sets, one for each sentence"):

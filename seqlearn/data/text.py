@@ -343,7 +343,7 @@ class Vocab:
         """The tokens of the ids, special tokens included.
 
         Raises:
-            TypeError: an id is no whole number.
+            TypeError: an id is not a whole number.
             ValueError: an id is below 0 or beyond the vocabulary.
         """
         numbers = [as_int("an id", index, 0) for index in check_items("ids", ids, "whole numbers")]
@@ -473,7 +473,7 @@ class Language:
             tokens = stored["vocab"]
             fits = isinstance(tokens, list) and all(isinstance(token, str) for token in tokens)
             if not fits or len(set(tokens)) < len(tokens):
-                raise ValueError("the vocabulary is no list, or holds a token twice, or something that is no text")
+                raise ValueError("the vocabulary is not a list of texts, or holds a token twice")
             return cls(tokenizer, Vocab.of(tokens))
         except Exception as error:  # the tokenizers library raises nothing narrower
             raise ValueError(f"{name} is damaged ({type(error).__name__}: {error})") from None

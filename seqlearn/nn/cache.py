@@ -116,7 +116,7 @@ class TransformerState:
     def select(self, rows: Int[Tensor, "chosen"]) -> TransformerState:
         """The state of these rows, repeated, reordered or dropped. The old state may not be used again.
 
-        The memory is copied only if a sentence is gone. Of the tokens so far, only rows that change their index are
+        The memory is copied only if a sentence is gone. Among the tokens so far, only rows that change their index are
         copied. `rows` is on the CPU: there these decisions need no look at a GPU.
         """
         held = len(self.memory[0][0])  # sentences

@@ -53,7 +53,7 @@ class Setting:
         """Refuse a value of another type than the default, and a number out of bounds.
 
         Raises:
-            ValueError: it is one.
+            ValueError: the value has another type, or is out of bounds.
         """
         types = (int, float) if isinstance(self.default, float) else (type(self.default),)
         if type(value) not in types:

@@ -269,14 +269,14 @@ class DecoderOnly(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "rows steps"], state: PromptedState
     ) -> tuple[Float[Tensor, "rows steps vocab"], PromptedState]:
-        """The logits after each of these tokens, and the state after the last one."""
+        """See `Decoder` in `contract`."""
         features, state = self.features(tokens, state)
         return self.dense(features), state
 
     def features(
         self, tokens: Int[Tensor, "rows steps"], state: PromptedState
     ) -> tuple[Float[Tensor, "rows steps hiddens"], PromptedState]:
-        """The features, which `dense` turns into logits. From features the loss needs only a few logits at a time."""
+        """See `FeatureDecoder` in `contract`."""
         x, state = self._read(embed(self.embedding, tokens) * self.embedding.embedding_dim**0.5, state)
         return self.norm(x), state
 

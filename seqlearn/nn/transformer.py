@@ -219,14 +219,14 @@ class TransformerDecoder(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "rows steps"], state: TransformerState
     ) -> tuple[Float[Tensor, "rows steps vocab"], TransformerState]:
-        """The logits after each of these tokens, and the state after the last one."""
+        """See `Decoder` in `contract`."""
         features, state = self.features(tokens, state)
         return self.dense(features), state
 
     def features(
         self, tokens: Int[Tensor, "rows steps"], state: TransformerState
     ) -> tuple[Float[Tensor, "rows steps hiddens"], TransformerState]:
-        """The features, which `dense` turns into logits. From features the loss needs only a few logits at a time."""
+        """See `FeatureDecoder` in `contract`."""
         x = self.pos_encoding(embed(self.embedding, tokens) * self.config.num_hiddens**0.5, state.length)
         after: list[Past] = []
         for block, memory, past in zip(self.blocks, state.memory, state.past, strict=True):

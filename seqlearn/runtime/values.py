@@ -46,10 +46,10 @@ def token_ids(ids: Iterable[int], vocab: int | None = None) -> list[int]:
 
 
 def check_number(name: str, value: object) -> None:
-    """Refuse what is no number.
+    """Refuse everything but a number.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is not a number.
     """
     if not isinstance(value, Real):
         raise TypeError(f"{name} is a number, not {named(value)}")
@@ -62,7 +62,7 @@ def check_items(name: str, given: Iterable[T], kind: str = "str", *, ordered: bo
         ordered: False: a set is many things, too.
 
     Raises:
-        TypeError: it is one text, a set, or no iterable.
+        TypeError: it is one text, a set, or not iterable.
     """
     wrong = (str, bytes, set, frozenset) if ordered else (str, bytes)
     if isinstance(given, wrong) or not isinstance(given, Iterable):
@@ -78,7 +78,7 @@ def as_texts(sentences: Iterable[str], name: str = "sentences", count: int | Non
         count: how many there have to be; default: any number.
 
     Raises:
-        TypeError: it is one text, a set, or no iterable; or one of its members is no text.
+        TypeError: it is one text, a set, or not iterable; or one of its members is not a text.
         ValueError: there are more or fewer.
     """
     found = list(check_items(name, sentences))
@@ -86,7 +86,7 @@ def as_texts(sentences: Iterable[str], name: str = "sentences", count: int | Non
         if not isinstance(sentence, str):
             raise TypeError(f"a sentence is a str, and sentence {number} is {named(sentence)}")
     if count is not None and len(found) != count:
-        raise ValueError(f"{count} {name} are wanted, not {len(found)}")
+        raise ValueError(f"expected {count} {name}, not {len(found)}")
     return found
 
 

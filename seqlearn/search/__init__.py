@@ -3,7 +3,7 @@
 A search extends hypotheses, prefixes of a translation, token by token. A hypothesis is complete when it ends with <eos>
 or is as long as allowed. The best complete hypothesis has the largest
 
-    score = sum of the log-probabilities / penalty(length).
+    beam score = sum of the log-probabilities / penalty(length).
 
 The length counts the tokens, and <eos> if it was reached. Padding is never part of a hypothesis. `sample` does not look
 for the best hypothesis: it draws each token from the model's distribution.

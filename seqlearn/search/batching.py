@@ -30,7 +30,7 @@ def in_batches(
         progress: whether to show a bar; default: from 1,000 sentences on.
 
     Raises:
-        TypeError: the batch size is no whole number.
+        TypeError: the batch size is not a whole number.
         ValueError: the batch size is not at least 1.
     """
     as_int("batch_size", batch_size)

@@ -42,7 +42,7 @@ def beam_search(
 
     One hypothesis may have several children among the best, and another none. Complete hypotheses are set aside. The
     search of a sentence ends when every hypothesis is complete, or when no other hypothesis can win any more. No
-    log-probability is above 0, so a hypothesis with the sum s cannot reach a score above s / (largest penalty of a
+    log-probability is above 0, so a hypothesis with the sum s cannot reach a beam score above s / (largest penalty of a
     longer length); this bound holds for every positive penalty. A sentence whose search has ended leaves the batch.
     Sutskever et al. (2014), section 3.2; on stopping, Huang et al. (2017).
 

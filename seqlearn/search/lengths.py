@@ -1,4 +1,4 @@
-"""How long a translation may be, and what its length does to its score."""
+"""How long a translation may be, and how its length changes its beam score."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Ids = tuple[int, int, Iterable[int]]  # of <bos>, of <eos>, and the forbidden on
 
 
 def no_penalty(length: int) -> float:
-    """The score is the log-probability of the sentence. Each token lowers it, so short sentences are favoured."""
+    """The beam score is the log-probability of the sentence. Each token lowers it, so short sentences are favoured."""
     return 1.0
 
 
 def length_average(length: int) -> float:
-    """The score is the mean log-probability of a token."""
+    """The beam score is the mean log-probability of a token."""
     return float(length)
 
 

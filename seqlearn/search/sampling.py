@@ -112,7 +112,7 @@ def next_distribution(
     In this order: forbidden tokens are removed; the logits are divided by the temperature; all but the `top_k`
     likeliest tokens are removed (Fan et al., 2018, section 5.4); then all tokens outside the nucleus, the smallest set
     of likeliest tokens with a probability of `top_p` at least (Holtzman et al., 2020, section 3.1). What is left is
-    divided by its sum. Of two tokens with equal logits, the one with the smaller id counts as likelier.
+    divided by its sum. If two tokens have equal logits, the one with the smaller id counts as likelier.
 
     Args:
         temperature: above 0. Below 1, likely tokens become likelier still; far above 1, all become equally likely.

@@ -34,7 +34,7 @@ CPU, CUDA = "random cpu", "random cuda"  # states of random generators: "random 
 
 @dataclass
 class TrainingState:
-    """What changes while a model is trained: all that a checkpoint holds, beside the states of random generators.
+    """What changes while a model is trained: all that a checkpoint holds, besides the states of random generators.
 
     Args:
         model, optimizer: they are trained.
@@ -194,11 +194,11 @@ class Checkpoints:
         """The last checkpoint that can be read. A damaged one is named, and the one before it is taken.
 
         Raises:
-            ValueError: none can be read, or a file with such a name is none of ours: training would replace the file.
+            ValueError: none can be read, or a file with such a name is not ours: training would replace the file.
         """
         for path in reversed(self.files):
             if kind_of(path) != CHECKPOINT:
-                raise ValueError(f"{path} is damaged, or is no checkpoint of seqlearn: move it away, and try again")
+                raise ValueError(f"{path} is damaged, or is not a checkpoint of seqlearn: move it away, and try again")
             try:
                 stored = read_file(path)
                 if not stored.checked:

@@ -79,7 +79,7 @@ class Recipe:
         """The probability of teacher forcing after this share of training.
 
         Raises:
-            ValueError: it is no probability.
+            ValueError: it is not a probability.
         """
         probability = self.teacher_forcing(done)
         if not 0 <= probability <= 1:

@@ -277,11 +277,11 @@ class Translator:
             max_length: the largest number of tokens; default: twice the source and 10 more.
             beam: width of the beam; 1 is greedy search.
             n_best: how many hypotheses of each sentence are returned; at most `beam`.
-            length_penalty: see `seqlearn.search.beam.beam_search`; default: `gnmt()`. Greedy search has none.
+            length_penalty: see `seqlearn.search.beam.beam_search`; default: `gnmt()`. Greedy search has no penalty.
             progress: whether to show a bar; default: from 1,000 sentences on.
 
         Raises:
-            TypeError: something is of another type, or a sentence is no str.
+            TypeError: something is of another type, or a sentence is not a str.
             ValueError: a number is too small, the model gives NaN, or a text is longer than learned positions (other
                 positions have no end).
         """
@@ -356,7 +356,7 @@ class Translator:
     ) -> list[AttentionMap]:
         """One map for each pair, in order: where the model looks. A pair is a `Pair` or a tuple (source, target).
 
-        Args and Raises: see `attend`. TypeError: something is no pair of texts.
+        Args and Raises: see `attend`. TypeError: something is not a pair of texts.
         """
         self.check_attention(kind)
         sides = [
@@ -378,7 +378,7 @@ class Translator:
         """Refuse a kind of attention that the model does not have.
 
         Raises:
-            ValueError: there is no such kind, or the model has none of this kind.
+            ValueError: there is no such kind, or the model has no attention of this kind.
         """
         if kind not in KINDS:
             raise ValueError(f"there is no attention {kind!r} to look at; choose from {', '.join(KINDS)}")
@@ -397,7 +397,7 @@ class Translator:
             pairs: a source sentence, and a hypothesis that `search` found for it.
 
         Raises:
-            TypeError: something is no such pair.
+            TypeError: something is not such a pair.
             ValueError: the decoder of the model does not look at the source through attention.
         """
         self.check_attention()
@@ -432,7 +432,7 @@ class Translator:
                 counted once. (The perplexity is that of all pairs.)
 
         Raises:
-            TypeError: these are no pairs, or the translations are no list of texts.
+            TypeError: something is not a pair, or the translations are not a list of texts.
             ValueError: there is not one translation for each pair, or no pair.
         """
         lowercase = not self.target.tokenizer.cased if lowercase is None else lowercase

@@ -70,7 +70,7 @@ class SetWeight:
         weight: from 0 to 1.
 
     Raises:
-        ValueError: there is no such kind, a number is not counted from 0, or the weight is none.
+        ValueError: there is no such kind, a number is not counted from 0, or the weight is not from 0 to 1.
     """
 
     kind: str
@@ -115,7 +115,7 @@ def change_of(given: WeightChange | Sequence[Any]) -> WeightChange:  # Any: what
     """The change that a list of a browser says (`as_list`). A change stays as it is.
 
     Raises:
-        ValueError: the list says none.
+        ValueError: the list does not describe a change.
     """
     match given:
         case Ablate() | SetWeight():
@@ -169,7 +169,7 @@ def named_edits(model: Model, edits: Iterable[WeightChange]) -> dict[str, Callab
         edits: several edits of a layer are made one after the other.
 
     Raises:
-        TypeError: an edit is none.
+        TypeError: something is not an edit.
     """
     by_layer: dict[str, list[WeightChange]] = {}
     for change in edits:

@@ -96,7 +96,7 @@ def main(folder):
         except ValueError as error:
             results["other data"] = str(error)
     torch.save(results, folder / f"{name}, {processes.rank}.pt")
-    if processes.world_size == 2:  # one of them is killed; the other shall not wait for ever
+    if processes.world_size == 2:  # one of them is killed; the other must not wait for ever
         checkpoints = Checkpoints(folder / "lost", every_updates=2)
         die = at(0.6, (lambda: os._exit(9)) if processes.rank == 1 else (lambda: None))
         try:

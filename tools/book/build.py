@@ -111,7 +111,7 @@ def not_ours(out: Path) -> str | None:
         listed = json.loads((out / FILES).read_bytes()).items()
         found = checksums(out).items()
     except (OSError, ValueError, AttributeError):
-        return f"{out} exists and is no book: name a new folder, or delete this one."
+        return f"{out} exists and is not a book: name a new folder, or delete this one."
     others = sorted(name for name, _ in found - listed)
     return f"{out} holds {others[0]}, which is not of the book, or was changed: move it away." if others else None
 
