@@ -41,6 +41,7 @@ TESTS = {  # besides tests/FOLDER/test_NAME.py: of a module, or else of its room
     "nn/cache": ["tests/nn/test_transformer.py", "tests/nn/test_decoder_only.py"],
     "nn/masking": ["tests/nn/test_attention.py"],
     "analysis/edits": ["tests/translator/test_whatif.py", "tests/analysis/test_measures.py"],
+    "views/answers": ["tests/views/test_translator_view.py", "tests/views/test_patch_view.py"],
     "views/steps": ["tests/views/test_attention_steps.py"],
     "training/losses": ["tests/training/test_loop.py"],
 }

@@ -27,10 +27,10 @@ from .position.position_view import PositionView
 from .riddle.riddle_view import RiddleView
 from .sampling.sampling_view import SamplingView
 from .shared.page import page_of
-from .shared.view import View, parts_of
 from .softmax.softmax_view import MASKINGS, SoftmaxView
 from .steps.steps_view import AttentionSteps
 from .translator.translator_view import TranslatorView
+from .view import View, parts_of
 
 SENTENCE, FRENCH = "The girl washes the red apple and eats it.", "La fille lave la pomme rouge et la mange."
 LEMON = "The girl washes the red lemon and eats it."  # the lemon is masculine: le citron

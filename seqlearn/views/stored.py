@@ -20,7 +20,7 @@ from .live.weights import course_model, live_engine, name_of_model
 from .shared.bundle import bundle
 from .shared.page import head_of, safe_json, state_part
 from .shared.types import Data
-from .shared.view import VIEWS, View
+from .view import VIEWS, View
 
 FRAME = """{head}<title>{title}</title>
 <link rel="stylesheet" href="views.css">
@@ -122,11 +122,13 @@ def shared_files() -> dict[str, str | bytes]:
 
 def _script(css: str) -> str:
     """All views, in a block of their own: no name gets into the page. A saved picture takes the styles along."""
-    lines, views = ['import { openFrame } from "./shared/frame.js";\n'], []
+    lines, views = ['import { laterModel } from "./live/engine.js";\n'], []
+    lines.append('import { openFrame } from "./shared/frame.js";\n')
     for i, (name, view) in enumerate(classes().items()):
         lines.append(view.scripts.imported(i, live=True))
         views.append(f"  {name}: {{ build: build{i}{f', answers: answers{i}' if view.scripts.answers else ''} }},")
-    main = "\n".join(["".join(lines), live_engine(), "openFrame({", *views, f"}}, liveEngine, {json.dumps(css)});"])
+    end = f"}}, () => laterModel(liveEngine), {json.dumps(css)});"
+    main = "\n".join(["".join(lines), live_engine(), "openFrame({", *views, end])
     return f'"use strict";\n{{\n{bundle(main, VIEWS)}\n}}\n'
 
 

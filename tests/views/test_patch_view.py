@@ -8,7 +8,7 @@ from matplotlib.colors import to_hex
 from seqlearn.nn.patching import patch, places, record_stream
 from seqlearn.translator.translator import Translator
 from seqlearn.views import PatchView
-from seqlearn.views.patch.patch_data import name_of, patched, side_places
+from seqlearn.views.answers.patches import name_of, patched, side_places
 
 pytestmark = pytest.mark.slow
 

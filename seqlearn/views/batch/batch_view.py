@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ..shared.traits import Whole
 from ..shared.types import Proposal
-from ..shared.view import View
+from ..view import View
 from .batch_data import ORDERS, batch_data, padding_of
 from .batch_picture import batch_picture
 

@@ -14,7 +14,7 @@ from ..shared.colours import BLUE_RED, TRAIN
 from ..shared.fonts import any_script, short_label
 
 if TYPE_CHECKING:
-    from .gru_view import GruStep
+    from .gru_data import GruStep
 
 EDGE = "#595959"
 LEAST_WIDE = 7.6  # inches: the title has room

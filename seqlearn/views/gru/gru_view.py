@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from itertools import accumulate
 from operator import mul
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 import traitlets
@@ -20,24 +19,9 @@ from ...translator.translator import Translator
 from ..shared.packing import unpack
 from ..shared.traits import Finite, Whole
 from ..shared.types import Proposal
-from ..shared.view import View
-from .gru_data import gru_data
+from ..view import View
+from .gru_data import GruStep, gru_data
 from .gru_picture import gru_picture
-
-
-class GruStep(NamedTuple):
-    """What one unit of a GRU computes at one word."""
-
-    old: float
-    """Its state before the word, h."""
-    reset: float
-    """The reset gate, r."""
-    new: float
-    """The new value, n."""
-    update: float
-    """The update gate, z."""
-    state: float
-    """Its state after the word: (1 - z) n + z h."""
 
 
 class GruView(View, folder=Path(__file__).parent):

@@ -1,4 +1,4 @@
-// What a page asks of the model: the dictionaries of seqlearn/views/translator/translator_data.py (`translated`), of
+// What a page asks of the model: the dictionaries of seqlearn/views/answers/translations.py (`translated`), of
 // seqlearn/views/shared/attention.py (`maps`) and of seqlearn/views/steps/steps_data.py (`steps`), made in the browser.
 
 import { A_MASK, AXIS_NAMES, BOS, CANDIDATES, DEFAULT_BEAM, EOS, EXACT, FULL, LARGEST } from "../shared/constants.js";
@@ -166,7 +166,7 @@ export class Translator {
     });
   }
 
-  /** Sentences that are drawn token by token: `drawn_sentences` in seqlearn/views/sampling/sampling_data.py.
+  /** Sentences that are drawn token by token: `drawn_sentences` in seqlearn/views/answers/samples.py.
    * @param {Luck & { sentence: string }} question */
   sampled({ sentence, ...luck }) {
     const asked = [luck.seed, luck.temperature, luck.top_k, luck.top_p];
@@ -371,7 +371,7 @@ function bytesOf(base64) {
   return bytes;
 }
 
-/** The likeliest next tokens and, among them, the token that was written: `next_tokens` in translator_data.py.
+/** The likeliest next tokens and, among them, the token that was written: `next_tokens` in translations.py.
  * @param {Vocab} vocab @param {Float32Array} logits @param {number} written */
 export function nextTokens(vocab, logits, written) {
   const total = logSumExp(logits, 0, logits.length);

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ..shared.arguments import as_text
 from ..shared.traits import Whole
 from ..shared.types import Proposal
-from ..shared.view import View
+from ..view import View
 from .pieces_data import after, pieces_data, vocabulary
 from .pieces_picture import pieces_picture
 

@@ -15,7 +15,7 @@ from ...nn.positions import BASE
 from ..shared.packing import unpack
 from ..shared.traits import Whole
 from ..shared.types import Proposal
-from ..shared.view import View
+from ..view import View
 from .position_data import defaults, position_data, wrong_choice
 from .position_picture import position_picture
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ...translator.translator import Translator
 from ..shared.traits import Whole
 from ..shared.types import Proposal
-from ..shared.view import View
+from ..view import View
 from .riddle_data import RIDDLES, Riddle, riddle_data
 from .riddle_picture import riddle_picture
 

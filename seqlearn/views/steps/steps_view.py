@@ -14,7 +14,7 @@ from ...nn.masking import Mask
 from ..shared.packing import unpack
 from ..shared.traits import Whole
 from ..shared.types import Proposal
-from ..shared.view import View
+from ..view import View
 from .steps_data import changed, steps_data, wrong_change
 from .steps_picture import steps_picture
 
