@@ -37,18 +37,6 @@ def by_crossing_out(translation, references):
     return right / len(translation) if translation else 0.0
 
 
-def unclipped(translation, references):
-    return sum(any(word in each for each in references) for word in translation) / max(1, len(translation))
-
-
-def together(translation, references):
-    return right_precision(translation, [[word for each in references for word in each]])
-
-
-def different_words(translation, references):
-    return sum(any(word in each for each in references) for word in set(translation)) / max(1, len(translation))
-
-
 def crashes_on_nothing(translation, references):
     return right_precision(translation, references) if translation else len(translation) / 0
 
@@ -57,19 +45,10 @@ PRECISIONS = [
     (right_precision, "right!"),
     (one_by_one, "right!"),
     (by_crossing_out, "right!"),
-    (unclipped, "clip it"),
-    (together, "thrown together"),
-    (lambda translation, references: right_precision(translation, references[:1]), "only the first reference counts"),
-    (different_words, "different words are counted"),
+    *((rule, why) for why, rule in lesson15._MISTAKES.items()),
     (crashes_on_nothing, "division by zero"),
     (lambda translation, references: right_precision(translation, references) if translation else 1, "empty"),
     (lambda translation, references: 0.9, "yours is 0.900"),
-    (lambda words, people: right_precision(words, people[:2]), "only the first two references count"),
-    (
-        lambda words, people: sum(right_precision(words, [each]) for each in people) / len(people),
-        "the mean over the ref",
-    ),
-    (lambda words, people: max(right_precision(words, [each]) for each in people), "each *word* takes the reference"),
     (
         lambda words, people: right_precision(words, [" ".join(each) for each in people]),
         "('le a chat', ['les chats'",
