@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from .checking import called, check, has_shape, matches
-from .plain import numbers, product, shown, transposed
+from .plain import Numbers, numbers, product, shown, transposed
 
 SHAPES = {
     (): "one number came out: `@` of two vectors sums them; the gates multiply entry by entry, `*`.",
@@ -72,14 +72,14 @@ def _gru(given: _Given, *, gate=_sigmoid, squash=math.tanh, inside=_inside, mix=
     return [mix(*part) for part in zip(r, z, [squash(inside(*part)) for part in parts], h, strict=True)]
 
 
-def _wrong_states(x: Tensor, h: Tensor, W: Tensor, U: Tensor) -> dict[str, Any]:
+def _wrong_states(x: Tensor, h: Tensor, W: Tensor, U: Tensor) -> dict[str, Numbers]:
     """Diagnosis -> the new state of a usual mistake. Some of them need square matrices."""
     given = _Given(*map(numbers, (x, h, W, U)))
 
     def of(W: Tensor = W, U: Tensor = U) -> list[float]:
         return _gru(given._replace(W=numbers(W), U=numbers(U)))
 
-    found: dict[str, Any] = {
+    found: dict[str, Numbers] = {
         "the matrices U are transposed: it is `U[0] @ h`, not `h @ U[0]`.": of(U=U.mT),
         "the matrix U[2] is transposed: it is `U[2] @ h`, not `h @ U[2]`.": of(U=torch.cat([U[:2], U[2:].mT])),
     }
