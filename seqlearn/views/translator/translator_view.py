@@ -6,7 +6,6 @@ import contextlib
 from pathlib import Path
 
 import traitlets
-from matplotlib.figure import Figure
 
 from ...translator.translator import Translator
 from ...translator.whatif import change_of
@@ -17,7 +16,6 @@ from ..shared.types import Data, Lock, Proposal
 from ..shared.view import View
 from .ablation_map import ablation_map
 from .translator_data import about, glosses, golds, opening, translated, wrong_choice
-from .translator_picture import translation_picture
 
 BEAMS = (1, 2, 4, 8)
 MOST_BEAMS = 16
@@ -201,7 +199,3 @@ class TranslatorView(View, folder=Path(__file__).parent):
         """The sentence and its translation."""
         texts = (text if len(text) <= 60 else text[:59] + "…" for text in (self.result["sentence"], self.translation))
         return " -> ".join(map(repr, texts))
-
-    def figure(self) -> Figure:
-        """The sentence and its translation, the attention (mean of all heads), and the next tokens at this step."""
-        return translation_picture(self.result, self.chosen, self.step)
