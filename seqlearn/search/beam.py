@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from ..nn.contract import Model, eval_mode
-from ..runtime.devices import send, to_list
+from ..runtime.devices import send
 from ..runtime.values import token_ids, whole
 from .fast_step import fast_step
-from .forced_decoding import forced_decoding
 from .hypotheses import Beams, Extensions, Hypothesis, LengthPenalty, NoToken, Tree, best_tokens
 from .lengths import largest_penalties, limits_and_ids, no_penalty
 
@@ -32,7 +30,6 @@ def beam_search(
     n_best: int = 1,
     forbidden: Sequence[int] = (),
     refill: bool = False,
-    attention: bool = False,
     trace: list[Tree] | None = None,
 ) -> list[list[Hypothesis]]:
     """Extend each of the `width` hypotheses by every token, keep the `width` best of *all* extensions, and so on.
@@ -50,7 +47,6 @@ def beam_search(
         n_best: how many hypotheses are returned, at most `width`.
         refill: whether the next best hypothesis replaces a complete one, so that `width` hypotheses are always
             extended. The search may then find more hypotheses, and may continue where greedy search ends.
-        attention: whether the hypotheses come with attention weights.
         trace: a list, to which the search tree of each sentence is added.
 
     Returns:
@@ -107,18 +103,6 @@ def beam_search(
             beams = extensions.pick(going)
             live = [live[sentence] for sentence in going]
             state = state.select(beams.rows.flatten())
-    if attention:
-        for row, length, hypotheses in zip(source, to_list(source_lens), best, strict=True):
-            _add_attention(model, row[:length].unsqueeze(0), bos, hypotheses)
     if trace is not None:
         trace.extend(trees)
     return best
-
-
-def _add_attention(model: Model, source: Tensor, bos: int, hypotheses: Sequence[Hypothesis]) -> None:
-    """Give the hypotheses of one sentence their attention weights: the model reads each hypothesis once more."""
-    for hypothesis in hypotheses:
-        inputs = [bos, *hypothesis.tokens][: len(hypothesis.log_probs)]
-        tokens = torch.tensor([inputs], device=source.device)
-        forced = forced_decoding(model, source, torch.tensor([source.shape[1]]), tokens)
-        hypothesis.attention = {name: weights[0] for name, weights in forced.weights.items()}

@@ -28,7 +28,6 @@ def exhaustive_search(
     length_penalty: LengthPenalty = no_penalty,
     min_length: int = 0,
     max_length: int | None = None,
-    n_best: int = 1,
     forbidden: Sequence[int] = (),
     most: int = 100_000,
 ) -> list[list[Hypothesis]]:
@@ -36,6 +35,9 @@ def exhaustive_search(
 
     Args: see `beam_search`; and
         most: how many sentences may be tried.
+
+    Returns:
+        For each sentence a list with its best translation, as `beam_search` gives it.
 
     Raises:
         ValueError: there are more than `most` sentences, or see `beam_search`.
@@ -78,5 +80,5 @@ def exhaustive_search(
             if not complete:
                 raise NoToken
             hypotheses = [Hypothesis.of(*prefix, eos, length_penalty) for prefix in complete]
-            best.append(sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)[:n_best])
+            best.append([max(hypotheses, key=lambda hypothesis: hypothesis.score)])
     return best
