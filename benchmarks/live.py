@@ -20,11 +20,11 @@ from chromium import chromium
 from table import LeftOut, Row
 
 from seqlearn.translator.translator import Translator
+from seqlearn.views.answers.known import about
 from seqlearn.views.gallery import FRENCH, SENTENCE
 from seqlearn.views.live.weights import LIVE, live_engine, live_model
 from seqlearn.views.shared.bundle import bundle
 from seqlearn.views.shared.page import page_of, safe_json, script_part
-from seqlearn.views.translator.translator_data import about
 from seqlearn.views.translator.translator_view import TranslatorView
 
 if TYPE_CHECKING:

@@ -38,8 +38,8 @@ from seqlearn.views import (
     TranslatorView,
     View,
 )
+from seqlearn.views.answers.translations import translated
 from seqlearn.views.gallery import LEMON, SENTENCE
-from seqlearn.views.translator.translator_data import translated
 
 ROUNDS = 10
 LONG = "the girl " * 50

@@ -154,7 +154,7 @@ def test_the_package_is_typed_and_says_so():
 INSTALLED_USE = """
 from seqlearn import Translator
 from seqlearn.analysis.roles import read_roles
-from seqlearn.views.translator.translator_data import STORED
+from seqlearn.views.answers.known import STORED
 print(Translator.pretrained("transformer", "cpu").translate("The cat sleeps."), len(read_roles()) > 0, STORED.is_file())
 print(Translator.pretrained("bahdanau", "cpu").translate("The cat sleeps."), Translator.__module__)
 """

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 from seqlearn.cli import app
 from seqlearn.data.corpus import tatoeba_test
 from seqlearn.translator.translator import Translator
+from seqlearn.views.answers.known import REAL, about
 from seqlearn.views.live.weights import MOST_WEIGHTS, live_model
-from seqlearn.views.translator.translator_data import REAL, about
 from tools.tatoeba import FOLDER, UNFIT, unfit
 
 

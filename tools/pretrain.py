@@ -25,7 +25,7 @@ from seqlearn.data.text import WordTokenizer
 from seqlearn.runtime.ownership import write
 from seqlearn.training import make_schedule
 from seqlearn.translator.translator import Translator
-from seqlearn.views.translator.translator_data import EXAMPLES, STORED, golds
+from seqlearn.views.answers.known import EXAMPLES, STORED, golds
 
 PRETRAINED = Path(__file__).parents[1] / "seqlearn" / "pretrained"
 RECIPES = {

@@ -26,8 +26,8 @@ from PIL import Image
 
 from seqlearn.runtime.ownership import write
 from seqlearn.views.shared.types import Data
-from seqlearn.views.shared.view import RECORD
 from seqlearn.views.stored import pages, records_file, text_of_records
+from seqlearn.views.view import RECORD
 from tools import browser, figures, stills
 
 RUN = "run"  # in the metadata of each code cell, and in the records of views: the mark of the run that gave the output

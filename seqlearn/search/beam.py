@@ -1,4 +1,7 @@
-"""Beam search: several hypotheses for each sentence, the best of all their extensions kept at each step."""
+"""Beam search: several hypotheses for each sentence, the best of all their extensions kept at each step.
+
+`hypotheses` finds at each step which of them are complete; `can_win` asks whether a live one can still win.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from torch import Tensor
 
 from ..nn.contract import Model, eval_mode
 from ..runtime.devices import send
-from ..runtime.values import token_ids, whole
+from ..runtime.values import as_int, token_ids
 from .fast_step import fast_step
 from .hypotheses import Beams, Extensions, Hypothesis, LengthPenalty, NoToken, Tree, best_tokens
 from .lengths import largest_penalties, limits_and_ids, no_penalty
@@ -36,13 +39,14 @@ def beam_search(
 
     One hypothesis may have several children among the best, and another none. Complete hypotheses are set aside. The
     search of a sentence ends when every hypothesis is complete, or when no other hypothesis can win any more. No
-    log-probability is above 0, so a hypothesis with the sum s cannot reach a score above s / (largest penalty of a
+    log-probability is above 0, so a hypothesis with the sum s cannot reach a beam score above s / (largest penalty of a
     longer length); this bound holds for every positive penalty. A sentence whose search has ended leaves the batch.
     Sutskever et al. (2014), section 3.2; on stopping, Huang et al. (2017).
 
     Args:
         model, source, source_lens, forbidden, min_length, max_length: see `greedy_search`.
-        width: how many hypotheses are kept; with 1, this is greedy search.
+        width: how many hypotheses are kept; with 1, this is greedy search. (A translator searches greedily, unless it
+            is asked for a beam: `DEFAULT_BEAM` in `seqlearn.translator`.)
         length_penalty: `no_penalty`, `length_average`, `gnmt(alpha)`, or any positive function of the length.
         n_best: how many hypotheses are returned, at most `width`.
         refill: whether the next best hypothesis replaces a complete one, so that `width` hypotheses are always
@@ -57,7 +61,7 @@ def beam_search(
             n_best contradict each other; or there is no next token (`NoToken`).
         TypeError: something is of another type.
     """
-    if whole("n_best", n_best) > whole("width", width):
+    if as_int("n_best", n_best) > as_int("width", width):
         raise ValueError(f"a beam of width {width} cannot give the {n_best} best hypotheses")
     limits, forbidden = limits_and_ids(model, source, source_lens, (bos, eos, forbidden), min_length, max_length)
     largest = {limit: largest_penalties(length_penalty, limit) for limit in set(limits)}

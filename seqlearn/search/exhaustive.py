@@ -1,4 +1,4 @@
-"""All translations up to a length, each scored: slow, and sure to find the best one."""
+"""All translations up to a length, each with its beam score: slow, and sure to find the best one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def exhaustive_search(
     forbidden: Sequence[int] = (),
     most: int = 100_000,
 ) -> list[list[Hypothesis]]:
-    """Score every possible translation, and return the best. For tiny vocabularies: it shows what other searches miss.
+    """Try every possible translation, and return the best. For tiny vocabularies: it shows what other searches miss.
 
     Args: see `beam_search`; and
         most: how many sentences may be tried.

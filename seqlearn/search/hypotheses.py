@@ -196,7 +196,7 @@ class Extensions:
             yield sentence, *self.best.at(sentence, index)
 
     def best_totals(self) -> list[float]:
-        """For each sentence, the largest sum of an extension that is not complete; -inf if there is none."""
+        """For each sentence, the largest sum of an extension that is not complete; -inf if all are complete."""
         return to_list(self.totals[:, 0])
 
     def pick(self, going: Sequence[int]) -> Beams:

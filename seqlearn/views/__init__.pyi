@@ -26,8 +26,8 @@ from .position.position_view import PositionView as PositionView
 from .predictions import my_lessons as my_lessons, my_predictions as my_predictions
 from .riddle.riddle_view import RiddleView as RiddleView
 from .sampling.sampling_view import SamplingView as SamplingView
-from .shared.view import View as View
 from .softmax.softmax_view import SoftmaxView as SoftmaxView
 from .steps.steps_view import AttentionSteps as AttentionSteps
 from .tables import measured as measured, text_table as text_table
 from .translator.translator_view import TranslatorView as TranslatorView
+from .view import View as View

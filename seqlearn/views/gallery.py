@@ -13,6 +13,7 @@ from ..analysis.roles import read_roles
 from ..data.corpus import builtin
 from ..nn.positions import sinusoids
 from ..runtime.ownership import write
+from ..translator import DEFAULT_BEAM
 from ..translator.translator import Translator
 from ..translator.whatif import Ablate
 from .attention.attention_view import AttentionView
@@ -26,10 +27,10 @@ from .position.position_view import PositionView
 from .riddle.riddle_view import RiddleView
 from .sampling.sampling_view import SamplingView
 from .shared.page import page_of
-from .shared.view import View, parts_of
 from .softmax.softmax_view import MASKINGS, SoftmaxView
 from .steps.steps_view import AttentionSteps
 from .translator.translator_view import TranslatorView
+from .view import View, parts_of
 
 SENTENCE, FRENCH = "The girl washes the red apple and eats it.", "La fille lave la pomme rouge et la mange."
 LEMON = "The girl washes the red lemon and eats it."  # the lemon is masculine: le citron
@@ -105,7 +106,7 @@ def _parted(text: str, view: View) -> tuple[str, str]:
     return (first, rest) if first.endswith("?") and rest else (view.caption, text)
 
 
-def guided(translator: Translator, beam: int = 1) -> TranslatorView:
+def guided(translator: Translator, beam: int = DEFAULT_BEAM) -> TranslatorView:
     """A translation with a text above it whose words show what to look at."""
     prefix = translator.target.tokenizer.tokenize(FRENCH)[:7]
 

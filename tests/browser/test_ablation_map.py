@@ -5,7 +5,7 @@ from browser.settling import settled
 
 from seqlearn.translator.translator import Translator
 from seqlearn.views import TranslatorView
-from seqlearn.views.translator.ablation_map import ablation_map
+from seqlearn.views.answers.ablations import ablation_map
 
 SENTENCE = "The old bird ate the orange because it was sweet."
 

@@ -18,7 +18,7 @@ from views.samples import SAMPLES
 from seqlearn.views import AttentionSteps
 from seqlearn.views.plots import CMAP
 from seqlearn.views.shared.arguments import as_text
-from seqlearn.views.shared.view import VIEWS, View
+from seqlearn.views.view import VIEWS, View
 
 
 def frames(page):

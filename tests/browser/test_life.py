@@ -9,7 +9,7 @@ from browser.settling import settled, silence
 from seqlearn.translator.translator import Translator
 from seqlearn.views import AttentionView, BeamView, PatchView, SamplingView, TranslatorView
 from seqlearn.views.shared.bundle import bundle
-from seqlearn.views.shared.view import VIEWS
+from seqlearn.views.view import VIEWS
 
 SCRIPT = """import { change, life } from "./shared/life.js";
 const [traits, callbacks, drawn] = [{ data: {}, told: [], a: 0, b: 0, c: 0 }, {}, []];

@@ -7,7 +7,7 @@ from browser.settling import settled, silence
 
 from seqlearn.translator.translator import Translator
 from seqlearn.views import PatchView
-from seqlearn.views.patch.patch_data import patched
+from seqlearn.views.answers.patches import patched
 
 APPLE, LEMON = "The girl washes the apple and eats it.", "The girl washes the lemon and eats it."
 

@@ -16,8 +16,8 @@ from seqlearn.analysis.metrics import alignment_error_rate, argmax_links
 from seqlearn.translator.translator import Translator
 from seqlearn.translator.whatif import Ablate, change_of, what_if
 from seqlearn.views import AttentionView, TranslatorView, View
+from seqlearn.views.answers.known import SENTENCES
 from seqlearn.views.shared.arguments import as_text
-from seqlearn.views.translator.translator_data import SENTENCES
 
 APPLE = "The girl washes the red apple and eats it."
 BOY = "The boy washes the red apple and eats it."

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from seqlearn.views.shared.bundle import bundle
-from seqlearn.views.shared.view import VIEWS
+from seqlearn.views.view import VIEWS
 
 LIMIT = 120  # seconds, for what hangs
 # A line of the input is a function's text with its arguments; a line of the output is the answer. JSON has no NaN.

@@ -10,8 +10,8 @@ import traitlets
 from views.samples import PLAIN, SAMPLES
 
 from seqlearn.views.shared.page import safe_json
-from seqlearn.views.shared.view import View
 from seqlearn.views.stored import classes
+from seqlearn.views.view import View
 
 SCRIPT = """
 import { Address } from "./shared/address.js";

@@ -30,16 +30,17 @@ from seqlearn.search.forced_decoding import forced_decoding
 from seqlearn.search.lengths import gnmt, length_average, no_penalty
 from seqlearn.translator.translator import Translator
 from seqlearn.translator.whatif import change_of, named_edits, what_if
-from seqlearn.views.beam.beam_data import tree_data, tree_search
+from seqlearn.views.answers.ablations import ablation_map
+from seqlearn.views.answers.patches import patched, side_places
+from seqlearn.views.answers.translations import next_tokens, translated
+from seqlearn.views.answers.trees import tree_search
+from seqlearn.views.beam.beam_data import tree_data
 from seqlearn.views.gallery import SENTENCE
 from seqlearn.views.live.weights import live_model
-from seqlearn.views.patch.patch_data import patched, side_places
 from seqlearn.views.shared.arguments import as_text
 from seqlearn.views.shared.attention import map_data
 from seqlearn.views.shared.packing import unpack
 from seqlearn.views.steps.steps_data import steps_data
-from seqlearn.views.translator.ablation_map import ablation_map
-from seqlearn.views.translator.translator_data import next_tokens, translated
 from tools import tatoeba
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-4}
@@ -458,7 +459,7 @@ def test_patches_in_a_page_are_those_of_python(inside, settings):
     translator = small(**settings)
     with torch.no_grad():
         for weight in translator.model.parameters():
-            weight.mul_(3 if weight.ndim > 1 else 1)  # another source shall get another translation
+            weight.mul_(3 if weight.ndim > 1 else 1)  # another source must get another translation
     translator = in_page(translator)
     inside("load", live_model(translator))
     sentence, other = "the cat and the apple", "red apple it eats and"

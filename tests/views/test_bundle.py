@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from seqlearn.views.shared import colours, constants
-from seqlearn.views.shared.bundle import SHARED, bundle, modules_of, of_python
-from seqlearn.views.shared.view import VIEWS
+from seqlearn.views.shared.bundle import SHARED, bundle, imports, modules_of, of_python
+from seqlearn.views.view import VIEWS
 
 FILES = {
     "main": 'import { sum } from "./rooms/sum.js";\nimport { one as first, two } from "./rooms/numbers.js";\n'
@@ -97,3 +97,15 @@ def test_no_script_has_a_constant_that_python_sends(name):
     used = [file for file in VIEWS.rglob("*.js") if re.search(rf"\b{name}\b", file.read_text("utf-8"))]
     again = [file.name for file in used if re.search(rf"^const {name} = ", file.read_text("utf-8"), re.MULTILINE)]
     assert used and again == []
+
+
+def test_no_folders_import_each_other():
+    """import-linter in pyproject.toml says the same of Python."""
+    folders = {}
+    for path in VIEWS.glob("*/*.js"):
+        used = {one.parent.name for one in imports(path.read_text("utf-8"), path.parent)}
+        folders.setdefault(path.parent.name, set()).update(used - {path.parent.name})
+    assert folders["live"] == {"shared"}
+    while leaves := {name for name, used in folders.items() if not used & set(folders)}:
+        folders = {name: used for name, used in folders.items() if name not in leaves}
+    assert not folders

@@ -7,7 +7,7 @@ import traitlets
 from seqlearn.nn.patching import patch, places, record_stream
 from seqlearn.translator.translator import Translator
 from seqlearn.views import PatchView
-from seqlearn.views.patch.patch_data import name_of, patched, side_places
+from seqlearn.views.answers.patches import name_of, patched, side_places
 
 pytestmark = pytest.mark.slow
 

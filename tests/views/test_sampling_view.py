@@ -11,7 +11,7 @@ from seqlearn.nn.contract import eval_mode
 from seqlearn.search.forced_decoding import forced_decoding
 from seqlearn.translator.translator import Translator
 from seqlearn.views import SamplingView
-from seqlearn.views.sampling.sampling_data import drawn_sentences
+from seqlearn.views.answers.samples import drawn_sentences
 from seqlearn.views.shared.packing import unpack
 
 WORDS = ["le", "la", "un", "<eos>"]
@@ -185,11 +185,14 @@ def test_a_view_of_a_translator(transformer):
     assert float(unpack(shown.data["logits"]).softmax(-1)[4]) == pytest.approx(first, rel=1e-4)
     assert (shown.data["source"], shown.data["writes"], shown.seed, shown.written) == (BOXES, True, None, {})
     shown.seed = 5
-    assert shown.written["asked"] == [5, 1.0, 3, None] and shown.written["problem"] == ""
+    assert (
+        shown.written["asked"] == {"seed": 5, "temperature": 1.0, "top_k": 3, "top_p": None}
+        and shown.written["problem"] == ""
+    )
     before = shown.written["sentences"]
     assert before == [[text, float(f"{p:.5g}")] for text, p in drawn_sentences(transformer, BOXES, 5, 1.0, 3, None)]
     shown.top_k, shown.temperature = 1, 2.0
-    assert shown.written["asked"] == [5, 2.0, 1, None], "a slider draws again, with the same luck"
+    assert list(shown.written["asked"].values()) == [5, 2.0, 1, None], "a slider draws again, with the same luck"
     assert {text for text, _ in shown.written["sentences"]} == {transformer.translate(BOXES)}
 
 
@@ -209,7 +212,8 @@ def test_sentences_of_any_function():
         shown.temperature, shown.top_p = 1.0, 0.5
     assert calls[1:] == [(1, 1.0, None, 0.5)]
     shown.temperature = 4.0
-    assert shown.written == {"asked": [1, 4.0, None, 0.5], "problem": "too hot", "sentences": []}
+    asked = {"seed": 1, "temperature": 4.0, "top_k": None, "top_p": 0.5}
+    assert shown.written == {"asked": asked, "problem": "too hot", "sentences": []}
     assert view().written == {} and view(seed=3).written == {}, "nobody draws"
 
 

@@ -12,8 +12,8 @@ from views.samples import PLAIN, SAMPLES
 from seqlearn.translator.translator import Translator
 from seqlearn.views import SoftmaxView, TranslatorView
 from seqlearn.views.live.weights import course_model
-from seqlearn.views.shared.view import RECORD
 from seqlearn.views.stored import DARK, classes, pages, records_file, shared_files, text_of_records
+from seqlearn.views.view import RECORD
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").rglob("[0-9]*.ipynb"))

@@ -15,19 +15,9 @@ from seqlearn.nn.recording import record_attention
 from seqlearn.translator.translator import Translator
 from seqlearn.translator.whatif import change_of, what_if
 from seqlearn.views import TranslatorView
+from seqlearn.views.answers.known import EXAMPLES, SHORT, UNLIKELY, UNSURE, glosses, gold_of, golds
+from seqlearn.views.answers.translations import next_tokens, pieces, translated
 from seqlearn.views.shared.packing import unpack
-from seqlearn.views.translator.translator_data import (
-    EXAMPLES,
-    SHORT,
-    UNLIKELY,
-    UNSURE,
-    glosses,
-    gold_of,
-    golds,
-    next_tokens,
-    pieces,
-    translated,
-)
 
 pytestmark = pytest.mark.slow
 
@@ -445,7 +435,7 @@ def test_what_is_known_of_the_translator(transformer):
 
 
 def test_how_often_a_doubt_is_false(transformer, parts, as_a_user):
-    """Of the test part of the built-in corpus, as translator_data.py says."""
+    """Of the test part of the built-in corpus, as known.py says."""
     pairs, tokenize = parts.test, transformer.target.tokenizer.tokenize
     found = [best[0] for best in transformer.search([pair.source for pair in pairs], 64)]
     right = [

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...analysis.attention_map import AttentionMap
-from ...translator.translator import Translator
-from ...translator.whatif import Edits, change_of, what_if
 from ..maps import MOST_PANELS
 from ..shared.arguments import as_text, need_map
 from ..shared.attention import has_rollout, map_data, wrong_lock
 from ..shared.constants import MOST_TONES
 from ..shared.types import Data, Lock
-from ..translator.translator_data import translated
 
 Head = tuple[str, int, int]  # kind, layer, head
 Roles = Mapping[Head, str]
@@ -25,9 +22,7 @@ SHOWS = {  # the values of the trait `show`, and the title of each
 }
 ZOOMS = ("heads", "head", "cell")  # the values of the trait `zoom`
 NOBODY = {"layers": {}, "vocab": []}  # in the data of a view where nobody reads again
-READ = ("asked", "problem", "sentence", "edits", "languages", "source", "unknown")  # of a reading, as in `translated`
 MOST_TOKENS = 256
-WRITTEN = ("text", "tokens", "pieces", "probability")  # of a translation
 
 
 def attention_data(maps: Mapping[str, AttentionMap], roles: Roles, asks: bool, answers: Data | None = None) -> Data:
@@ -40,34 +35,6 @@ def attention_data(maps: Mapping[str, AttentionMap], roles: Roles, asks: bool, a
     """
     parts = [map_data(attention) | {"roles": role_table(attention, roles)} for attention in maps.values()]
     return {"maps": parts, "asks": asks} | NOBODY | (answers or {})
-
-
-def read_again(
-    translator: Translator, sentence: str, edits: Edits = ()
-) -> tuple[Data, dict[str, AttentionMap], Translator]:
-    """The greedy translation of a sentence by a model whose attention is edited, and all maps of this reading.
-
-    Returns:
-        The trait `result`; the maps by kind; and the translator that made them.
-
-    Raises:
-        ValueError: the sentence has no token, or more than 100; or an edit is none.
-    """
-    changed = what_if(translator, (), map(change_of, edits)) if edits else translator
-    answer = translated(translator, sentence, 1, (), edits)
-    best, asked = answer["best"][0], [answer["sentence"], answer["edits"]]
-    maps = {kind: changed.attend(sentence, best["text"], kind) for kind in translator.attention_kinds}
-    result = {name: answer[name] for name in READ} | {name: best[name] for name in WRITTEN} | {"asked": asked}
-    return result, maps, changed
-
-
-def other_reading(translator: Translator, sentence: str, edits: Edits = ()) -> Data:
-    """The trait `other`; if the sentence cannot be read, it has no map, and `problem` says why."""
-    try:
-        result, maps, _ = read_again(translator, sentence, edits)
-    except ValueError as error:
-        return {"asked": [sentence, [change_of(each).as_list() for each in edits]], "problem": str(error)}
-    return result | {"maps": list(map(map_data, maps.values()))}
 
 
 def role_table(attention: AttentionMap, roles: Roles) -> list[list[str]] | None:

@@ -13,21 +13,20 @@ from ...analysis.attention_map import AttentionMap
 from ...analysis.measures import mean_of_heads, mean_over_heads, rollout
 from ...translator.translator import Translator
 from ...translator.whatif import change_of
+from ..answers.known import about
+from ..answers.readings import other_reading, read_again
 from ..live.weights import in_page, live_model
 from ..shared.arguments import as_text
 from ..shared.attention import has_rollout
 from ..shared.traits import Finite, Whole
 from ..shared.types import Data, Lock, Proposal
-from ..shared.view import View
-from ..translator.translator_data import about
+from ..view import View
 from .attention_data import (
     NOBODY,
     Roles,
     attention_data,
     checked,
     checked_roles,
-    other_reading,
-    read_again,
     wrong_choice,
 )
 from .vectors import head_steps, head_vectors

@@ -9,7 +9,7 @@ import traitlets
 
 from ..shared.traits import Whole
 from ..shared.types import Proposal
-from ..shared.view import View
+from ..view import View
 from .batch_data import ORDERS, batch_data, padding_of
 
 Sentences = Iterable[int | Sequence[str]]

@@ -9,40 +9,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-import torch
-
-from ...search.beam import beam_search
 from ...search.hypotheses import Node, Tree
-from ...search.lengths import gnmt
-from ...translator.translator import Translator
 from ..shared.arguments import as_text
-from ..shared.types import Data, Style
-from ..translator.translator_data import tokens_of
+from ..shared.types import Data
 
 FATES = ("kept", "complete", "beaten", "pruned")
 NUMBERS = ("log_prob", "total", "score")
 MOST = 10_000  # nodes
 Path = tuple[int, ...]  # the tokens of a node, which identify the node
-Search = Callable[[int, float], Tree]
-
-
-def tree_search(translator: Translator, sentence: str) -> Search:
-    """The function that searches the translation of a sentence: it takes a width and an alpha, and returns the `Tree`.
-
-    Raises:
-        ValueError: the sentence has no token, or more than 100.
-    """
-    tokens_of(translator, sentence)
-    vocab, ids = translator.target.vocab, torch.tensor([translator.source.encode(sentence)], device=translator.device)
-    options: Style = {"bos": vocab.bos, "eos": vocab.eos, "forbidden": (vocab.pad, vocab.bos)}
-
-    def search(width: int, alpha: float) -> Tree:
-        trees: list[Tree] = []
-        given = options | {"width": width, "length_penalty": gnmt(alpha), "trace": trees}
-        beam_search(translator.model, ids, torch.tensor([ids.shape[1]]), **given)
-        return trees[0]
-
-    return search
 
 
 def tree_data(tree: Tree, text: Callable[[int], str]) -> Data:

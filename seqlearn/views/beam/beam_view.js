@@ -1,5 +1,6 @@
 // BeamView: the tree of a beam search, step by step. Python searches and lays the tree out; here it is drawn.
 
+import { answerOf, isWaiting } from "../shared/asking.js";
 import { SIGNS } from "../shared/constants.js";
 import { draw, focusIn, inPixels, layOut, legendOf, lockNote, make, number, oneLine } from "../shared/elements.js";
 import { pointHint, roomIn, slider, stepper, tell, token, unknownText } from "../shared/elements.js";
@@ -153,7 +154,7 @@ export function build(model, root, data, echo) {
     if (all || model.get("step") > last()) change(model, { step: last() }); // a page without Python
   };
   const redraw = () => {
-    const found = model.get("trees").find(isFor(questionOf(model)));
+    const found = /** @type {Found | Refused | undefined} */ (answerOf(model, "trees"));
     const other = otherStory(model);
     again.set(model.get("width"), model.get("alpha"));
     multiplied.checked = model.get("probabilities");
@@ -167,7 +168,7 @@ export function build(model, root, data, echo) {
     return count();
   };
   const step = () => {
-    if (!model.get("trees").some(isFor(questionOf(model)))) return;
+    if (isWaiting(model, "trees")) return;
     grow();
     state.shown?.forest.reveal(at());
   };
@@ -185,13 +186,6 @@ export function build(model, root, data, echo) {
   };
 }
 
-/** @param {BeamModel} model */
-const questionOf = (model) => ({
-  sentence: model.get("sentence"),
-  width: model.get("width"),
-  alpha: model.get("alpha"),
-});
-
 /** The sentence of the text above the view, whose words ask for it; null if it is the one that is searched.
  * @param {BeamModel} model
  */
@@ -201,13 +195,6 @@ function otherStory(model) {
     .filter((one) => typeof one === "string");
   return asked.includes(model.get("sentence") ?? "") ? null : (asked[0] ?? null);
 }
-
-/** Whether a tree is the answer to this question.
- * @param {Question} asked
- * @returns {(found: Question) => boolean}
- */
-export const isFor = (asked) => (found) =>
-  found.sentence === asked.sentence && found.width === asked.width && found.alpha === asked.alpha;
 
 /** Draws a tree in place of the former one, and keeps the place where the learner looks.
  * @param {BeamModel} model

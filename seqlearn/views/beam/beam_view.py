@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, ClassVar
 
 import traitlets
 
 from ...search.hypotheses import Tree
 from ...translator.translator import Translator
+from ..answers.trees import Search, tree_search
 from ..live.weights import live_model
 from ..shared.arguments import as_text, offered
+from ..shared.asking import Ask
 from ..shared.traits import Finite, Whole
 from ..shared.types import Data, Proposal
-from ..shared.view import View
-from .beam_data import Search, tree_data, tree_search
+from ..view import View
+from .beam_data import tree_data
 
 WIDTHS, ALPHAS = (1, 2, 3, 4), (0.0, 0.3, 0.6, 0.9, 1.2, 1.5)
 
@@ -54,6 +57,7 @@ class BeamView(View, folder=Path(__file__).parent):
     """
 
     caption = "The search for a translation, as a tree"
+    questions: ClassVar = {"trees": Ask("tree", ("sentence", "width", "alpha"))}
 
     sentence = traitlets.Unicode(None, allow_none=True).tag(sync=True)
     width = Whole().tag(sync=True)
@@ -83,6 +87,7 @@ class BeamView(View, folder=Path(__file__).parent):
         width = int(width)
         source = source_text(source)
         self.tree, shown = self._searched(source, width, alpha)
+        self._found = self.tree  # by the last search
         super().__init__(
             data={"widths": widths * again, "alphas": alphas * again, "typed": False},
             sentence=source,
@@ -91,7 +96,6 @@ class BeamView(View, folder=Path(__file__).parent):
             trees=[shown],
             step=len(shown["steps"]) if step is None else step,
         )
-        self.observe(self._search_again, ["sentence", "width", "alpha"])
 
     @classmethod
     def of(
@@ -128,32 +132,32 @@ class BeamView(View, folder=Path(__file__).parent):
         words = self._translator.unknown(sentence or "") if self._translator is not None else []
         return {"unknown": [as_text(word) for word in words]} if words else {}
 
-    def _search_again(self, change: object = None) -> None:
-        """Search; if one message changes several parts of the question, only once."""
-        asked = {"sentence": self.sentence, "width": self.width, "alpha": self.alpha}
-        if all(self.trees[-1][name] == value for name, value in asked.items()):
-            return
+    def answer_to(self, trait: str, **question: Any) -> Data:  # the parts of the question
+        """Search."""
         before = self._search
         try:
             if self._translator is not None:
-                self._search = tree_search(self._translator, self.sentence or "")
-            found = self._searched(**asked)
-        except Exception as error:
+                self._search = tree_search(self._translator, question["sentence"] or "")
+            self._found, shown = self._searched(**question)
+        except Exception:
             self._search = before
-            if self._translator is None or not isinstance(error, ValueError):
-                with self.hold_trait_notifications():
-                    for name in asked:
-                        setattr(self, name, self.trees[0][name])
-                raise
-            self.trees = [self.trees[0], asked | {"problem": str(error)}]
-        else:
-            self._show(*found)
+            raise
+        return shown
 
-    def _show(self, tree: Tree, shown: Data) -> None:
+    def refuse(self, trait: str, question: Data, error: Exception) -> None:
+        """What is wrong with a sentence is said in the view; after an error of a search, the former tree stays."""
+        if self._translator is None or not isinstance(error, ValueError):
+            with self.hold_trait_notifications():
+                for name in question:
+                    setattr(self, name, self.trees[0][name])
+            raise error
+        super().refuse(trait, question, error)
+
+    def take(self, trait: str, answer: Data) -> None:
         """Show all steps if all steps were shown; a locked node stays locked if the new tree has it."""
-        steps, last = len(shown["steps"]), len(self.tree.steps)
+        steps, last = len(answer["steps"]), len(self.tree.steps)
         with self.hold_sync(), self.hold_trait_notifications():
-            self.tree, self.trees, self.sentence = tree, [shown], shown["sentence"]
+            self.tree, self.trees, self.sentence = self._found, [answer], answer["sentence"]
             self.step = steps if self.step >= last else min(self.step, steps)
             if self.locked is not None and not self._has(self.locked):
                 self.locked = None

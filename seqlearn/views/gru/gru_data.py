@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Real
@@ -11,6 +12,21 @@ from torch import Tensor, nn
 from ..shared.arguments import finite, token_texts
 from ..shared.packing import pack
 from ..shared.types import Data
+
+
+class GruStep(NamedTuple):
+    """What one unit of a GRU computes at one word."""
+
+    old: float
+    """Its state before the word, h."""
+    reset: float
+    """The reset gate, r."""
+    new: float
+    """The new value, n."""
+    update: float
+    """The update gate, z."""
+    state: float
+    """Its state after the word: (1 - z) n + z h."""
 
 
 def gru_data(tokens: Iterable[object] | None, gru: nn.GRU, inputs: Real[Tensor, "..."]) -> Data:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 import traitlets
@@ -17,23 +16,8 @@ from ...translator.translator import Translator
 from ..shared.packing import unpack
 from ..shared.traits import Finite, Whole
 from ..shared.types import Proposal
-from ..shared.view import View
-from .gru_data import gru_data
-
-
-class GruStep(NamedTuple):
-    """What one unit of a GRU computes at one word."""
-
-    old: float
-    """Its state before the word, h."""
-    reset: float
-    """The reset gate, r."""
-    new: float
-    """The new value, n."""
-    update: float
-    """The update gate, z."""
-    state: float
-    """Its state after the word: (1 - z) n + z h."""
+from ..view import View
+from .gru_data import GruStep, gru_data
 
 
 class GruView(View, folder=Path(__file__).parent):

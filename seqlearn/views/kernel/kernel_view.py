@@ -14,7 +14,7 @@ from ..shared.constants import LARGEST
 from ..shared.packing import unpack
 from ..shared.traits import Finite, Whole
 from ..shared.types import Data, Proposal
-from ..shared.view import View
+from ..view import View
 from .kernel_data import Readings, answered, kernel_data, readings_of
 
 

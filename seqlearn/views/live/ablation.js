@@ -1,4 +1,4 @@
-// What each head does to a translation, as `ablation_map` in seqlearn/views/translator/ablation_map.py: each is ablated
+// What each head does to a translation, as `ablation_map` in seqlearn/views/answers/ablations.py: each is ablated
 // alone.
 
 import { logSumExp } from "./decoding.js";

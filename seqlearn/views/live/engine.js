@@ -101,3 +101,38 @@ export function pageModel(liveEngine) {
   window.live = live;
   return live;
 }
+
+/** The model in the file model.js, which is read when somebody asks the first question: { ask }, as that of
+ * `liveModel`.
+ * @param {LiveEngine} liveEngine
+ * @returns {Live}
+ */
+export function laterModel(liveEngine) {
+  /** @type {Promise<Live> | null} */
+  let model = null;
+  /** @type {() => Promise<Live>} */
+  const read = () =>
+    new Promise((resolve, reject) => {
+      const onload = () => resolve(liveModel(liveEngine, window.courseModel));
+      const onerror = () => reject(new Error("model.js cannot be read"));
+      const script = Object.assign(document.createElement("script"), { src: "model.js", onload, onerror });
+      document.head.append(script);
+    });
+  /**
+   * @template {keyof Answering} Kind
+   * @param {Kind} kind
+   * @param {Parameters<Answering[Kind]>[0]} question
+   */
+  const ask = async (kind, question) => {
+    try {
+      model ??= read();
+      return (await model).ask(kind, question);
+    } catch {
+      model = null; // the next question tries again
+      const problem = "The model could not be read. Are you offline?";
+      const refusal = /** @type {unknown} */ ({ asked: Object.values(question), problem });
+      return /** @type {ReturnType<Answering[Kind]>} */ (refusal);
+    }
+  };
+  return { ask };
+}

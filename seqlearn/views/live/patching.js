@@ -1,4 +1,4 @@
-// Vectors of one sentence in the reading of another, as in seqlearn/nn/patching.py and views/patch/patch_data.py.
+// Vectors of one sentence in the reading of another, as in seqlearn/nn/patching.py and views/answers/patches.py.
 
 /** @import { EncoderDecoder, Matrix, MultiHeadAttention, Point } from "./nn.js" */
 /** @import { TransformerDecoder, TransformerState } from "./nn.js" */

@@ -1,8 +1,8 @@
-// What a page asks of the model: the dictionaries of seqlearn/views/translator/translator_data.py (`translated`), of
+// What a page asks of the model: the dictionaries of seqlearn/views/answers/translations.py (`translated`), of
 // seqlearn/views/shared/attention.py (`maps`) and of seqlearn/views/steps/steps_data.py (`steps`), made in the browser.
 
-import { A_MASK, AXIS_NAMES, BOS, CANDIDATES, EOS, EXACT, FULL, LARGEST, MATRICES } from "../shared/constants.js";
-import { KINDS, LEVELS, MOST_TOKENS, NO_MASK, PAD, SPECIALS, STEPS, THUMB } from "../shared/constants.js";
+import { A_MASK, AXIS_NAMES, BOS, CANDIDATES, DEFAULT_BEAM, EOS, EXACT, FULL, LARGEST } from "../shared/constants.js";
+import { KINDS, LEVELS, MATRICES, MOST_TOKENS, NO_MASK, PAD, SPECIALS, STEPS, THUMB } from "../shared/constants.js";
 import { beamSearch, gnmt, greedySearch, largestOf, logSumExp } from "./decoding.js";
 import { EncoderDecoder, Problem, softmax } from "./nn.js";
 import { sample } from "./sampling.js";
@@ -67,7 +67,7 @@ export class Translator {
 
   /** The translations of a sentence, the best first, each with its attention and its next tokens at every step.
    * @param {Sentence} question */
-  translated({ sentence, beam = 1, prefix = [], edits = [] }) {
+  translated({ sentence, beam = DEFAULT_BEAM, prefix = [], edits = [] }) {
     sentence = asText(sentence);
     /** @type {unknown[]} */
     const asked = [sentence, beam, prefix, edits];
@@ -166,7 +166,7 @@ export class Translator {
     });
   }
 
-  /** Sentences that are drawn token by token: `drawn_sentences` in seqlearn/views/sampling/sampling_data.py.
+  /** Sentences that are drawn token by token: `drawn_sentences` in seqlearn/views/answers/samples.py.
    * @param {Luck & { sentence: string }} question */
   sampled({ sentence, ...luck }) {
     const asked = [luck.seed, luck.temperature, luck.top_k, luck.top_p];
@@ -371,7 +371,7 @@ function bytesOf(base64) {
   return bytes;
 }
 
-/** The likeliest next tokens and, among them, the token that was written: `next_tokens` in translator_data.py.
+/** The likeliest next tokens and, among them, the token that was written: `next_tokens` in translations.py.
  * @param {Vocab} vocab @param {Float32Array} logits @param {number} written */
 export function nextTokens(vocab, logits, written) {
   const total = logSumExp(logits, 0, logits.length);

@@ -1,4 +1,4 @@
-// A sentence with vectors of its twin: the dictionary of seqlearn/views/patch/patch_data.py (`patched`), in a browser.
+// A sentence with vectors of its twin: the dictionary of seqlearn/views/answers/patches.py (`patched`), in a browser.
 
 import { BOS, EOS, MOST_TOKENS } from "../shared/constants.js";
 import { greedySearch, logSumExp } from "./decoding.js";
@@ -143,7 +143,7 @@ function changed({ model, mine, theirs, starts }, asked) {
 /** @param {Place[]} places @returns {Set<Point>} */
 const pointsOf = (places) => new Set(places.map(({ point }) => point));
 
-/** For both sides the tokens of the rows, and how far each vector alone moves the decision: `moved` in patch_data.py.
+/** For both sides the tokens of the rows, and how far each vector alone moves the decision: `moved` in patches.py.
  * @param {Reading} reading @param {string[]} read @param {string[]} before */
 function mapsOf({ model, mine, theirs, starts, after, words }, read, before) {
   const { encoder, decoder } = model;

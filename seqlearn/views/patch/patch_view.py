@@ -7,12 +7,12 @@ from pathlib import Path
 import traitlets
 
 from ...translator.translator import Translator
+from ..answers.patches import patched, side_places
 from ..live.weights import in_page, live_model
 from ..shared.arguments import as_text
 from ..shared.traits import Whole
 from ..shared.types import Data, Proposal
-from ..shared.view import View
-from .patch_data import patched, side_places
+from ..view import View
 
 MOST_WEIGHTS_IN_A_PAGE = 1_000_000  # of a larger model, a map would take minutes in a page
 
@@ -30,14 +30,14 @@ class PatchView(View, folder=Path(__file__).parent):
         sentence, other, decision: another value of one of them asks a new question; `decision` may be None.
         patches: the vectors that come from the other sentence, each a place (see `seqlearn.nn.patching.places`) and a
             row, `["encoder 1.3", 8]`.
-        result: what `patch_data.patched` returned. Its `problem` says what is wrong with the question, or is empty.
+        result: what `patches.patched` returned. Its `problem` says what is wrong with the question, or is empty.
 
     Sentences that are typed, or set as traits, and fit no question raise no error: the former answer stays, and the
     view says what is wrong.
 
     Raises:
         TypeError: `translator` is no `Translator`.
-        ValueError: see `patch_data.patched`.
+        ValueError: see `patches.patched`.
     """
 
     caption = "Which vector decides? Swap vectors between two sentences"

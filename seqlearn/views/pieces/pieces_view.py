@@ -10,7 +10,7 @@ import traitlets
 from ..shared.arguments import as_text
 from ..shared.traits import Whole
 from ..shared.types import Proposal
-from ..shared.view import View
+from ..view import View
 from .pieces_data import after, pieces_data, vocabulary
 
 

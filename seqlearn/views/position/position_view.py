@@ -14,7 +14,7 @@ from ...nn.positions import BASE
 from ..shared.packing import unpack
 from ..shared.traits import Whole
 from ..shared.types import Proposal
-from ..shared.view import View
+from ..view import View
 from .position_data import defaults, position_data, wrong_choice
 
 

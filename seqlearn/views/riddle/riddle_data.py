@@ -9,10 +9,10 @@ from torch import Tensor
 
 from ...translator.translator import Translator
 from ...translator.whatif import Ablate, what_if
+from ..answers.ablations import ablation_map
+from ..answers.translations import rounded
 from ..shared.arguments import as_text
 from ..shared.types import Data
-from ..translator.ablation_map import ablation_map
-from ..translator.translator_data import rounded
 
 LESSON = "11-reading-attention"
 """The lesson that explains what the heads look at."""

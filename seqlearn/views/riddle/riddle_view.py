@@ -10,7 +10,7 @@ import traitlets
 from ...translator.translator import Translator
 from ..shared.traits import Whole
 from ..shared.types import Proposal
-from ..shared.view import View
+from ..view import View
 from .riddle_data import RIDDLES, Riddle, riddle_data
 
 

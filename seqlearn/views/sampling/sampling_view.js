@@ -1,6 +1,7 @@
 import { certainty } from "../shared/changes.js";
 import { layOut, legendOf, make, number, pointHint, relation, roving } from "../shared/elements.js";
 import { shortened, slider, tell, token } from "../shared/elements.js";
+import { isWaiting } from "../shared/asking.js";
 import { change } from "../shared/life.js";
 import { pointedRow } from "../shared/rows.js";
 import { drawnBy, nextDistribution, sumOf } from "../live/sampling.js";
@@ -10,8 +11,7 @@ import { drawnBy, nextDistribution, sumOf } from "../live/sampling.js";
 /** @import { Distribution } from "../live/sampling.js" */
 
 /** @typedef {{ temperature: number, top_k: number | null, top_p: number | null }} Settings null: all tokens */
-/** asked: seed, temperature, top-k and top-p.
- * @typedef {{ asked?: unknown[], problem?: string, sentences?: [text: string, probability: number][] }} Written */
+/** @typedef {{ asked?: Settings, problem?: string, sentences?: [text: string, probability: number][] }} Written */
 /** shown: the ids with a bar of their own. source: the sentence that is translated, or null. writes: whether somebody
  * answers who draws sentences.
  * @typedef {{ logits: Tensor, tokens: string[], shown: number[], source: string | null, writes: boolean }} Data */
@@ -255,7 +255,7 @@ function drawing(model, state, tokens, other, pile) {
     drawn.setAttribute("aria-live", state.isTold ? "polite" : "off");
     const last = dice.slice(-MANY).map((die) => make("bdi", {}, shortened(tokens[drawnBy(die, now)], 24)));
     const names = last.flatMap((name, i) => [i ? "\u00a0· " : "", name]);
-    const read = `The same random numbers, read at ${settingsText(Object.values(settingsOf(model)))}: `;
+    const read = `The same random numbers, read at ${settingsText(settingsOf(model))}: `;
     const which = dice.length > MANY ? `The last ${MANY} of ${dice.length}: ` : "";
     tell(drawn, dice.length && !state.isTold ? make("span", { class: "read" }, read) : "", which, ...names);
     pile();
@@ -294,19 +294,18 @@ function writing(model, { writes }, echo) {
   const button = writes ? make("button", attributes, "Draw five sentences") : null;
   const node = make("div", { class: "writing" }, heading, list);
   const show = () => {
-    const { asked = [], problem, sentences = [] } = model.get("written");
-    const now = [model.get("seed"), ...Object.values(settingsOf(model))];
+    const { asked, problem, sentences = [] } = model.get("written");
     node.hidden = !writes && !sentences.length;
-    const isWaiting = writes && now[0] !== null && JSON.stringify(asked) !== JSON.stringify(now);
-    echo.waits = isWaiting;
-    node.classList.toggle("waiting", isWaiting);
-    tell(heading, problem || (sentences.length ? withText(asked) : ""));
+    const waits = isWaiting(model, "written");
+    echo.waits = waits;
+    node.classList.toggle("waiting", waits);
+    tell(heading, problem || (asked && sentences.length ? withText(asked) : ""));
     list.replaceChildren(
       ...sentences.map(([text, probability]) =>
         make("li", { title: text }, make("bdi", {}, text), certainty({ probability })),
       ),
     );
-    if (isAsked && !isWaiting) {
+    if (isAsked && !waits) {
       isAsked = false;
       node.scrollIntoView({ block: "nearest" });
     }
@@ -315,13 +314,13 @@ function writing(model, { writes }, echo) {
 }
 
 /** What sentences were drawn with.
- * @param {unknown[]} asked
+ * @param {Settings} settings
  */
-const withText = ([, ...settings]) => `Drawn with ${settingsText(settings)}; p: the probability at temperature 1.`;
+const withText = (settings) => `Drawn with ${settingsText(settings)}; p: the probability at temperature 1.`;
 
-/** @param {unknown[]} settings */
-function settingsText([temperature, topK, topP]) {
-  const cuts = [topK === null ? "" : `, top-k ${topK}`, topP === null ? "" : `, top-p ${topP}`];
+/** @param {Settings} settings */
+function settingsText({ temperature, top_k, top_p }) {
+  const cuts = [top_k === null ? "" : `, top-k ${top_k}`, top_p === null ? "" : `, top-p ${top_p}`];
   return `temperature ${temperature}${cuts.join("")}`;
 }
 

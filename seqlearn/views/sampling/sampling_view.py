@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
+from typing import Any, ClassVar
 
 import traitlets
 from jaxtyping import Float, Real
@@ -12,13 +13,15 @@ from torch import Tensor
 
 from ...search.sampling import next_distribution
 from ...translator.translator import Translator
+from ..answers.samples import Write, drawn_sentences, first_logits
 from ..live.weights import live_model
 from ..shared.arguments import as_text
+from ..shared.asking import Ask
 from ..shared.packing import unpack
 from ..shared.traits import Finite, Whole
 from ..shared.types import Data, Proposal
-from ..shared.view import View
-from .sampling_data import Write, check_setting, drawn_sentences, first_logits, sampling_data
+from ..view import View
+from .sampling_data import check_setting, sampling_data
 
 
 class SamplingView(View, folder=Path(__file__).parent):
@@ -50,7 +53,7 @@ class SamplingView(View, folder=Path(__file__).parent):
         top_k: at least 1, or None: all.
         top_p: above 0, at most 1, or None: all.
         seed: the random numbers of the sentences; None: no sentence is drawn.
-        written: the sentences that were drawn last, with what was `asked`: the seed, temperature, top-k and top-p. Its
+        written: the sentences that were drawn last, with what was `asked`. Its
             `problem` says why none could be drawn, or is empty.
 
     Raises:
@@ -59,6 +62,11 @@ class SamplingView(View, folder=Path(__file__).parent):
     """
 
     caption = "How the next token is drawn"
+    questions: ClassVar = {
+        "written": Ask(
+            "sampled", ("seed", "temperature", "top_k", "top_p"), when=("writes", "seed"), blank={"sentences": []}
+        )
+    }
 
     temperature = Finite(1.0).tag(sync=True)
     top_k = Whole(None, allow_none=True).tag(sync=True)
@@ -81,7 +89,6 @@ class SamplingView(View, folder=Path(__file__).parent):
         self._write, self._translator = write, None
         data = sampling_data(logits, tokens, shown) | {"source": None, "writes": write is not None}
         super().__init__(data=data, temperature=temperature, top_k=top_k, top_p=top_p)
-        self.observe(self._write_again, ["temperature", "top_k", "top_p", "seed"])
         self.seed = seed
 
     @classmethod
@@ -106,17 +113,11 @@ class SamplingView(View, folder=Path(__file__).parent):
         view._translator, view.data = translator, view.data | {"source": as_text(sentence)}
         return view
 
-    def _write_again(self, change: object = None) -> None:
-        """Draw; if one message changes several settings, only once."""
-        asked = [self.seed, self.temperature, self.top_k, self.top_p]
-        if self._write is None or self.seed is None or self.written.get("asked") == asked:
-            return
-        try:
-            drawn = self._write(self.seed, self.temperature, self.top_k, self.top_p)
-            sentences = [[as_text(text), float(f"{probability:.5g}")] for text, probability in drawn]
-            self.written = {"asked": asked, "problem": "", "sentences": sentences}
-        except ValueError as error:
-            self.written = {"asked": asked, "problem": str(error), "sentences": []}
+    def answer_to(self, trait: str, **question: Any) -> Data:  # the parts of the question
+        """Sentences that are drawn."""
+        assert self._write is not None  # see `questions`
+        drawn = self._write(*question.values())
+        return {"sentences": [[as_text(text), float(f"{probability:.5g}")] for text, probability in drawn]}
 
     @traitlets.validate("temperature", "top_k", "top_p")
     def _allowed(self, proposal: Proposal) -> float | None:

@@ -1,6 +1,7 @@
 // The part of an address after #, as view=BeamView&width=2&step=1&link=1: the traits of a view that differ from those
 // of its page. What is read there is data of a stranger: `STATES` in link_states.js checks it.
 
+import { questionsOf } from "./asking.js";
 import { MOST_TEXT, STATES } from "./link_states.js";
 
 /** @import { AnyModel } from "./life.js" */
@@ -48,7 +49,9 @@ export class Address {
     this.id = id;
     /** @type {States} */
     this.states = Object.hasOwn(STATES, view) ? STATES[view] : { checks: {} };
-    const { asks = [], needs = asks, checks } = this.states;
+    const { hears, checks } = this.states;
+    const asks = questionsOf(model)[hears ?? "result"]?.parts ?? this.states.asks ?? [];
+    const { needs = asks } = this.states;
     const here = Object.keys(checks).filter((name) => model.get(name) !== undefined);
     this.names = here.filter((name) => live || !needs.includes(name));
     this.asks = live ? asks.filter((name) => this.names.includes(name)) : [];

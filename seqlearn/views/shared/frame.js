@@ -6,12 +6,9 @@
 // this page without a link, and the link to open, if any (see link.js); for a link that is copied, the frame tells
 // { seqlearn: { link } }, which the parent puts into its address.
 
-import { liveModel } from "../live/engine.js";
-import { make } from "./elements.js";
 import { elementOf, followLinks, openPage } from "./page.js";
 
-/** @import { Live, LiveEngine } from "../live/engine.js" */
-/** @import { Answering } from "../live/translator.js" */
+/** @import { Live } from "../live/engine.js" */
 /** @import { Link } from "./link.js" */
 /** @import { Answers, Build } from "./types.js" */
 
@@ -20,26 +17,26 @@ import { elementOf, followLinks, openPage } from "./page.js";
  */
 const THEMES = { light: "not all", dark: "screen", auto: "screen and (prefers-color-scheme: dark)" };
 
-/** Draws the view of this document: views[name] has its functions `build` and `answers`. liveEngine: see `liveModel`.
- * css: the styles of all views. The name of the view in links is that of its file.
+/** Draws the view of this document: views[name] has its functions `build` and `answers`. live(): the model that
+ * answers, in a document that asks. css: the styles of all views. The name of the view in links is that of its file.
  * @param {Record<string, { build: Build, answers?: Answers }>} views
- * @param {LiveEngine} liveEngine
+ * @param {() => Live} live
  * @param {string} css
  */
-export function openFrame(views, liveEngine, css) {
+export function openFrame(views, live, css) {
   const view = elementOf("view");
   const name = view.dataset.view ?? "";
   const { build, answers = null } = views[name];
   const page = document.documentElement;
   follow(page, window.location.hash.slice(1));
-  const live = "live" in view.dataset;
-  if (live) window.live = laterModel(liveEngine);
+  const isLive = "live" in view.dataset;
+  if (isLive) window.live = live();
   const id =
     window.location.pathname
       .split("/")
       .at(-1)
       ?.replace(/\.html$/, "") ?? "";
-  const opened = openPage(build, "", { view: name, id, css }, live ? answers : null, window.live ?? null);
+  const opened = openPage(build, "", { view: name, id, css }, isLive ? answers : null, window.live ?? null);
   followLinks([opened]);
   if (window.parent !== window) talk(page, view, opened.link);
 }
@@ -80,38 +77,4 @@ function follow(page, theme) {
   if (typeof theme !== "string" || !Object.hasOwn(THEMES, theme)) return;
   /** @type {HTMLLinkElement} */ (elementOf("dark")).media = THEMES[theme];
   page.style.colorScheme = theme === "auto" ? "" : theme;
-}
-
-/** The model in the file model.js, which is read when somebody asks the first question: { ask }, as that of
- * `liveModel`.
- * @param {LiveEngine} liveEngine
- * @returns {Live}
- */
-function laterModel(liveEngine) {
-  /** @type {Promise<Live> | null} */
-  let model = null;
-  /** @type {() => Promise<Live>} */
-  const read = () =>
-    new Promise((resolve, reject) => {
-      const onload = () => resolve(liveModel(liveEngine, window.courseModel));
-      const onerror = () => reject(new Error("model.js cannot be read"));
-      document.head.append(make("script", { src: "model.js", onload, onerror }));
-    });
-  /**
-   * @template {keyof Answering} Kind
-   * @param {Kind} kind
-   * @param {Parameters<Answering[Kind]>[0]} question
-   */
-  const ask = async (kind, question) => {
-    try {
-      model ??= read();
-      return (await model).ask(kind, question);
-    } catch {
-      model = null; // the next question tries again
-      const problem = "The model could not be read. Are you offline?";
-      const refusal = /** @type {unknown} */ ({ asked: Object.values(question), problem });
-      return /** @type {ReturnType<Answering[Kind]>} */ (refusal);
-    }
-  };
-  return { ask };
 }

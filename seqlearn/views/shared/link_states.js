@@ -1,6 +1,7 @@
 // What of a view may stand in an address: which traits, and which values of each. An address may come from anybody, so
 // this is the one place that decides. Traits that are not here are never written into an address, and never read.
 
+import { answerOf, questionsOf } from "./asking.js";
 import { KINDS, MOST_TONES, MOST_TOKENS } from "./constants.js";
 import { extent } from "./elements.js";
 import { unpack } from "./life.js";
@@ -13,7 +14,7 @@ import { unpack } from "./life.js";
  * @typedef {(name: string) => any} Get */
 /** asks: the traits of a question, after which the others may have other values; in the order of `result.asked`. hears:
  * the trait with the answer, if it is not `result`. needs: the traits that change only where somebody answers, if they
- * are not those of `asks`. checks: in an order in which each needs only the ones before it.
+ * are not those of `asks`, or the parts of the declared question. checks: in an order in which each needs only the ones before it.
  * @typedef {{ asks?: string[], hears?: string, needs?: string[],
  *   checks: Record<string, (get: Get) => Check> }} States */
 
@@ -94,16 +95,13 @@ const mapIn = (get) =>
   get("data").maps.find((/** @type {{ kind: string }} */ { kind }) => kind === get("kind")) ?? get("data").maps[0];
 /** The chosen translation of a TranslatorView. @param {Get} get */
 const bestIn = (get) => get("result").best[get("chosen")] ?? get("result").best[0];
-/** The tree that a BeamView asks for, or why there is none. @param {Get} get */
-const treeIn = (get) =>
-  get("trees").find((/** @type {Record<string, unknown>} */ tree) =>
-    ["sentence", "width", "alpha"].every((name) => tree[name] === get(name)),
-  );
+/** The tree that a BeamView asks for, or why there is none. @param {Get} get @returns {any} */
+const treeIn = (get) => answerOf({ get }, "trees");
 /** The answer to the question of a view, which may be a problem; undefined if there is none yet.
  * @param {States} states @param {Get} get
  * @returns {{ problem?: string } | undefined} */
 export function answerIn({ asks = [], hears = "result" }, get) {
-  if (hears === "trees") return treeIn(get);
+  if (questionsOf({ get })[hears]) return answerOf({ get }, hears);
   const answer = get(hears);
   return JSON.stringify(answer?.asked) === JSON.stringify(asks.map(get)) ? answer : undefined;
 }
@@ -173,7 +171,6 @@ export const STATES = {
     },
   },
   BeamView: {
-    asks: ["sentence", "width", "alpha"],
     hears: "trees",
     needs: ["sentence"],
     checks: {

@@ -13,7 +13,7 @@ from torch import Tensor
 from ...nn.masking import masked_softmax
 from ..shared.traits import Finite
 from ..shared.types import Proposal
-from ..shared.view import View
+from ..view import View
 from .softmax_data import softmax_data
 
 MASKINGS = ("score −∞, then softmax", "score 0, then softmax", "softmax, then weight 0")

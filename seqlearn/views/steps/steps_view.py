@@ -13,7 +13,7 @@ from ...nn.masking import Mask
 from ..shared.packing import unpack
 from ..shared.traits import Whole
 from ..shared.types import Proposal
-from ..shared.view import View
+from ..view import View
 from .steps_data import changed, steps_data, wrong_change
 
 

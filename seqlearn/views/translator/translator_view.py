@@ -7,15 +7,18 @@ from pathlib import Path
 
 import traitlets
 
+from ...translator import DEFAULT_BEAM
 from ...translator.translator import Translator
 from ...translator.whatif import change_of
+from ..answers.ablations import ablation_map
+from ..answers.known import about, glosses, golds, opening
+from ..answers.translations import translated
 from ..live.weights import in_page, live_model
 from ..shared.arguments import as_text, offered
 from ..shared.traits import Whole
 from ..shared.types import Data, Lock, Proposal
-from ..shared.view import View
-from .ablation_map import ablation_map
-from .translator_data import about, glosses, golds, opening, translated, wrong_choice
+from ..view import View
+from .translator_data import wrong_choice
 
 BEAMS = (1, 2, 4, 8)
 MOST_BEAMS = 16
@@ -43,7 +46,7 @@ class TranslatorView(View, folder=Path(__file__).parent):
             one is <eos>); ["pair", i, j]; or None.
         mapped: [sentence, prefix, edits], for which the browser wants to know what each head does; and ablations: what
             `ablation_map` returned.
-        result: what `translator_data.translated` returned. Its `problem` says what is wrong with the
+        result: what `translations.translated` returned. Its `problem` says what is wrong with the
             sentence, or is empty.
 
     A sentence that cannot be translated (empty, or over 100 tokens) raises an error in the constructor.
@@ -57,7 +60,7 @@ class TranslatorView(View, folder=Path(__file__).parent):
     caption = "Type a sentence, and see where its translation comes from"
 
     sentence = traitlets.Unicode().tag(sync=True)
-    beam = Whole(1).tag(sync=True)
+    beam = Whole(DEFAULT_BEAM).tag(sync=True)
     prefix = traitlets.List(traitlets.Unicode()).tag(sync=True)
     edits = traitlets.List().tag(sync=True)
     links = traitlets.Bool(False).tag(sync=True)
@@ -72,7 +75,7 @@ class TranslatorView(View, folder=Path(__file__).parent):
         self,
         translator: Translator,
         sentence: str | None = None,
-        beam: int = 1,
+        beam: int = DEFAULT_BEAM,
         chosen: int = 0,
         step: int = 0,
         locked: Lock | None = None,

@@ -18,7 +18,7 @@ from ...translator.whatif import Patch, what_if
 from ..shared.arguments import as_text
 from ..shared.constants import MOST_TOKENS
 from ..shared.types import Data
-from ..translator.translator_data import apart, pieces
+from .translations import apart, pieces
 
 MOST_READINGS = 256  # in a batch
 

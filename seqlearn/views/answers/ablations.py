@@ -1,4 +1,8 @@
-"""What each head does to a translation: each is ablated alone."""
+"""What each head does to a translation: each is ablated alone.
+
+The model reads the translation once without the head, and searches only where another token is likelier then. In a page
+`live/ablation.js` does the same.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from ...translator.translator import Translator
 from ...translator.whatif import Ablate, Edits, WeightChange, change_of, what_if
 from ..shared.arguments import as_text
 from ..shared.types import Data
-from .translator_data import apart, force, pieces, rounded, search, tokens_of
+from .translations import apart, force, pieces, rounded, search, tokens_of
 
 
 def ablation_map(translator: Translator, sentence: str, prefix: Sequence[str] = (), edits: Edits = ()) -> Data:

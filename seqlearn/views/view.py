@@ -6,9 +6,9 @@ Choices that both Python and the browser may change (`step`, `locked`, ...) are 
 knows what the mouse points at.
 
 A page without a server (`to_html`) holds the traits as JSON, one script with all modules that the view needs
-(`bundle.py`), and perhaps a model; `page_of` in `page.py` writes it, with a policy that allows this script alone. In
-the browser, `openPage` in `page.js` makes of the JSON what anywidget gives in JupyterLab: an object with get, set and
-on.
+(`shared/bundle.py`), and perhaps a model; `page_of` in `shared/page.py` writes it, with a policy that allows this
+script alone. In the browser, `openPage` in `shared/page.js` makes of the JSON what anywidget gives in JupyterLab: an
+object with get, set and on.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-import anywidget
 import traitlets
 
-from ...runtime.ownership import write
-from ..live.weights import course_model, live_engine, name_of_model
-from .arguments import as_text
-from .bundle import bundle, modules_of
-from .colours import as_css
-from .page import model_part, page_of, safe_json, script_part, state_part
-from .types import Data
+from ..runtime.ownership import write
+from .live.weights import course_model, live_engine, name_of_model
+from .shared.arguments import as_text
+from .shared.asking import Asking
+from .shared.bundle import bundle, modules_of
+from .shared.colours import as_css
+from .shared.page import model_part, page_of, safe_json, script_part, state_part
+from .shared.types import Data
 
-VIEWS = Path(__file__).parents[1]
+VIEWS = Path(__file__).parent
 RECORD = "application/vnd.seqlearn.view+json"  # in the output of a cell, while lessons are refreshed
 LIFE = 'import { life } from "./shared/life.js";\n'
 AnyView = TypeVar("AnyView", bound="View")
@@ -46,12 +46,14 @@ class Scripts:
 
     entry: Path
     """The module that exports `build`, which draws the view."""
+    asks: bool
+    """Whether the view asks something, which a model in a page answers."""
 
     @property
     def answers(self) -> Path | None:
         """The module that exports `answers`, with which a model in a page answers; None: the view asks nothing."""
         module = self.entry.with_name(self.entry.name.replace("_view.js", "_answers.js"))
-        return module if module.exists() else None
+        return module if module.exists() else VIEWS / "live" / "answers.js" if self.asks else None
 
     @property
     def styles(self) -> list[str]:
@@ -68,7 +70,7 @@ class Scripts:
         )
 
 
-class View(anywidget.AnyWidget):
+class View(Asking):
     """The base of every view: `class BeamView(View, folder=Path(__file__).parent)` draws with `beam_view.js`.
 
     The name of the folder is that of the files in it. A view sets `data` and defines `summary`.
@@ -80,9 +82,6 @@ class View(anywidget.AnyWidget):
     caption = ""
     """What all views of the class show, in a few words: the title of a page begins with it."""
 
-    data = traitlets.Dict().tag(sync=True)
-    """All that is drawn: texts, numbers, lists of them, and tensors that went through `pack`."""
-
     told = traitlets.List().tag(sync=True)
     """The text above the view, in pieces: `[text, traits]`, where a click on the text sets these traits, or
     `[text, None]`. See `tell`."""
@@ -93,7 +92,7 @@ class View(anywidget.AnyWidget):
         **kwargs: Any,  # of anywidget
     ) -> None:
         if folder is not None:
-            cls.scripts = Scripts(folder / f"{folder.name}_view.js")
+            cls.scripts = Scripts(folder / f"{folder.name}_view.js", bool(cls.questions))
             cls._esm = bundle(f"{LIFE}{cls.scripts.imported()}export default {{ render: life(build0) }};\n", VIEWS)
             cls._css = "\n".join(cls.scripts.styles)
         super().__init_subclass__(**kwargs)
