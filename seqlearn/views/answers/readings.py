@@ -32,10 +32,10 @@ def read_again(
     return result, maps, changed
 
 
-def other_reading(translator: Translator, sentence: str, edits: Edits = ()) -> tuple[Data, dict[str, AttentionMap]]:
-    """The trait `other`, and its maps by kind; if the sentence cannot be read, no map, and `problem` says why."""
+def other_reading(translator: Translator, sentence: str, edits: Edits = ()) -> Data:
+    """The trait `other`; if the sentence cannot be read, it has no map, and `problem` says why."""
     try:
         result, maps, _ = read_again(translator, sentence, edits)
     except ValueError as error:
-        return {"asked": [sentence, [change_of(each).as_list() for each in edits]], "problem": str(error)}, {}
-    return result | {"maps": list(map(map_data, maps.values()))}, maps
+        return {"asked": [sentence, [change_of(each).as_list() for each in edits]], "problem": str(error)}
+    return result | {"maps": list(map(map_data, maps.values()))}
