@@ -3,6 +3,7 @@
 // the answer comes as the trait result. The form, the changes, the panels and the words are files of their own.
 
 import { layOut, roomIn } from "../shared/elements.js";
+import { isWaiting } from "../shared/asking.js";
 import { freeing } from "../shared/life.js";
 import { ageing, fresh, sameQuestion } from "../shared/changes.js";
 import { Asking } from "./translator_asking.js";
@@ -44,22 +45,26 @@ export function build(model, root, data, echo) {
     const raw = model.get("result");
     const [isNew, before, source] = [choice.raw !== null && raw !== choice.raw, choice.best(), choice.result.source];
     stage.draw(raw, roomIn(root));
-    const isWaiting = !sameQuestion(raw.asked, Object.values(choice.question()));
+    const waits = isWaiting(model);
     const isWrong = raw.problem !== "";
-    echo.waits = isWaiting;
-    age(isWaiting || isWrong, isWrong);
-    asking.draw(raw, isWaiting);
+    echo.waits = waits;
+    age(waits || isWrong, isWrong);
+    asking.draw(raw, waits);
     changes.draw(raw);
-    changes.paint(!isWaiting && !isWrong);
+    changes.paint(!waits && !isWrong);
     stage.explain();
-    if (isWaiting) return;
-    if (choice.later && !isWrong) queueMicrotask(() => choice.goOn());
-    else if (isNew) {
+    if (isNew && !waits && (isWrong || !choice.later)) {
       const isChange = choice.history.count() > 0 || sameQuestion(source, raw.source);
       const words = isWrong ? [raw.problem] : echoWords(isChange ? before : null, choice.best(), raw.languages[1]);
       if (!isWrong && changes.again()) asking.note.scrollIntoView({ block: "nearest" });
       echo.answer(changes.line?.node, words);
     }
+  };
+  const answered = () => {
+    redraw();
+    if (isWaiting(model) || model.get("result").problem) return;
+    if (choice.later) queueMicrotask(() => choice.goOn());
+    changes.ask();
   };
   const afresh = () => {
     choice.raw = null; // before and now are others
@@ -83,8 +88,8 @@ export function build(model, root, data, echo) {
       stage.attend();
       redraw();
     },
-    result: redraw,
-    ablations: () => changes.paint(sameQuestion(model.get("result").asked, Object.values(choice.question()))),
+    result: answered,
+    ablations: () => changes.paint(!isWaiting(model)),
     chosen: redraw,
     step: explain,
     locked: explain,
