@@ -11,7 +11,7 @@
     python3 course.py handout DIR       for teachers: lessons without solutions, in the folder DIR
     python3 course.py bench             measure this machine: our code beside other libraries
     python3 course.py refresh 04        for authors: run lesson 04 and store its outputs
-    python3 course.py test --hunt 20    for authors: which tests in a browser fail once in 20 runs, beside a load?
+    python3 course.py test --hunt 20    for authors: which tests in a browser fail once in 20 runs, under load?
     python3 course.py mutate masking    for authors: break a module, and see which breaks no test notices
 
 The first call makes .venv from constraints.txt: it needs a network and a minute or two. Later calls need neither, but
@@ -66,7 +66,7 @@ DOTS = r"\s*(?:Collecting|Resolved|Downloading|Downloaded|Building|Built|Prepare
 HIDE = "-m jupyter labextension disable".split()
 NEWS, GRADER = "@jupyterlab/apputils-extension:announcements", "@jupyter/nbgrader"  # the first goes online
 LAST = "import torch, matplotlib.font_manager"
-NBVAL = "--nbval --nbval-current-env --nbval-sanitize-with tests/nbval.cfg".split()
+NBVAL = "--nbval --nbval-current-env".split()
 LIMITS = "--nbval-cell-timeout 3600 --nbval-kernel-startup-timeout 600".split()  # seconds: they stop only what hangs
 ONE_PROCESS = (
     r"-[qvl]*[xs][qvlxs]*|--exitfirst|--pdb|--trace|--capture=no|--co|--collect-only|-n.*|--numproc.*|--dist.*"

@@ -3,7 +3,7 @@
     python3 course.py bench                    every part: about ten minutes on two cores; writes docs/RESULTS.md
     python3 course.py bench --only pages views only these parts: prints the table and writes nothing
     python3 course.py bench --quick            one round of every part, in less than 3 minutes; writes nothing
-    python3 course.py bench --readme           then also brings the marked figures of README.md up to date
+    python3 course.py bench --readme           then also brings the figures of README.md up to date
 
 One table is printed at the end, and written in one step: an interrupt leaves the old file as it was. What is missing
 on this machine is named below the table; a part that fails is named in it, and the others go on.
@@ -225,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="one round, without the larger models; writes nothing")
     parser.add_argument("--only", nargs="+", metavar="NAME", help=f"only these parts: {', '.join(PARTS)}")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the results to this file")
-    parser.add_argument("--readme", action="store_true", help="write the marked figures of README.md, too")
+    parser.add_argument("--readme", action="store_true", help="write the figures of README.md, too")
     options = parser.parse_args(arguments)
     out = options.out or (None if options.quick or options.only else RESULTS)
     if fault := refused(options, out):
@@ -249,7 +249,7 @@ def carry_out(options: argparse.Namespace, out: Path | None) -> int:
         print(f"Written: {out.name}")
     if options.readme:
         write_whole(README, with_figures(README.read_text("utf-8"), text))
-        print("Written: the marked figures of README.md")
+        print("Written: the figures of README.md")
     return int(any(isinstance(row, Failure) for each in found.values() for row in each.rows))
 
 

@@ -124,7 +124,7 @@ def measure(translator: Translator, split: Split) -> dict[str, Any]:
 
 
 def batch_of(translator: Translator, pairs: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Sources, their lengths, targets, and which rows of the targets are no padding."""
+    """Sources, their lengths, targets, and which rows of the targets are not padding."""
     vocab = translator.target.vocab
     source, lens = pad([translator.source.encode(pair.source) for pair in pairs], translator.source.vocab.pad)
     target, _ = pad([[vocab.bos, *translator.target.encode(pair.target)] for pair in pairs], vocab.pad)

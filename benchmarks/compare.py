@@ -28,7 +28,7 @@ DECODING = re.compile(r"  (\S.*?) +([\d.]+) ms a batch \(CPU +([\d.]+)\)")  # na
 
 
 def read(output: str) -> Speeds:
-    """The speeds in what a script has printed. A line that is no row of a table names the setting of the rows below."""
+    """The speeds in what a script has printed. A line outside a table names the setting of the rows below."""
     setting, speeds = "", {}
     for line in output.splitlines():
         if row := TRAINING.match(line):

@@ -28,7 +28,7 @@ from seqlearn.data.corpus import builtin
 from seqlearn.data.text import Language
 from seqlearn.training import batch_loss, constant
 from seqlearn.training.loop import Recipe, Training
-from seqlearn.training.processes import Processes, join
+from seqlearn.training.processes import Processes, init_processes
 from seqlearn.translator.models import spec_of
 
 MODELS = {
@@ -57,7 +57,7 @@ class Loss(nn.Module):
 def work(name: str, engine: str, accumulate: int, batch_size: int) -> None:
     """What one process does: prints the number of tokens that all processes have trained on in a second."""
     torch.set_num_threads(1)
-    processes = join()
+    processes = init_processes()
     corpus = builtin(UPDATES * accumulate * batch_size)
     source, target = (Language.learn("", [getattr(pair, side) for pair in corpus]) for side in ("source", "target"))
     batches = Batches(corpus, source, target, batch_size)

@@ -1,9 +1,7 @@
-"""What benchmarks find, as rows of a table in Markdown, and the figures that other texts take from it.
+"""What benchmarks find, as rows of a table in Markdown, and the figures that the README takes from it.
 
-A figure that comes from RESULTS.md stands right before a comment with its key. In RESULTS.md itself the comment is the
-key alone, `<!-- training-transformer-d2l -->`; in the README, for example:
-
-    twice (2.1<!-- from docs/RESULTS.md: training-transformer-d2l --> times) as fast as d2l's
+In RESULTS.md a comment with its key stands behind each figure that is the main one of its row. `FIRST_PAGE` names the
+rows of the README's table with their keys: a test compares the figures, and `bench --readme` writes them.
 """
 
 from __future__ import annotations
@@ -17,8 +15,17 @@ HEAD = ("what", "ours", "beside", "theirs", "ours is ... times as fast")
 RATES = ("tokens/s",)  # units of which more is better
 KEY = r"[a-z0-9-]+"
 FIGURE = re.compile(rf"(\d[\d,.]*)<!-- ({KEY}) -->")  # in RESULTS.md
-TAKEN = re.compile(rf"(\d[\d,.]*)?<!-- from docs/RESULTS\.md: ({KEY}) -->")  # in the README
-LIKE_TAKEN = re.compile(r"<!--[^>]*RESULTS[^>]*-->")
+FIRST_PAGE = {
+    "BLEU of the small Transformer, on unseen sentences of the built-in corpus": "quality-transformer",
+    "BLEU of recurrent nets with attention, on the same sentences": "quality-bahdanau",
+    "training: times as fast as d2l's layers, on equal batches": "training-course-transformer-d2l",
+    "training: times as fast as `nn.Transformer`, on equal batches": "training-course-transformer-torch-nn",
+    "training: times as fast as d2l, each with its own batches and updates": "training-course-transformer-d2l-own",
+    "beam search: times as fast as `generate` of Hugging Face": "decoding-beam-4-transformers",
+    "beam search: times as fast as CTranslate2, which is made for speed": "decoding-beam-4-ctranslate2",
+    "in a page: milliseconds until the model is ready": "pages-ready",
+    "in a page: milliseconds for a translation": "pages-greedy",
+}  # the rows of the README's table, and their keys in RESULTS.md
 
 
 class LeftOut(Exception):
@@ -144,19 +151,26 @@ def figures(results: str) -> dict[str, str]:
     return {key: figure for figure, key in FIGURE.findall(results)}
 
 
+def rows_of(text: str) -> dict[str, str]:
+    """what -> figure, as in the README's table."""
+    return dict(re.findall(r"^\| (.+?) +\| ([\d,.]+) \|$", text, re.MULTILINE))
+
+
 def wrong_figures(text: str, results: str) -> list[str]:
-    """A sentence for each marked figure of a text, such as the README, that is not the one in RESULTS.md."""
-    known, wrong = figures(results), []
-    for figure, key in TAKEN.findall(text):
-        if key not in known:
-            wrong.append(f"{key}: docs/RESULTS.md has no such key.")
-        elif figure != known[key]:
-            wrong.append(f"{key}: the text says {figure or 'nothing'}, and docs/RESULTS.md says {known[key]}.")
-    strange = (comment for comment in LIKE_TAKEN.findall(text) if not TAKEN.fullmatch(comment))
-    return wrong + [f"{each} is no mark: write <!-- from docs/RESULTS.md: key -->." for each in strange]
+    """A sentence for each row of `FIRST_PAGE` whose figure in a text, the README, is not the one in RESULTS.md."""
+    known, said = figures(results), rows_of(text)
+    return [
+        f"{what}: the text says {said.get(what, 'nothing')}, and docs/RESULTS.md says {known.get(key, 'nothing')}."
+        for what, key in FIRST_PAGE.items()
+        if what not in said or said[what] != known.get(key)
+    ]
 
 
 def with_figures(text: str, results: str) -> str:
-    """A text, such as the README, with the marked figures that RESULTS.md has now; unknown keys keep theirs."""
+    """A text, the README, with the figures that RESULTS.md has now; a row that was not measured keeps its figure."""
     known = figures(results)
-    return TAKEN.sub(lambda mark: known.get(mark[2], mark[1] or "") + mark[0][len(mark[1] or "") :], text)
+    for what, key in FIRST_PAGE.items():
+        row = rf"^(\| {re.escape(what)} +\| )[\d,.]+(?= \|$)"
+        if key in known:
+            text = re.sub(row, rf"\g<1>{known[key]}", text, flags=re.MULTILINE)
+    return text

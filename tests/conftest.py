@@ -72,7 +72,7 @@ def as_a_user(monkeypatch):
 
 @pytest.fixture
 def import_benchmark(monkeypatch):
-    """Benchmarks import each other by short names, which no other test shall see."""
+    """Benchmarks import each other by short names, which no other test may see."""
     benchmarks = Path(__file__).parents[1] / "benchmarks"
     before = set(sys.modules)
     monkeypatch.syspath_prepend(benchmarks)

@@ -135,23 +135,29 @@ def test_a_wrong_option_gets_a_sentence_before_any_work(bench, parts, capsys, ar
 KNOWN = "| 2.1<!-- a-b --> (2.0 to 2.2) |\n| 98.9<!-- c --> BLEU |\n"
 
 
-def test_a_wrong_figure_is_found(table):
-    right = "twice (2.1<!-- from docs/RESULTS.md: a-b -->), and 98.9<!-- from docs/RESULTS.md: c --> BLEU"
+@pytest.fixture
+def first_page(table, monkeypatch):
+    monkeypatch.setattr(table, "FIRST_PAGE", {"twice": "a-b", "BLEU (unseen)": "c"})
+
+
+def test_a_wrong_figure_is_found(table, first_page):
+    right = "| what | figure |\n|---|--:|\n| twice | 2.1 |\n| BLEU (unseen) | 98.9 |\n"
     assert table.wrong_figures(right, KNOWN) == []
     wrong = {
-        right.replace("2.1", "2.2"): "a-b: the text says 2.2, and docs/RESULTS.md says 2.1.",
-        right.replace("2.1", "12.1"): "a-b: the text says 12.1, and docs/RESULTS.md says 2.1.",
-        right.replace("2.1<", "twice<"): "a-b: the text says nothing, and docs/RESULTS.md says 2.1.",
-        right.replace(": c", ": d"): "d: docs/RESULTS.md has no such key.",
-        right.replace("from docs/RESULTS.md: c", "from RESULTS.md, c"): "<!-- from RESULTS.md, c --> is no mark: "
-        "write <!-- from docs/RESULTS.md: key -->.",
+        right.replace("2.1", "2.2"): "twice: the text says 2.2, and docs/RESULTS.md says 2.1.",
+        right.replace("2.1", "12.1"): "twice: the text says 12.1, and docs/RESULTS.md says 2.1.",
+        right.replace("| 2.1", "| two"): "twice: the text says nothing, and docs/RESULTS.md says 2.1.",
+        right.replace("BLEU (unseen)", "BLEU"): "BLEU (unseen): the text says nothing, and docs/RESULTS.md says 98.9.",
     }
     assert {text: table.wrong_figures(text, KNOWN) for text in wrong} == {text: [said] for text, said in wrong.items()}
+    assert table.wrong_figures(right, KNOWN.replace("-- c --", "-- d --")) == [
+        "BLEU (unseen): the text says 98.9, and docs/RESULTS.md says nothing."
+    ]
 
 
-def test_the_readme_can_be_brought_up_to_date(table, bench, parts):
-    old = "twice (9.9<!-- from docs/RESULTS.md: a-b -->), and 5<!-- from docs/RESULTS.md: gone --> of 7\n"
-    new = old.replace("9.9", "3.0")
+def test_the_readme_can_be_brought_up_to_date(table, first_page, bench, parts):
+    old = "# Name\n\n| twice | 9.9 |\n| BLEU (unseen) | 5 |\n| other | 9.9 |\n"
+    new = old.replace("twice | 9.9", "twice | 3.0")  # the other key was not measured
     assert table.with_figures(old, table.markdown([speed_row(table)])) == new
     bench.README.write_text(old, encoding="utf-8")
     assert bench.main(["--readme"]) == 0
@@ -159,9 +165,19 @@ def test_the_readme_can_be_brought_up_to_date(table, bench, parts):
 
 
 def test_the_figures_of_the_readme_are_those_of_the_results(table):
-    """Any number of them. After a new run: `python3 course.py bench --readme`."""
-    results = RESULTS.read_text(encoding="utf-8")
-    assert table.wrong_figures((ROOT / "README.md").read_text(encoding="utf-8"), results) == []
+    """All figures of its table. After a new run: `python3 course.py bench --readme`."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert table.wrong_figures(readme, RESULTS.read_text(encoding="utf-8")) == []
+    section = readme.partition("## How good, how fast")[2].partition("\n## ")[0]
+    assert list(table.rows_of(section)) == list(table.FIRST_PAGE)
+
+
+def test_the_decision_on_the_fast_step_has_the_measured_ratios(table):
+    found = table.figures(RESULTS.read_text(encoding="utf-8"))
+    alone, beam, batch = (found[f"decoding-{which}-seqlearn"] for which in ("greedy-alone", "beam-4-alone", "greedy"))
+    decisions = (ROOT / "docs" / "DECISIONS.md").read_text(encoding="utf-8")
+    said = f"found {alone} times as fast greedily and {beam} times with a beam of 4, a batch of 32 {batch} times"
+    assert said in decisions and batch == found["decoding-beam-4-seqlearn"]
 
 
 def test_the_stored_results_name_every_part_and_each_figure_once(bench, table):

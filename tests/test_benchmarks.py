@@ -1,12 +1,15 @@
-"""The benchmarks of a GPU and of a page run; operations are counted right, and SCALE.md has the counts."""
+"""The benchmarks of a GPU and of a page run; operations are counted right, and COMMANDS.md has the counts."""
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
+
+from seqlearn.nn.transformer import SIZES, transformer
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -29,17 +32,15 @@ def test_the_operations_are_those_that_torch_counts(import_benchmark, source, ta
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", ["small", "base"])
-def test_the_page_on_scale_has_the_counts(import_benchmark, size):
-    scale = import_benchmark("scale")
+def test_the_paragraph_on_100_million_pairs_has_the_counts(import_benchmark):
     with torch.device("meta"):  # shapes are enough
-        model = scale.model_of(size)
-    page = (BENCHMARKS.parent / "docs" / "SCALE.md").read_text(encoding="utf-8")
-    operations = scale.update_flops(model, scale.STEPS, scale.STEPS) / scale.STEPS
-    row = f"| {size} | {scale.parameters(model) / 1e6:.1f} million | {operations / 1e6:.0f} million (counted) |"
-    assert row in page
-    if size == "base":
-        assert f"{scale.ring_bytes(scale.parameters(model), scale.GPUS) / 1e6:.0f} MB an update" in page
+        model = transformer(32_000, 32_000, replace(SIZES["base"], tie=True))
+    text = (BENCHMARKS.parent / "docs" / "COMMANDS.md").read_text(encoding="utf-8")
+    parameters = sum(weight.numel() for weight in model.parameters())
+    operations = import_benchmark("flops").update_flops(model, 25, 25) / 25
+    assert f"has {parameters / 1e6:.1f} million parameters" in text
+    assert f"{operations / 1e6:.0f} million operations for a target token" in text
+    assert f"makes {round(0.35 * 989e12 / operations, -4):,.0f} target tokens a second" in text
 
 
 @pytest.mark.slow

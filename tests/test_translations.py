@@ -312,8 +312,8 @@ def test_a_changed_english_cell_shows_english():
     [
         ("注意力\n", "line 1: text before the first heading"),
         (f"<!-- a sha256:{HASH} -->\n键\n\n<!-- a sha256:{HASH} -->\n值\n", "line 4: cell a has two blocks"),
-        (f"<!-- a sha256:{HASH[:-1]} -->\n键\n", "line 1: '<!-- a sha256:a15edadb200 -->' is no heading"),
-        (f"<!-- a sha256:{HASH} -->\n键\n<!-- b {HASH} -->\n", f"line 3: '<!-- b {HASH} -->' is no heading"),
+        (f"<!-- a sha256:{HASH[:-1]} -->\n键\n", "line 1: '<!-- a sha256:a15edadb200 -->' is not a heading"),
+        (f"<!-- a sha256:{HASH} -->\n键\n<!-- b {HASH} -->\n", f"line 3: '<!-- b {HASH} -->' is not a heading"),
         ("键".encode("gbk"), "not UTF-8"),
     ],
     ids=["no heading", "twice", "short hash", "no sha256", "other encoding"],

@@ -57,7 +57,7 @@ def languages(folder: Path = FOLDER) -> dict[str, dict[str, Path]]:
 def read(path: Path) -> dict[str, tuple[str, str]]:
     """The blocks of a file, in its order: {cell id: (hash, text)}; the text is empty where only the English stands.
 
-    Raises `BadTranslation` for a line that should be a heading and is none, a cell with two blocks, text before the
+    Raises `BadTranslation` for a line that should be a heading and is not, a cell with two blocks, text before the
     first block, and a file that is not UTF-8.
     """
     try:
@@ -75,7 +75,7 @@ def read(path: Path) -> dict[str, tuple[str, str]]:
                 raise BadTranslation(f"{path}, line {number}: cell {cell} has two blocks: join them.")
             hashes[cell], texts[cell] = heading[2], []
         elif line.startswith("<!--") and line != TO_DO:
-            raise BadTranslation(f"{path}, line {number}: {line!r} is no heading such as {EXAMPLE!r}.")
+            raise BadTranslation(f"{path}, line {number}: {line!r} is not a heading such as {EXAMPLE!r}.")
         elif cell:
             texts[cell].append(line)
         elif line.strip():

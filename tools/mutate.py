@@ -33,7 +33,7 @@ from tools.mutate_javascript import Stop
 ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENTS = ROOT / "tests" / "equivalents.toml"
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "my-lessons*", "site", "node_modules")
-TESTS = {  # beside tests/FOLDER/test_NAME.py: of a module, or else of its room
+TESTS = {  # besides tests/FOLDER/test_NAME.py: of a module, or else of its room
     "data/text": ["tests/translator/test_shared_vocab.py", "tests/translator/test_marian.py"],
     "data/batches": ["tests/data/large/test_cache.py", "tests/data/test_max_tokens.py"],
     "search": ["tests/search/test_search.py"],
@@ -59,7 +59,7 @@ source_paths = ["seqlearn"]
 process_isolation = "forkserver"  # torch has threads, which a fork after the first test would lose
 pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "no:unraisableexception"]  # which collects garbage six times
 pytest_add_cli_args_test_selection = {tests}
-timeout_constant = 20.0  # seconds, beside the time of the tests without their fixtures; a timeout counts as caught
+timeout_constant = 20.0  # seconds, besides the time of the tests without their fixtures; a timeout counts as caught
 timeout_multiplier = 3.0
 use_setproctitle = false
 do_not_mutate_patterns = ['\\braise \\w', 'warnings\\.warn']  # tests quote the part of a message that matters

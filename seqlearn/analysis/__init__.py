@@ -1,4 +1,4 @@
-"""Attention, read and counted: maps, measures of what heads look at, edits, roles, and scores of translations.
+"""Attention, read and counted: maps, measures of what heads look at, edits, roles, and metrics of translations.
 
 | module | holds |
 |---|---|

@@ -44,7 +44,7 @@ from torch import Tensor, nn
 
 from ..nn.recording import Kind
 from ..runtime.arguments import as_tensor
-from ..runtime.values import whole
+from ..runtime.values import as_int
 
 KINDS: tuple[str, ...] = get_args(Kind)
 NO_WEIGHTS = (
@@ -69,7 +69,7 @@ class AttentionMap:
             decoder-only model. 0: the model has an encoder.
 
     Raises:
-        TypeError: the mask is not bool, or weights or mask are no numbers.
+        TypeError: the mask is not bool, or weights or mask are not numbers.
         ValueError: there are no weights, the shapes do not match the tokens, a weight is not finite, below 0 or above
             0 where the mask is False, or a row does not sum to 1 (to 0 if the row is masked as a whole, or if the head
             is ablated: all its weights are 0).
@@ -146,7 +146,7 @@ def stack_layers(
         sentence: its number in the batch, from 0. Its padding is not cut off.
 
     Raises:
-        TypeError: something is no tensor: `generate` gives a tuple of tensors for each new token.
+        TypeError: something is not a tensor: `generate` gives a tuple of tensors for each new token.
         ValueError: there are no weights, the layers differ in their tokens, or there is no such sentence.
     """
     layers = [layer for layer in attentions or () if layer is not None]
@@ -160,7 +160,7 @@ def stack_layers(
             f"the layers have weights of the shapes {', '.join(map(str, shapes))}: take layers of one kind, such as "
             "those of cross-attention, by their names"
         )
-    sentence = whole("sentence", sentence, 0, len(layers[0]) - 1)
+    sentence = as_int("sentence", sentence, 0, len(layers[0]) - 1)
     return torch.stack([layer[sentence] for layer in layers])
 
 

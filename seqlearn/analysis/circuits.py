@@ -65,7 +65,7 @@ def mean_over_words(calls: Sequence[Float[Tensor, "batch _ size"]], real: Mask) 
 
     Args:
         calls: the vectors of one place, as `record_stream` collects them.
-        real: bool, `(batch, rows)`, True where a row is no padding; or the valid lengths, `(batch,)`.
+        real: bool, `(batch, rows)`, True where a row is not padding; or the valid lengths, `(batch,)`.
 
     Raises: see `seqlearn.nn.masking.as_mask`; and
         ValueError: no word is left.

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ..nn.contract import Model
 from ..nn.recording import Edit, attention_layers, edit_attention
-from ..runtime.values import whole
+from ..runtime.values import as_int
 
 
 def ablate(weights: Float[Tensor, "*axes"], may: Bool[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
@@ -51,7 +51,7 @@ def reweighted(row: int, column: int, weight: float) -> Edit:
         TypeError: row or column is not a whole number.
         ValueError: row or column is below 0, or the weight is not from 0 to 1.
     """
-    row, column, seen = whole("row", row, 0), whole("column", column, 0), 0
+    row, column, seen = as_int("row", row, 0), as_int("column", column, 0), 0
     if not 0 <= weight <= 1:
         raise ValueError(f"a weight is from 0 to 1, not {weight}")
 
@@ -81,13 +81,13 @@ def in_heads(edit: Edit, *heads: int) -> Edit:
         TypeError: the number of a head is not a whole number.
         ValueError: it is below 0. The edit itself raises this if a head is not there.
     """
-    chosen = [whole("head", head, 0) for head in heads]
+    chosen = [as_int("head", head, 0) for head in heads]
 
     def only(weights: Tensor, may: Tensor) -> Tensor:
         if weights.dim() < 4:
             raise ValueError(f"this attention has no heads to choose from: its weights are {tuple(weights.shape)}")
         edited = weights.clone()
-        whole("head", max(chosen, default=0), 0, weights.shape[1] - 1)
+        as_int("head", max(chosen, default=0), 0, weights.shape[1] - 1)
         edited[:, chosen] = edit(weights, may)[:, chosen]
         return edited
 

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ..data.pairs import Link, link_sets
-from ..runtime.values import whole
+from ..runtime.values import as_int
 from .attention_map import AttentionMap
 from .metrics import alignment_error_rate, argmax_links
 
@@ -63,7 +63,7 @@ def hit_rate(
 ) -> Float[Tensor, "layers heads"]:
     """For each head the share of rows in which the largest weight is in a wanted column.
 
-    A tie with a column that is not wanted, or no weight at all, is no hit.
+    A tie with a column that is not wanted, or no weight at all, does not count.
 
     Args:
         maps: of several sentences by one model.
@@ -71,7 +71,7 @@ def hit_rate(
 
     Raises:
         TypeError: a row or a column is not a whole number.
-        ValueError: `wanted` has not one entry for each map, or no row at all; or a map has no such row or column.
+        ValueError: `wanted` does not have one entry for each map, or has no row; or a map has no such row or column.
     """
     hits = []
     for attention, rows in zip(maps, one_for_each(maps, wanted), strict=True):
@@ -89,7 +89,7 @@ def choice_accuracy(
 ) -> Float[Tensor, "layers heads"]:
     """For each head the share of sentences in which the right one of several candidates gets the most weight.
 
-    A candidate's weight is the sum over its columns. A tie, or no weight at all, is no choice and so not right.
+    A candidate's weight is the sum over its columns. A tie, or no weight at all, does not count as right.
 
     Args:
         maps: of several sentences by one model.
@@ -97,11 +97,11 @@ def choice_accuracy(
 
     Raises:
         TypeError: a row, a column or the right candidate is not a whole number.
-        ValueError: there is not one question for each map, or none; or there is no such row, column or candidate.
+        ValueError: the number of questions is not that of the maps, or 0; or there is no such row, column or candidate.
     """
     hits = []
     for attention, (row, candidates, right) in zip(maps, one_for_each(maps, questions), strict=True):
-        right = whole("the right candidate", right, 0, len(candidates) - 1)
+        right = as_int("the right candidate", right, 0, len(candidates) - 1)
         checked = [_row_and_columns(attention, row, columns) for columns in candidates]
         totals = torch.stack([attention.weights[:, :, row][..., columns].sum(-1) for row, columns in checked], -1)
         others = [index for index in range(len(candidates)) if index != right]
@@ -132,7 +132,7 @@ def link_errors(maps: Sequence[AttentionMap], gold: Sequence[Iterable[Link]]) ->
         gold: for each map the right links, such as `Pair.alignment`.
 
     Raises:
-        ValueError: `gold` has not one entry for each map, or none.
+        ValueError: `gold` does not have one entry for each map, or is empty.
     """
     gold = link_sets("gold", one_for_each(maps, gold))
     layers, heads = maps[0].weights.shape[:2]
@@ -148,7 +148,7 @@ def link_errors(maps: Sequence[AttentionMap], gold: Sequence[Iterable[Link]]) ->
 def _row_and_columns(attention: AttentionMap, row: int, columns: Collection[int]) -> tuple[int, list[int]]:
     """Both, after a check. A column that is named twice counts once."""
     queries, keys = attention.weights.shape[2:]
-    return whole("row", row, 0, queries - 1), sorted({whole("column", each, 0, keys - 1) for each in columns})
+    return as_int("row", row, 0, queries - 1), sorted({as_int("column", each, 0, keys - 1) for each in columns})
 
 
 def one_for_each(maps: Sequence[AttentionMap], answers: Sequence[T]) -> Sequence[T]:

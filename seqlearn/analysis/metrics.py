@@ -1,4 +1,8 @@
-"""How good is a translator? BLEU and chrF as the field counts them (sacreBLEU), perplexity, alignment error rate."""
+"""How good is a translator? BLEU and chrF as the field counts them (sacreBLEU), perplexity, alignment error rate.
+
+These functions compare what they are given. `Translator.evaluate` prepares it: one spelling for both sides, and, where
+asked, all references of a source.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from sacrebleu.metrics.base import Metric
 from torch import Tensor
 
 from ..data.pairs import Link, link_sets
-from ..runtime.values import several, texts
+from ..runtime.values import as_texts, check_items
 
 
 class TextScore(NamedTuple):
@@ -30,14 +34,14 @@ def bleu(hypotheses: Sequence[str], references: References, lowercase: bool = Tr
     """Corpus BLEU (Papineni et al., 2002) by sacreBLEU (Post, 2018), with its own tokenizer, 13a.
 
     Args:
-        references: one text for each hypothesis, or a list of all texts that are right.
-        lowercase: whether to ignore case, as our own text has none. The signature says it: "case:lc", or "case:mixed".
+        references: one text for each hypothesis, or a list of all texts that are right. lowercase: whether to ignore
+        case, as our own text is in lower case. The signature says it: "case:lc", or "case:mixed".
 
     Raises:
-        TypeError: these are no lists of texts: one text has no sentences.
-        ValueError: there are no hypotheses, or not one reference for each at least.
+        TypeError: something other than lists of texts is given: one text is not a list of sentences.
+        ValueError: there are no hypotheses, or a hypothesis has no reference.
     """
-    return _corpus_score(sacrebleu.BLEU(lowercase=lowercase), hypotheses, references)
+    return _corpus_score(sacrebleu.BLEU(lowercase=lowercase, tokenize="13a"), hypotheses, references)
 
 
 def chrf(hypotheses: Sequence[str], references: References, lowercase: bool = True) -> TextScore:
@@ -46,9 +50,10 @@ def chrf(hypotheses: Sequence[str], references: References, lowercase: bool = Tr
 
 
 def _corpus_score(metric: Metric, hypotheses: Sequence[str], references: References) -> TextScore:
-    hypotheses = texts(hypotheses, "hypotheses")
+    hypotheses = as_texts(hypotheses, "hypotheses")
     right = [
-        texts([each] if isinstance(each, str) else each, "references") for each in several("references", references)
+        as_texts([each] if isinstance(each, str) else each, "references")
+        for each in check_items("references", references)
     ]
     if len(hypotheses) != len(right) or not all(right) or not right:
         raise ValueError(f"{len(hypotheses)} hypotheses cannot be scored against {sum(map(bool, right))} references")
@@ -77,7 +82,7 @@ def alignment_error_rate(predicted: Iterable[Iterable[Link]], gold: Iterable[Ite
     0 is perfect; 1 means that no link is right. Och and Ney (2003), section 5, where all gold links are "sure".
 
     Raises:
-        TypeError: these are no sets of links, one for each sentence.
+        TypeError: something other than a set of links for each sentence is given.
         ValueError: they are of different numbers of sentences, or there is no link.
     """
     predictions, truths = link_sets("predicted", predicted), link_sets("gold", gold)

@@ -23,7 +23,7 @@ def with_config(given: set[str], values: Values) -> Values:
         given: the names of the options on the command line.
 
     Raises:
-        ValueError: the file is no TOML, or holds an option that there is not, a value that the option cannot have, or
+        ValueError: the file is not TOML, or holds an unknown option, a value that the option cannot have, or
             options that contradict each other.
         OSError: the file cannot be read.
     """
@@ -35,7 +35,7 @@ def with_config(given: set[str], values: Values) -> Values:
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     merged = values | {name: value for name, value in own.items() if name not in given}
-    useless = without_effect(merged).keys() & own.keys() - given  # beside what is given now
+    useless = without_effect(merged).keys() & own.keys() - given  # together with what is given now
     return merged | {name: defaults[name] for name in useless}
 
 
@@ -44,8 +44,8 @@ def _read(path: Path) -> Values:
     try:
         with naming(path):
             found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # no UTF-8, or no TOML: then the error has line and column
-        raise ValueError(f"{path} is no TOML file: {error}") from None
+    except ValueError as error:  # not UTF-8, or not TOML: then the error has line and column
+        raise ValueError(f"{path} is not a TOML file: {error}") from None
     known = {_key(each): each for each in parameters() if each.name not in ONLY_GIVEN}
     for key, value in found.items():
         if key not in known:

@@ -112,16 +112,16 @@ def warn_of_few(split: Split) -> None:
 
 
 def pairs_to_score(description: Description) -> tuple[str, Sequence[Pair]]:
-    """The name and the pairs of the test part. Of a test part in files of its own, the corpus is not read.
+    """The name and the pairs of the test part. If the test part has files of its own, the corpus is not read.
 
     Raises:
-        ValueError: a file has changed since it was described, or is none: a pipe can be read only once.
+        ValueError: a file has changed since it was described, or is a pipe, which can be read only once.
     """
     named = [description["corpus"], description["source"], description["target"]]
     for path in [*named, *description.get("valid", []), *description.get("test", [])]:
         if path not in ("", "builtin", "fra-eng") and Path(path).exists() and not Path(path).is_file():
             raise ValueError(
-                f"{path}, which the translator was trained with, is no file: there is no test part to read"
+                f"{path}, with which the translator was trained, is not a file: the test part cannot be read"
             )
     own = _own_part(description, "test")
     if own is not None:
@@ -185,7 +185,7 @@ def _corpus(description: Description) -> Corpus:
 
 def _sha256(path: str) -> str:
     if Path(path).exists() and not Path(path).is_file():
-        raise ValueError(f"{path} is no plain file: what is held out is read more than once, so save it in a file")
+        raise ValueError(f"{path} is not a plain file: what is held out is read more than once, so save it in a file")
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no file {path}")
     with naming(path), open(path, "rb") as file:

@@ -1,4 +1,7 @@
-"""Lines in, lines out: what `seqlearn translate` reads and writes. Memory holds one chunk of lines at a time."""
+"""Lines in, lines out: what `seqlearn translate` reads and writes. Memory holds one chunk of lines at a time.
+
+A line with more tokens than --max-source is refused. (`Translator.search` has `max_length`, for the translation.)
+"""
 
 from __future__ import annotations
 
@@ -53,11 +56,11 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Columns:
-    """What is written for each line beside its translation.
+    """What is written for each line besides its translation.
 
     Args:
         n_best: write this many translations, each after the number of its line; None: one, without the number.
-        scores: write the score.
+        scores: write the beam score.
         alignments: write the links of the tokens.
         tokens: write the tokens of both sides.
     """
@@ -224,7 +227,7 @@ def check_streams(file: Path | None, out: Path | None) -> None:
     ends = (file, sys.stdin), (out, sys.stdout)
     try:
         read, written = (os.stat(path) if path else os.fstat(stream.fileno()) for path, stream in ends)
-    except (OSError, ValueError, AttributeError):  # one of them does not exist, or is no file
+    except (OSError, ValueError, AttributeError):  # one of them does not exist, or is not a file
         return
     if stat.S_ISREG(read.st_mode) and os.path.samestat(read, written):
         raise ValueError(f"{file or 'standard input'} is read and written to at once: write to another file")

@@ -30,10 +30,10 @@ def board_in(folder: Path) -> Board:
     """A writer of TensorBoard's files. Each writes a new file into the folder, and touches no other.
 
     Raises:
-        ValueError: TensorBoard is not installed, or the folder is none.
+        ValueError: TensorBoard is not installed, or this is not a folder.
     """
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is no folder: --tensorboard writes its files into one")
+        raise ValueError(f"{folder} is not a folder: --tensorboard writes its files into one")
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:

@@ -352,11 +352,11 @@ def fault_of(value: object, kind: Any, option: OptionInfo) -> str:  # kind: a ty
 
 
 def without_effect(values: Values) -> dict[str, str]:
-    """The options that would change nothing beside the others, each with the reason."""
+    """The options that would change nothing, given the others, each with the reason."""
     own_files = values["source"] or values["corpus"] not in ("builtin", "fra-eng")
     own_valid, own_test = (values[part] or values[f"{part}_source"] for part in ("valid", "test"))
     needs = {
-        "corpus": (not values["source"], "cannot stand beside --source and --target"),
+        "corpus": (not values["source"], "cannot be used with --source and --target"),
         "pairs": (values["corpus"] == "builtin" and not values["source"], "is for the built-in corpus"),
         "data": (values["corpus"] == "fra-eng" and not values["source"], "is for --corpus fra-eng"),
         "languages": (own_files, "is for files of yours"),
@@ -371,7 +371,7 @@ def without_effect(values: Values) -> dict[str, str]:
             values["epochs"] - 2 >= (values["patience"] or 0),
             "ends training early only if --epochs is larger by 2 or more",
         ),
-        "batch_size": (values["max_tokens"] is None, "has no effect beside --max-tokens"),
+        "batch_size": (values["max_tokens"] is None, "has no effect with --max-tokens"),
         "average": (values["average"] == 1 or values["epochs"] > 1, "has only one epoch to average"),
     }
     return {name: why for name, (useful, why) in needs.items() if not useful}

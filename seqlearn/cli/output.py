@@ -36,7 +36,7 @@ def claimed(folder: Path, resume: bool = False, overwrite: bool = False) -> Iter
     A new folder that stays empty is removed at the end, with its new parents.
 
     Args:
-        resume: whether a training goes on in the folder. What is none of its files may then be there.
+        resume: whether a training goes on in the folder. Other files may then be there.
         overwrite: whether a finished translator may be replaced.
 
     Raises:
@@ -89,7 +89,7 @@ def _check(folder: Path, resume: bool, overwrite: bool) -> None:
         name = foreign[0].relative_to(folder)
         if kind_of(foreign[0]) is None and FILES.get(foreign[0].name, "") == kind_of(foreign[0], changed=True):
             raise ValueError(f"{foreign[0]} was changed, and would be replaced: move it away, or add --overwrite")
-        raise ValueError(f"{folder} holds something else than a translator ({name}): {advice}")
+        raise ValueError(f"{folder} holds something other than a translator ({name}): {advice}")
     if resume:
         return
     if checkpoints.files:
@@ -104,7 +104,7 @@ def check_apart(folder: Path, inputs: Iterable[Path], folders: Iterable[Path | s
     """Refuse a training whose own input would be replaced, or whose other folders would be in that of its translator.
 
     Raises:
-        ValueError: it is one.
+        ValueError: it is such a training.
     """
     own = [folder / name for name in FILES if (folder / name).exists()]
     for path in inputs:

@@ -46,7 +46,7 @@ def check_files(source: Path | None, target: Path | None, tsv: Path | None, colu
     """Refuse options that contradict each other, before any work.
 
     Raises:
-        ValueError: --source without --target, or --tsv beside them, or --columns without --tsv.
+        ValueError: --source without --target, or --tsv together with them, or --columns without --tsv.
     """
     if (source is None) != (target is None):
         raise ValueError("--source and --target go together")

@@ -24,7 +24,7 @@ from ..runtime.threads import where_it_runs
 from ..training.checkpoints import Checkpoints, Stopped
 from ..training.history import History
 from ..training.loop import Diverged
-from ..training.processes import join
+from ..training.processes import init_processes
 from ..translator.translator import Translator
 from .config import ONLY_GIVEN, as_toml, with_config
 from .corpora import Description, corpus_and_split, describe, warn_of_few, with_checksums
@@ -51,7 +51,7 @@ def train_command() -> Callable[..., None]:
         elif values["config"] is not None:
             values = with_config(given, values)
         if values["out"] is None:
-            raise ValueError("where shall the translator be written? Give --out FOLDER")
+            raise ValueError("where should the translator be written? Give --out FOLDER")
         refuse_without_effect(given, values)
         train(checked(values))
 
@@ -63,7 +63,7 @@ def train_command() -> Callable[..., None]:
 
 
 def train(options: Options) -> None:
-    """Carry out the command. Of several processes the first one alone writes and speaks."""
+    """Carry out the command. With several processes, only the first one writes and prints."""
     run, training, out = options.run, options.training, options.run.out
     assert out is not None, "the command has checked it"
     files = [run.config, options.data.corpus, *(getattr(options.data, name) for name in OWN_FILES if name != "cache")]
@@ -72,7 +72,7 @@ def train(options: Options) -> None:
     checkpoints = Checkpoints(
         out / CHECKPOINTS, every_minutes=run.checkpoint_minutes, every_updates=run.checkpoint_updates
     )
-    processes = join()
+    processes = init_processes()
     with claimed(out, run.resume is not None, run.overwrite) if processes.first else silence():
         board = board_in(run.tensorboard) if run.tensorboard and processes.first else None
         processes.barrier()  # an error of the first process ends all, before any work
@@ -185,11 +185,11 @@ def _fit(
             first = signals[0] if signals else signal.SIGTERM
             name = NAMES[first.name] if signals else "a signal to another process of this training"
             said = f"stopped by {name}; {best}. Go on with: seqlearn train --resume {out}"
-            if join().first:
+            if init_processes().first:
                 typer.secho(printable(said), fg="yellow", err=True)
             raise typer.Exit(128 + first) from None
         except Diverged as error:
-            if best == NO_EPOCH and join().first:
+            if best == NO_EPOCH and init_processes().first:
                 checkpoints.clear()  # of weights that lead to NaN: they would only block the next try
             error.add_note(best)
             raise

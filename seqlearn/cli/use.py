@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..runtime.ownership import DRAWING, MARK, check_output, signed, write
+from ..translator import DEFAULT_BEAM
 from .devices import Device, Threads, use
 from .errors import printable, sentence_for_errors
 from .search import COLUMNS, MAX_SOURCE, BatchSize, Beam, MaxLength, MaxSource, Penalty, search_options
@@ -48,7 +49,7 @@ def translate(
         Path | None,
         typer.Option(help="Translate the lines of this file (UTF-8, plain or gzip).", rich_help_panel=INPUT),
     ] = None,
-    beam: Beam = 1,
+    beam: Beam = DEFAULT_BEAM,
     length_penalty: Penalty = None,
     max_length: MaxLength = None,
     max_source: MaxSource = MAX_SOURCE,
@@ -69,7 +70,7 @@ def translate(
         typer.Option(
             min=1,
             help="Write this many translations of each line, best first, after the number of the line; at most --beam.",
-            show_default="one, no number",
+            show_default="one, without a number",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -152,7 +153,7 @@ def evaluate(
     columns: Annotated[
         str, typer.Option(help=f"{COLUMNS} of --tsv.", show_default="1,2; a third may follow", rich_help_panel=DATA)
     ] = "",
-    beam: Beam = 1,
+    beam: Beam = DEFAULT_BEAM,
     length_penalty: Penalty = None,
     max_length: MaxLength = None,
     max_source: MaxSource = MAX_SOURCE,

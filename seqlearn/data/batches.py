@@ -15,7 +15,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ..runtime.arguments import as_tensor
-from ..runtime.values import several, shown, whole
+from ..runtime.values import as_int, check_items, shown
 from .large.cache import cached
 from .large.sentences import Sentences, encode
 from .pairs import Pair
@@ -35,13 +35,13 @@ def pad(
         The ids `(batch, steps)`, and the valid length of each sentence `(batch,)`.
 
     Raises:
-        TypeError: these are no lists of whole numbers.
+        TypeError: something other than lists of whole numbers is given.
         ValueError: there is no sentence.
     """
     if not len(sentences):
         raise ValueError("pad needs at least one sentence: the list is empty")
     sentences = [
-        list(several("ids", sentence, "whole numbers")) for sentence in several("sentences", sentences, "lists")
+        list(check_items("ids", sentence, "whole numbers")) for sentence in check_items("sentences", sentences, "lists")
     ]
     steps = max(map(len, sentences)) if steps is None else steps
     rows = [[*sentence[:steps], *[pad_id] * (steps - len(sentence))] for sentence in sentences]
@@ -96,7 +96,7 @@ class Batches:
             the same.
 
     Raises:
-        TypeError: the batch size is no whole number.
+        TypeError: the batch size is not a whole number.
         ValueError: an option is out of range, or there are no pairs.
         OSError: the cache cannot be written.
     """
@@ -121,11 +121,11 @@ class Batches:
     ):
         if batching not in BATCHINGS:
             raise ValueError(f"batching is one of {', '.join(BATCHINGS)}, not {batching!r}")
-        if (steps is not None) and (batching != "fixed" or whole("steps", steps, 0) < 2):
+        if (steps is not None) and (batching != "fixed" or as_int("steps", steps, 0) < 2):
             raise ValueError(f'steps is a width of at least 2, for batching "fixed"; got {steps} for {batching!r}')
         if max_tokens is not None and batching != "bucketed":
             raise ValueError(f'max_tokens is for batching "bucketed", not for {batching!r}')
-        self.batch_size = whole("batch_size", batch_size)
+        self.batch_size = as_int("batch_size", batch_size)
         self.seed = seed
         self.batching = batching
         self.pad = target.vocab.pad
@@ -141,12 +141,12 @@ class Batches:
             longest = int(self.sources.lengths.max()), int(self.targets.lengths.max())
             self._widths = longest if steps is None else (steps, steps)
         self._count = math.ceil(len(self.sources) / self.batch_size)
-        self.max_tokens = None if max_tokens is None else whole("max_tokens", max_tokens)
+        self.max_tokens = None if max_tokens is None else as_int("max_tokens", max_tokens)
         if self.max_tokens is not None and len(self.sources):
             longer = np.maximum(self.sources.lengths, self.targets.lengths)
             if 2 * int(longer.max()) > self.max_tokens:
                 raise ValueError(
-                    f"max_tokens is {self.max_tokens:,}, and a batch shall have room for two of the longest sentence, "
+                    f"max_tokens is {self.max_tokens:,}, and a batch needs room for two of the longest sentence, "
                     f"which has {int(longer.max()):,} tokens with <bos> and <eos>"
                 )
             self._count = math.ceil(int(longer.sum()) / self.max_tokens)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from ..runtime.values import several, texts, whole
+from ..runtime.values import as_int, as_texts, check_items
 from .download import fra_eng_file, local_fra_eng_file
 from .grammar import PAIRS, write_pairs
 from .large.files import ChosenPairs, Lines, ParallelPairs, ReversedPairs, TSVPairs, checked
@@ -45,8 +45,8 @@ class Corpus:
     pairs: Sequence[Pair]
 
     def __post_init__(self):
-        texts(self.languages, "languages", 2)
-        several("pairs", self.pairs, "Pair")
+        as_texts(self.languages, "languages", 2)
+        check_items("pairs", self.pairs, "Pair")
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -68,7 +68,7 @@ class Corpus:
 
         The draw has nothing to do with `split`: the pairs drawn come from all parts of a split alike.
         """
-        if whole("count", count, 0) >= len(self.pairs):
+        if as_int("count", count, 0) >= len(self.pairs):
             return self
         drawn = heapq.nsmallest(count, zip(self._draws(f"limit {seed}"), itertools.count()))
         return replace(self, pairs=self._choose(array("I", sorted(index for _, index in drawn))))
@@ -95,7 +95,7 @@ class Corpus:
         Raises:
             ValueError: a share is negative, or nothing is left to train on.
         """
-        if not (valid >= 0 and test >= 0 and valid + test < 1):  # NaN is no share
+        if not (valid >= 0 and test >= 0 and valid + test < 1):  # refuses NaN, too
             raise ValueError(f"valid and test are shares that leave something to train on, not {valid} and {test}")
         to_train, to_valid, to_test = array("I"), array("I"), array("I")
         for index, draw in enumerate(self._draws(f"split {seed}")):
@@ -184,7 +184,7 @@ def from_tsv(
         FileNotFoundError: there is no such file.
     """
     path = Path(path)
-    if columns is not None and len({whole("a column", column) for column in columns}) != 2:
+    if columns is not None and len({as_int("a column", column) for column in columns}) != 2:
         raise ValueError(f"columns are two different numbers, such as (2, 3), not {columns}")
     return Corpus(path.name, languages, checked(TSVPairs(Lines(path), columns), skip_malformed))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from ..runtime.values import several, shown
+from ..runtime.values import check_items, shown
 
 Link = tuple[int, int]  # (source token, target token): positions, counted from 0
 
@@ -69,9 +69,9 @@ def pairs_in(pairs: Iterable[Pair]) -> Iterator[Pair]:
     """The pairs, one after the other.
 
     Raises:
-        TypeError: it is one text, or no iterable, or one of its members is no pair.
+        TypeError: it is one text, or not iterable, or one of its members is not a pair.
     """
-    for number, pair in enumerate(several("pairs", pairs, "Pair")):
+    for number, pair in enumerate(check_items("pairs", pairs, "Pair")):
         if not isinstance(pair, Pair):
             raise TypeError(f"pairs are a list of Pair(source, target), and number {number} is {shown(pair)}")
         yield pair
@@ -81,11 +81,11 @@ def link_sets(name: str, given: Iterable[Iterable[Link]]) -> list[set[Link]]:
     """The links of several sentences, as a set for each.
 
     Raises:
-        TypeError: these are the links of one sentence, or something is no link.
+        TypeError: these are the links of one sentence, or something is not a link.
     """
     found: list[set[Link]] = []
-    for links in several(f"{name} links", given, "sets, one for each sentence"):
-        pairs = [*several("the links of a sentence", links, "(source, target)", ordered=False)]
+    for links in check_items(f"{name} links", given, "sets, one for each sentence"):
+        pairs = [*check_items("the links of a sentence", links, "(source, target)", ordered=False)]
         if wrong := [
             each for each in pairs if not (isinstance(each, tuple | list) and [*map(type, each)] == [int, int])
         ]:

@@ -81,7 +81,7 @@ def normalize(text: str, language: str = "", cased: bool = False) -> str:
     '"l\\'été !"'
 
     Raises:
-        TypeError: the text is no str.
+        TypeError: the text is not a str.
     """
     if not isinstance(text, str):
         raise TypeError(f"a text is a str, not {text!r} ({type(text).__name__})")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import regex
 
 from ..runtime.ownership import write
-from ..runtime.values import several, texts, whole
+from ..runtime.values import as_int, as_texts, check_items
 from .spelling import CLOSE_UP, ELISION, NO_BREAK, OPENING, STAND_OFF, normalize
 from .unigram import Unigram
 
@@ -101,7 +101,7 @@ class WordTokenizer:
         Special tokens are left out, except <unk>.
         """
         text, glue, open_quote, last = "", True, False, ""  # glue: no space before the next token
-        for token in several("tokens", tokens):
+        for token in check_items("tokens", tokens):
             if token in (PAD, BOS, EOS):
                 continue
             closing_quote = token == '"' and open_quote
@@ -165,7 +165,9 @@ class BPETokenizer:
             ValueError: the size is too small even for the single characters, or larger than `MOST_TOKENS`.
         """
         return cls(
-            _learn_pieces((normalize(line, language, cased) for line in several("lines", lines)), size), language, cased
+            _learn_pieces((normalize(line, language, cased) for line in check_items("lines", lines)), size),
+            language,
+            cased,
         )
 
     def for_language(self, language: str) -> BPETokenizer:
@@ -263,7 +265,7 @@ class UnigramTokenizer:
 
 
 def _joined(pieces: Iterable[str]) -> str:
-    text = "".join(piece for piece in several("pieces", pieces) if piece not in (PAD, BOS, EOS))
+    text = "".join(piece for piece in check_items("pieces", pieces) if piece not in (PAD, BOS, EOS))
     return text.replace("▁", " ").removeprefix(" ")
 
 
@@ -312,15 +314,15 @@ class Vocab:
     """
 
     def __init__(self, sentences: Iterable[Sequence[str]] = (), min_freq: int = 1):
-        lists = several("sentences", sentences, "lists of tokens")
-        counts = Counter(token for sentence in lists for token in several("the tokens of a sentence", sentence))
+        lists = check_items("sentences", sentences, "lists of tokens")
+        counts = Counter(token for sentence in lists for token in check_items("the tokens of a sentence", sentence))
         kept = sorted(
             (token for token in counts if counts[token] >= min_freq), key=lambda token: (-counts[token], token)
         )
         self._set(kept)
 
     def _set(self, tokens: Iterable[str]) -> None:
-        self.tokens = [*SPECIALS, *(token for token in several("tokens", tokens) if token not in SPECIALS)]
+        self.tokens = [*SPECIALS, *(token for token in check_items("tokens", tokens) if token not in SPECIALS)]
         self.ids = {token: index for index, token in enumerate(self.tokens)}
         self.pad, self.bos, self.eos, self.unk = range(len(SPECIALS))
 
@@ -335,16 +337,16 @@ class Vocab:
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """The ids of the tokens; <unk> for tokens that are not in the vocabulary."""
-        return [self.ids.get(token, self.unk) for token in several("tokens", tokens)]
+        return [self.ids.get(token, self.unk) for token in check_items("tokens", tokens)]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """The tokens of the ids, special tokens included.
 
         Raises:
-            TypeError: an id is no whole number.
+            TypeError: an id is not a whole number.
             ValueError: an id is below 0 or beyond the vocabulary.
         """
-        numbers = [whole("an id", index, 0) for index in several("ids", ids, "whole numbers")]
+        numbers = [as_int("an id", index, 0) for index in check_items("ids", ids, "whole numbers")]
         if max(numbers, default=0) >= len(self):
             raise ValueError(f"the ids of a vocabulary of {len(self)} tokens are below {len(self)}, not {max(numbers)}")
         return [self.tokens[index] for index in numbers]
@@ -407,7 +409,7 @@ class Language:
         if tokens not in TOKENS:
             raise ValueError(f"tokens are one of {', '.join(TOKENS)}, not {tokens!r}")
         words = WordTokenizer(language)
-        return cls(words, Vocab((words.tokenize(line) for line in several("lines", lines)), min_freq))
+        return cls(words, Vocab((words.tokenize(line) for line in check_items("lines", lines)), min_freq))
 
     @classmethod
     def learn_shared(
@@ -432,9 +434,9 @@ class Language:
         Raises:
             ValueError: the size is too small.
         """
-        source, target = texts(languages, "languages", 2)
+        source, target = as_texts(languages, "languages", 2)
         sides = zip((source, target), (sources, targets), strict=True)
-        spelled = (normalize(line, code, cased) for code, lines in sides for line in several("lines", lines))
+        spelled = (normalize(line, code, cased) for code, lines in sides for line in check_items("lines", lines))
         pieces = BPETokenizer(_learn_pieces(spelled, size), cased=cased)
         vocab = Vocab.of(pieces.tokens)
         return cls(pieces.for_language(source), vocab), cls(pieces.for_language(target), vocab)
@@ -471,7 +473,7 @@ class Language:
             tokens = stored["vocab"]
             fits = isinstance(tokens, list) and all(isinstance(token, str) for token in tokens)
             if not fits or len(set(tokens)) < len(tokens):
-                raise ValueError("the vocabulary is no list, or holds a token twice, or something that is no text")
+                raise ValueError("the vocabulary is not a list of texts, or holds a token twice")
             return cls(tokenizer, Vocab.of(tokens))
         except Exception as error:  # the tokenizers library raises nothing narrower
             raise ValueError(f"{name} is damaged ({type(error).__name__}: {error})") from None

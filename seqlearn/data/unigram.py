@@ -64,7 +64,7 @@ class Unigram:
                     if kind == NORMAL:
                         pieces.append((piece[1].decode(), _of(float, piece.get(2, 0.0))))
                 elif field == 2 and dict(_fields(value)).get(3, UNIGRAM) != UNIGRAM:
-                    raise ValueError("it is no unigram model")
+                    raise ValueError("it is not a unigram model")
                 elif field == 3:
                     stored = dict(_fields(value))
                     if off := [name for number, name in SETTINGS.items() if not stored.get(number, 1)]:
@@ -127,7 +127,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:  # Any: int, float or 
             yield field, value
             continue
         if kind not in (1, 2, 5):
-            raise ValueError("it is damaged: it is no protobuf message")
+            raise ValueError("it is damaged: it is not a protobuf message")
         size, at = _number(message, at) if kind == 2 else ({1: 8, 5: 4}[kind], at)
         content, at = message[at : at + size], at + size
         if at > len(message):

@@ -87,8 +87,8 @@ def _diagnose_weights(weights: Tensor, expected: list, scores: Tensor, lengths: 
     spread = by_queries.masked_fill(by_queries.sum(-1, keepdim=True) == 0, 1 / keys)
     if batch > 1 and any(is_close(weights.nan_to_num(0.0), numbers(rule)) for rule in (by_queries, spread)):
         return "you masked the *queries*: whole rows are hidden. It is the keys, the last axis, that have to be real."
-    along = {0: weights[:, query, 0], 1: weights[sentence, :, 0]}  # key 0 is real in every sentence
-    if axes := [axis for axis, column in along.items() if abs(float(column.sum()) - 1) < 1e-3]:
+    along = {0: weights[:, query, :1].sum(0), 1: weights[:, :, 0].sum(1)}  # key 0 is real in every sentence
+    if axes := [axis for axis, sums in along.items() if float((sums - 1).abs().max()) < 1e-3]:
         return f"your sums of 1 run along axis {axes[0]}: the softmax goes over the keys, the last axis, -1."
     if nan and on_1000:
         return (
@@ -129,6 +129,8 @@ def _first_row_off(weights: Tensor, expected: list, sentence: int, query: int) -
         told = "add nothing to the row's sum, by which you divide: after subtracting the largest, it is at least 1."
         if float(sums[sentence, query]) > 1:
             told = "divide each row by its sum."
+        elif any(float((weights.sum(axes) - 1).abs().max()) < 1e-3 for axes in ((1, 2), (0, 2), (0, 1, 2))):
+            told = "you divide by the sum of several rows: `sum(dim=-1, keepdim=True)` is that of each row."
         return f"sums to {float(sums[sentence, query]):.4f}: {told}"
     return f"should be {shown(expected[sentence][query])}; yours: {shown(weights[sentence, query])}."
 
@@ -149,10 +151,12 @@ def check_decoder_mask(decoder_mask: Callable[..., Tensor]) -> None:
                 raise Wrong("`&` joins bools: give `torch.ones` a `dtype=torch.bool`.") from None
             if "must match the size" not in str(problem):
                 raise
-            raise Wrong(
-                f"{(steps, steps)} and {(batch, steps)} do not broadcast: give the padding an axis for the queries, "
-                "`(ids != pad)[:, None, :]`."
-            ) from None
+            told = (
+                "the two masks do not broadcast: give the padding an axis for the queries, `(ids != pad)[:, None, :]`."
+            )
+            if "dimension 2" in str(problem):  # the padding has its axis
+                told = f"the causal mask has to be {(steps, steps)} here: the number of steps is `ids.shape[1]`."
+            raise Wrong(told) from None
         if isinstance(answer, Tensor):
             has_dtype(answer, torch.bool, "mask", "True or False. A comparison such as `ids != pad` is bool.")
         padding = "this is the padding alone: & with the causal mask gives each query a row."
@@ -225,6 +229,8 @@ def check_repaired(repaired: Callable[..., Tensor]) -> None:
         _examine_empty_row(weights[1, 0].tolist(), dtype)
         matches(weights, _weights(scores, lambda b, q, k: real[b][q][k]), {
             "each real key gets 1: the softmax goes over the keys, the last axis, -1.": real,
+            "your sums of 1 run along axis 0: the softmax goes over the keys, the last axis, -1.":
+                torch.tensor(_weights(scores.transpose(0, 2), lambda k, q, b: real[b][q][k])).transpose(0, 2).tolist(),
             f"padding still takes its share of the sum ({dtype}): mask the scores, before the softmax.":
                 [[[w * may for w, may in zip(softmax(row), real[b][0], strict=True)] for row in rows]
                  for b, rows in enumerate(numbers(scores))],
@@ -252,10 +258,10 @@ def _examine_extremes(repaired: Callable[..., Tensor]) -> None:
         lowest = torch.finfo(dtype).min
         low = called(repaired, torch.tensor([[[lowest, lowest, 0.0]]], dtype=dtype), mask)
         if not is_close(low, [[[0.5, 0.5, 0.0]]]):
-            raise Wrong(
-                f"two scores of {lowest:.1e} ({dtype}) should get 0.50 each, but get {shown(low[0, 0])}: use -inf, no "
-                "large negative number, not even the lowest one."
-            )
+            why = "use -inf, no large negative number, not even the lowest one."
+            if low.isnan().any():
+                why = "mask first, with -inf, then take the softmax. Here e to each real score is 0, and 0 / 0 is NaN."
+            raise Wrong(f"two scores of {lowest:.1e} ({dtype}) should get 0.50 each, but get {shown(low[0, 0])}: {why}")
     if not called(repaired, torch.tensor([[[math.nan, 1.0, 2.0]]]), mask).isnan().any():
         raise Wrong("a NaN in a *real* score has become an innocent number: do not hide it (`nan_to_num` does).")
     scores = torch.randn(2, 1, 3, generator=torch.Generator().manual_seed(2), requires_grad=True)
@@ -273,4 +279,7 @@ def _examine_extremes(repaired: Callable[..., Tensor]) -> None:
             "needs. `masked_fill` makes new ones."
         ) from None
     if not all(tensor.grad is not None and tensor.grad.isfinite().all() for tensor in (scores, values)):
-        raise Wrong("forward is right, but the gradient holds NaN: do not let the empty row divide 0 by 0.")
+        raise Wrong(
+            "forward is right, but the gradient holds NaN, from the empty row: first fill the scores, with "
+            '`masked_fill(~mask, float("-inf"))`; then the masked ones get the gradient 0.'
+        )

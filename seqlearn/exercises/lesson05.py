@@ -103,7 +103,8 @@ def check_decoder_step(decoder_step: Callable[..., tuple[Tensor, Tensor]]) -> No
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(size)
             decoder, token = _decoder(words, embedded, context_size, size, rows), torch.tensor([3, 1])[:rows]
-            state, context = torch.randn(rows, size), torch.randn(rows, context_size)
+            given = [torch.randn(rows, width, requires_grad=True) for width in (size, context_size)]
+        state, context = (leaf * 1 for leaf in given)  # a leaf would crash on `state *= 2`, and not say what is wrong
         before = [parameter.detach().clone() for parameter in _parameters(decoder)]
         answer = _step_of(decoder_step, decoder, token, state, context)
         if any(not torch.equal(one, other) for one, other in zip(_parameters(decoder), before, strict=True)):
@@ -162,6 +163,13 @@ def _examine_step(decoder: SimpleNamespace, given: tuple[Tensor, Tensor, Tensor]
     }, otherwise="the state is right, but the logits are not: they are `decoder.dense` of the new state.")  # fmt: skip
     if not logits.requires_grad or not new.requires_grad:
         raise Wrong("the numbers are right, but no gradient flows: no `item`, no `detach`, no `torch.no_grad()`.")
+    ends = {"old state": state, "context": context, "embeddings": decoder.embedding.weight}
+    for start, found in (("logits", logits), ("new state", new)):
+        gradients = torch.autograd.grad(found.sum(), list(ends.values()), retain_graph=True, allow_unused=True)
+        for end, gradient in zip(ends, gradients, strict=True):
+            if gradient is None:
+                told = "no `detach`, `item`, `.data` or `torch.no_grad()` between the two."
+                raise Wrong(f"the numbers are right, but no gradient gets from the {start} to the {end}: {told}")
 
 
 def _stepped(

@@ -61,6 +61,12 @@ def check_attention_step(attention_step: Callable[..., tuple[Tensor, Tensor]]) -
             _wrong_contexts(values, right, length),
             otherwise="the weights are right, but the context is not: sum up weight times *value*, over the keys.",
         )
+    query, keys, W_q, W_k = (torch.rand(shape, generator=generator) for shape in ((3,), (5, 2), (8, 3), (8, 2)))
+    values = torch.cat([torch.zeros(3, 6), torch.full((2, 6), 1e30)])  # only padding has values
+    low = torch.full((8,), -9.0)  # all scores are far below 0
+    weights, context = called(attention_step, query, keys, values, W_q, W_k, low, 3)
+    if not torch.cat([weights[3:], context]).abs().max() < 1e-4:
+        raise Wrong("padding still gets a little weight: hide its scores with -inf, and no other number.")
 
 
 def _scores(query, keys, W_q, W_k, w_v, join: Callable[[float, float], float] = lambda q, k: math.tanh(q + k)) -> list:
@@ -112,7 +118,7 @@ def _what_sums_say(weights: Tensor, right: list[float], length: int) -> str:
         return "there is a NaN in your weights: 0 times -inf is NaN, so hide padding with `masked_fill`, not with `*`."
     total, on_padding = float(weights.sum()), float(weights[length:].abs().sum())
     if length < len(right) and abs(total - 1) < 1e-3 and on_padding > 1e-4:
-        return f"the weights sum to 1, but {on_padding:.2f} of it lies on padding: mask before the softmax."
+        return f"the weights sum to 1, but {on_padding:.2g} of it lies on padding: mask before the softmax."
     if length < len(right) and abs(total - 1) > 1e-3 and on_padding < 1e-4:
         return f"padding gets 0, but the weights sum to {total:.2f}: mask the scores, then take the softmax."
     if not abs(total - 1) <= 1e-3:

@@ -36,6 +36,18 @@ def yours_or_ours(*written: Callable) -> SimpleNamespace:
     return SimpleNamespace(**chosen)
 
 
+def _flows(answer: Tensor, *inputs: Tensor) -> None:
+    """`Wrong` unless a gradient comes from the answer to each input."""
+    told = "the numbers are right, but the gradient is cut off: no `item`, `detach` or `torch.no_grad()`."
+    try:
+        flows = answer.requires_grad and None not in torch.autograd.grad(answer.sum(), inputs, allow_unused=True)
+    except RuntimeError as error:  # PyTorch: "... has been modified by an inplace operation"
+        told = "the numbers are right, but the gradient stops: you wrote into a tensor that it needs. Make a new one."
+        raise Wrong(told) from error
+    if not flows:
+        raise Wrong(told)
+
+
 # ---- 9.1 attention with many heads ----
 
 
@@ -102,15 +114,17 @@ def _attend(
 
 @check("9.1", section="4. Write your own Transformer")
 def check_attend(attend: Callable[..., Tensor]) -> None:
-    """Try out `attend(q, k, v, mask, heads)` -> (batch, queries, d): all keys, padding hidden, a causal mask."""
+    """Try out `attend(q, k, v, mask, heads)` -> (batch, queries, d): four masks, low scores, and the gradient."""
     generator = torch.Generator().manual_seed(9)
     real = torch.tensor([[True] * 3 + [False] * 2, [True] * 4 + [False]])[:, None, None]  # batch, 1, 1, keys
     causal = torch.tensor(table((4, 4), lambda query, key: key <= query))
+    of_heads = torch.tensor(table((2, 2, 3, 5), lambda one, head, query, key: (one + query + key) % 3 != head))
     for (batch, queries, keys, heads, size), mask in (
         ((2, 3, 5, 2, 4), torch.ones_like(real)),
         ((2, 3, 5, 2, 4), real),
         ((1, 4, 4, 3, 2), causal),
         ((2, 3, 5, 4, 3), real),
+        ((2, 3, 5, 2, 4), of_heads),
     ):
         d = heads * size
         q, k, v = (torch.randn(batch, steps, d, generator=generator) for steps in (queries, keys, keys))
@@ -132,6 +146,12 @@ def check_attend(attend: Callable[..., Tensor]) -> None:
         if not is_close(answer, right) and is_close(called(attend, q, k, v, ~mask, heads), right):
             raise Wrong("the mask is upside down: `True` means *may be attended*, so `~mask` is hidden.")
         matches(answer, right, _attend_mistakes(q, k, v, mask, heads), axes=("sentence", "query"))
+    q, k, v = (torch.randn(2, steps, 8, generator=generator).requires_grad_() for steps in (3, 5, 5))
+    _flows(called(attend, q, k, v, real, 2), q, k, v)
+    low_q, low_k = q.detach() / 4 - 5.5, k.detach() / 4 + 5.5  # all scores are near -60
+    padding = 1e30 * (~real).reshape(2, 5, 1).expand(2, 5, 8)  # only hidden keys have values
+    if not (called(attend, low_q, low_k, padding, real, 2).abs() < 1e-4).all():
+        raise Wrong("hidden keys still get a little weight: their scores become minus infinity, no other number.")
 
 
 def _attend_mistakes(q, k, v, mask, heads) -> list[tuple[str, Callable[[], Tensor]]]:
@@ -165,6 +185,8 @@ def _attend_mistakes(q, k, v, mask, heads) -> list[tuple[str, Callable[[], Tenso
         ("a hidden score is 0 in your answer, and e to the power of 0 is 1: fill in minus infinity.",
          wrong(hide="by 0")),
         (not_used, wrong(hide="never")),
+        ("with an axis of heads in `mask`, each head has its own mask: yours take that of head 0.",
+         lambda: _attend(q, k, v, mask[:, :1] if mask.dim() == 4 else mask, heads)),
         ("the softmax goes over the *queries*: it goes over the keys, the last axis.", wrong(axis=-2)),
         ("the softmax goes over the *heads*: it goes over the keys, the last axis.", wrong(axis=1)),
         ("the softmax goes over the *batch*: it goes over the keys, the last axis.", wrong(axis=0)),
@@ -206,11 +228,12 @@ def _looking(matrix: Tensor) -> Part:
 def _a_block(d: int) -> SimpleNamespace:
     """A block whose parts tell each other apart: two attentions, a feed-forward network, three norms."""
     generator = torch.Generator().manual_seed(9)
-    one, two, three = torch.randn(3, d, d, generator=generator)
+    one, two, three = matrices = [m.requires_grad_() for m in torch.randn(3, d, d, generator=generator)]
     norms = {f"ln{n}": _norm(gain, shift) for n, gain, shift in ((1, 1.5, 0.2), (2, 0.8, 0.6), (3, 0.7, -0.4))}
     return SimpleNamespace(
-        attention=_looking(one), cross=_looking(two), ffn=lambda y: torch.tanh(y @ three + 0.5), **norms
-    )
+        attention=_looking(one), cross=_looking(two), ffn=lambda y: torch.tanh(y @ three + 0.5), **norms,
+        matrices=matrices,
+    )  # fmt: skip
 
 
 def _is_bool(mask: Answer) -> None:
@@ -241,6 +264,7 @@ def check_encoder_block(encoder_block: Callable[..., Tensor]) -> None:
         otherwise="it is neither pre-norm nor a mistake that this check knows: x + f(norm(x)), first with attention, "
         "then with the FFN.",
     )
+    _flows(answer, block.matrices[0], block.matrices[2])  # it has no cross-attention
 
 
 def _watched_encoder(block: SimpleNamespace, real: Tensor) -> SimpleNamespace:
@@ -353,6 +377,7 @@ def check_decoder_block(decoder_block: Callable[..., Tensor]) -> None:
     """Try out `decoder_block(block, x, memory, real)`: 4 target words look at themselves, then at 5 source words."""
     generator, block = torch.Generator().manual_seed(9), _a_block(6)
     x, memory = (torch.randn(2, steps, 6, generator=generator) for steps in (4, 5))
+    memory.requires_grad_()
     real = torch.tensor([[True] * 3 + [False] * 2, [True] * 5])[:, None, None]
     answer = called(decoder_block, _watched_decoder(block, memory, real), x, memory, real)
     has_shape(answer, x.shape, "answer (of the shape of x)")
@@ -360,9 +385,10 @@ def check_decoder_block(decoder_block: Callable[..., Tensor]) -> None:
         answer,
         _decoder(block, x, memory, real),
         [(diagnosis, lambda wrong=wrong: wrong(block, x, memory, real)) for wrong, diagnosis in WRONG_DECODERS],
-        otherwise="it is no mistake that this check knows: x + f(norm(x)), three times, with self-attention, "
+        otherwise="this is not a mistake that this check knows: x + f(norm(x)), three times, with self-attention, "
         "cross-attention and FFN.",
     )
+    _flows(answer, memory, *block.matrices)
 
 
 def _watched_decoder(block: SimpleNamespace, memory: Tensor, real: Tensor) -> SimpleNamespace:
@@ -502,6 +528,8 @@ WRONG_DECODERS: Wrongs = [
     (_other_norms(_decoder, ln3="ln2"), "you used ln2 for the FFN, too: its own norm is ln3."),
     (_other_norms(_decoder, ln3="ln1"), "you used ln1 for the FFN, too: its own norm is ln3."),
     (_other_norms(_decoder, ln2="ln3", ln3="ln2"), "you exchanged ln2 and ln3: ln2 is that of the cross-attention."),
+    (_other_norms(_decoder, ln1="ln2", ln2="ln1"), "you exchanged ln1 and ln2: ln1 is that of the self-attention."),
+    (lambda block, *given: block.ln3(_decoder(block, *given)), "there is one norm too many, at the block's end."),
     (_other_norms(_decoder, ln1="", ln2="", ln3=""), "there are no norms in it."),
     (_other_norms(_decoder, ln1=""), "the self-attention reads the stream without a norm."),
     (_other_norms(_decoder, ln2=""), "the queries of the cross-attention are not normed: it reads ln2 of x."),
@@ -519,7 +547,7 @@ TARGET = ([1, 0, 4, 2, PADDING, PADDING], [1, 3, 3, 8, 6, 2])  # <bos> is 1, <eo
 Weigh = Callable[[Tensor, Tensor], Tensor]  # losses and which labels are real, (sentences, words) -> one number
 
 
-@check("9.4", section="3. Who may look at whom")
+@check("9.4", section="4. Write your own Transformer")
 def check_shifted_loss(shifted_loss: Callable[..., Tensor]) -> None:
     """Try out `shifted_loss(model, source, target, pad)` with a model whose logits can be looked up."""
     generator = torch.Generator().manual_seed(9)
@@ -545,9 +573,14 @@ def check_shifted_loss(shifted_loss: Callable[..., Tensor]) -> None:
         (2,): "these are the losses of two sentences: return one number, the mean over the real words.",
     })  # fmt: skip
     losses = _loss_mistakes(logits_after, target)
-    matches(answer, losses.pop("right")(), losses)
-    if not answer.requires_grad:
-        raise Wrong("the number is right, but its gradient is cut off: no `item`, `detach` or `torch.no_grad()`.")
+    right = losses.pop("right")
+    matches(answer, right(), losses)
+    _flows(answer, rows)
+    rows = 40 * rows  # `logits_after` reads them
+    answer = called(shifted_loss, model, source, target, PADDING)
+    told = f"with logits in the hundreds the loss should be {right():.1f}; yours is {answer:.1f}: "
+    told += "use `F.cross_entropy` or `log_softmax`, and do not cut off large losses."
+    matches(answer, right(), otherwise=told, within=1e-2)
 
 
 def _loss_mistakes(logits_after: Callable[[Tensor], Tensor], target: Tensor) -> dict[str, Callable[[], Tensor]]:

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ..runtime.arguments import check_size, need_tensor
-from ..runtime.values import whole
+from ..runtime.values import as_int
 from .masking import Mask, as_mask, causal_mask, masked_softmax
 from .positions import RotaryPositions
 from .recording import AttentionLayer
@@ -182,12 +182,12 @@ class MultiHeadAttention(AttentionLayer):
         rotary: bool = False,
     ):
         super().__init__()
-        num_hiddens, num_heads = whole("num_hiddens", num_hiddens), whole("num_heads", num_heads, 0)
+        num_hiddens, num_heads = as_int("num_hiddens", num_hiddens), as_int("num_heads", num_heads, 0)
         if num_heads < 1 or num_hiddens % num_heads:
             raise ValueError(f"{num_heads} heads cannot share {num_hiddens} features evenly")
         self.num_heads = num_heads
         given = {"query_size": query_size, "key_size": key_size, "value_size": value_size}
-        sizes = (num_hiddens if size is None else whole(name, size) for name, size in given.items())
+        sizes = (num_hiddens if size is None else as_int(name, size) for name, size in given.items())
         self.W_q, self.W_k, self.W_v = (nn.Linear(size, num_hiddens, bias=bias) for size in sizes)
         self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
         self.dropout = nn.Dropout(dropout)

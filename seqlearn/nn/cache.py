@@ -1,5 +1,8 @@
 """What a Transformer decoder remembers between calls: keys and values, of the source and of the tokens so far.
 
+`state.length` counts the tokens that were read: the positions of the next tokens begin there, and so does causal
+masking, with keys - queries in `attention.dot_product_attend`.
+
 After each step a search calls `state.select(rows)` (`search/beam.py`): row i of the new state is row `rows[i]` of the
 old one, the parent of beam i. `Past.select` then moves keys and values within their storage. The fast step of one
 Transformer (`search/fast_step.py`) uses these same classes; `AttentionState` in `seq2seq.py` and `PromptedState` in
@@ -113,7 +116,7 @@ class TransformerState:
     def select(self, rows: Int[Tensor, "chosen"]) -> TransformerState:
         """The state of these rows, repeated, reordered or dropped. The old state may not be used again.
 
-        The memory is copied only if a sentence is gone. Of the tokens so far, only rows that change their index are
+        The memory is copied only if a sentence is gone. Among the tokens so far, only rows that change their index are
         copied. `rows` is on the CPU: there these decisions need no look at a GPU.
         """
         held = len(self.memory[0][0])  # sentences

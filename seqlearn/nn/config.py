@@ -53,7 +53,7 @@ class Setting:
         """Refuse a value of another type than the default, and a number out of bounds.
 
         Raises:
-            ValueError: it is one.
+            ValueError: the value has another type, or is out of bounds.
         """
         types = (int, float) if isinstance(self.default, float) else (type(self.default),)
         if type(value) not in types:
@@ -64,7 +64,7 @@ class Setting:
             raise ValueError(f"{self.argument} is from {least:g} to {most:g}, not {value}")
 
 
-def words(names: Iterable[str]) -> dict[str, Value]:
+def choices(names: Iterable[str]) -> dict[str, Value]:
     """The choices of a setting whose values are the words themselves."""
     return {name: name for name in names}
 

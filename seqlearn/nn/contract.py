@@ -133,7 +133,7 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class Decoder(Protocol):
-    """Scores the next token of each row."""
+    """Gives the logits of the next token of each row."""
 
     def init_state(self, memory: Any) -> Any:  # Any: only the decoder looks into memory and state
         """The state before the first token, one row for each sentence."""
@@ -162,7 +162,10 @@ class FeatureDecoder(Decoder, Protocol):
         tokens: Int[Tensor, "rows steps"],
         state: Any,  # Any: as in `Decoder`
     ) -> tuple[Float[Tensor, "rows steps hiddens"], Any]:  # and here
-        """The features, which `dense` turns into logits, and the state after the last token."""
+        """The features, which `dense` turns into logits, and the state after the last token.
+
+        From features the loss needs only a few logits at a time.
+        """
         ...
 
 

@@ -25,10 +25,10 @@ from torch import Tensor, nn
 
 from ..runtime.arguments import check_size, embed, source_lengths
 from ..runtime.devices import send
-from ..runtime.values import whole
+from ..runtime.values import as_int
 from .attention import MultiHeadAttention
 from .cache import Past
-from .config import MOST_LAYERS, Setting, words
+from .config import MOST_LAYERS, Setting, choices
 from .contract import EncoderDecoder
 from .initial import initialize, share_embedding
 from .masking import Mask
@@ -90,7 +90,7 @@ class GroupedQueryAttention(MultiHeadAttention):
 
     def __init__(self, num_hiddens: int, num_heads: int, num_kv_heads: int):
         super().__init__(num_hiddens, num_heads, rotary=True)
-        if whole("num_kv_heads", num_kv_heads, 0) < 1 or num_heads % num_kv_heads:
+        if as_int("num_kv_heads", num_kv_heads, 0) < 1 or num_heads % num_kv_heads:
             raise ValueError(f"{num_heads} query heads cannot share {num_kv_heads} heads of keys and values evenly")
         self.group = num_heads // num_kv_heads  # query heads that share a head of keys and values
         self.W_k = nn.Linear(num_hiddens, num_hiddens // self.group, bias=False)
@@ -130,8 +130,8 @@ class DecoderOnlyConfig:
     num_kv_heads: Annotated[int, Setting("heads of keys and values; 0: as many as heads", "kv-heads", least=0)] = 0
     num_layers: Annotated[int, Setting("blocks", "layers", least=1, most=MOST_LAYERS)] = 4
     dropout: Annotated[float, Setting("share of activations dropped in training", least=0, most=0.99)] = 0.1
-    norm: Annotated[str, Setting("the kind of norm before each sublayer", "norm-kind", words(NORMS))] = "layer"
-    ffn: Annotated[str, Setting("the kind of feed-forward network", "ffn-kind", words(FFNS))] = "relu"
+    norm: Annotated[str, Setting("the kind of norm before each sublayer", "norm-kind", choices(NORMS))] = "layer"
+    ffn: Annotated[str, Setting("the kind of feed-forward network", "ffn-kind", choices(FFNS))] = "relu"
     prefix: Annotated[bool, Setting("whether the source is read in both directions")] = False
     tie: Annotated[bool, Setting("whether the output layer shares the embedding matrix")] = True
     tie_source: Annotated[bool, Setting("whether the source has this matrix, too (--tie, --shared-vocab)")] = False
@@ -269,14 +269,14 @@ class DecoderOnly(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "rows steps"], state: PromptedState
     ) -> tuple[Float[Tensor, "rows steps vocab"], PromptedState]:
-        """The logits after each of these tokens, and the state after the last one."""
+        """See `Decoder` in `contract`."""
         features, state = self.features(tokens, state)
         return self.dense(features), state
 
     def features(
         self, tokens: Int[Tensor, "rows steps"], state: PromptedState
     ) -> tuple[Float[Tensor, "rows steps hiddens"], PromptedState]:
-        """The features, which `dense` turns into logits. From features the loss needs only a few logits at a time."""
+        """See `FeatureDecoder` in `contract`."""
         x, state = self._read(embed(self.embedding, tokens) * self.embedding.embedding_dim**0.5, state)
         return self.norm(x), state
 

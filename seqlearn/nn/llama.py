@@ -23,7 +23,7 @@ BLOCK = {  # our names in a block, and theirs
 
 
 def from_llama(
-    theirs: Any,  # a `transformers.LlamaForCausalLM`, which is no requirement
+    theirs: Any,  # a `transformers.LlamaForCausalLM`, which the course does not install
     base: float | None = None,
 ) -> EncoderDecoder:
     """Our decoder-only model with the weights of a Llama. Its logits equal theirs: this is all there is.
@@ -41,7 +41,7 @@ def from_llama(
         base: of the rotary positions (see `frequencies`); default: what the configuration says, and else 10,000.
 
     Raises:
-        TypeError: this is no model of transformers.
+        TypeError: this is not a model of transformers.
         ValueError: the model is of a family that is not in `FAMILIES`, or has something that ours has not: a setting,
             a weight, or numbers of another kind.
     """

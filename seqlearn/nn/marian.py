@@ -180,4 +180,4 @@ def _check_positions(theirs: _Weights, name: str, width: int) -> None:
     if name in theirs.left:
         table = theirs.take(name, (*theirs.left[name].shape[:1], width), reads=True)
         if not torch.allclose(table, sinusoids(len(table), width), atol=2e-3):  # as in half precision
-            raise ValueError(f"{name} of this model is no table of sinusoids")
+            raise ValueError(f"{name} of this model is not a table of sinusoids")

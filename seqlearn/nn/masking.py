@@ -137,7 +137,7 @@ def masked_softmax(
         mask: see `as_mask`; None lets every key be attended.
 
     Raises: see `as_mask`; and
-        TypeError: the scores are no tensor.
+        TypeError: the scores are not a tensor.
     """
     need_tensor("scores", scores)
     if mask is None:

@@ -25,7 +25,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from ..runtime.values import whole
+from ..runtime.values import as_int
 from .attention import MultiHeadAttention
 from .contract import Model
 from .recording import attention_layers, remember_last
@@ -113,7 +113,7 @@ def patch(
             size that is asked.
     """
     if rows is not None and not isinstance(rows, Tensor):
-        rows = [whole("row", row, 0) for row in rows]
+        rows = [as_int("row", row, 0) for row in rows]
     with _changed(model, {place: _patched(place, _joined(given), rows) for place, given in vectors.items()}):
         yield
 
@@ -203,7 +203,7 @@ def _at(indices: Sequence[tuple[int, ...]], shape: Sequence[int]) -> Tensor:
     """A bool tensor `(1, *shape)`, True at these indices."""
     chosen = torch.zeros(1, *shape, dtype=torch.bool)
     for index in indices:
-        chosen[(0, *(whole("row or key", i, 0, size - 1) for i, size in zip(index, shape, strict=True)))] = True
+        chosen[(0, *(as_int("row or key", i, 0, size - 1) for i, size in zip(index, shape, strict=True)))] = True
     return chosen
 
 

@@ -1,8 +1,9 @@
 """Positions: attention by itself does not know the order of the tokens; these modules give each token its position.
 
-Sinusoids and learned positions are added to the embeddings; rotary positions rotate queries and keys. All count from 0
-and take `start`, the position of the first token given. So a search, which gives one token at a time, uses the same
-positions as training.
+Sinusoids and learned positions are added to the embeddings; rotary positions rotate queries and keys. Sinusoids and
+rotary positions have no end; learned ones refuse what is longer than their table. All count from 0 and take `start`,
+the position of the first token given. So a search, which gives one token at a time, uses the same positions as
+training.
 """
 
 from __future__ import annotations

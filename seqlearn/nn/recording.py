@@ -99,7 +99,7 @@ def record_vectors(model: nn.Module | Model) -> Generator[dict[str, list[Vectors
     """Collect queries, keys and values of every layer with dot products while the block runs, rotary positions applied.
 
     Yields a dictionary: the name of the layer -> one tuple `(queries, keys, values)` for each call. A layer whose
-    scores are no dot products has none. Nothing is kept on the modules afterwards.
+    scores are not dot products has no such weights. Nothing is kept on the modules afterwards.
     """
     layers = {name: module for name, module in _named_modules(model) if isinstance(module, AttentionLayer)}
     record: dict[str, list[Vectors]] = {name: [] for name in layers}

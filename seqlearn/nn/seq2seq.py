@@ -14,7 +14,7 @@ from ..runtime.arguments import embed, source_lengths
 from ..runtime.devices import send
 from .attention import SCORES, make_attention
 from .cache import sentences_of
-from .config import MOST_LAYERS, Setting, words
+from .config import MOST_LAYERS, Setting, choices
 from .contract import EncoderDecoder
 from .masking import sequence_mask
 
@@ -42,7 +42,7 @@ class RNNConfig:
 class Seq2SeqConfig(RNNConfig):
     """The settings of `seq2seq`."""
 
-    cell: Annotated[str, Setting("the kind of recurrent net", choices=words(RNNS))] = "gru"
+    cell: Annotated[str, Setting("the kind of recurrent net", choices=choices(RNNS))] = "gru"
     bidirectional: Annotated[bool, Setting("whether the encoder reads in both directions")] = False
 
 
@@ -50,7 +50,7 @@ class Seq2SeqConfig(RNNConfig):
 class BahdanauConfig(RNNConfig):
     """The settings of `bahdanau`."""
 
-    score: Annotated[str, Setting("how attention compares a query with a key", choices=words(SCORES))] = "additive"
+    score: Annotated[str, Setting("how attention compares a query with a key", choices=choices(SCORES))] = "additive"
 
 
 class RNNMemory(NamedTuple):
@@ -172,14 +172,14 @@ class Seq2SeqDecoder(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "rows steps"], state: PlainState
     ) -> tuple[Float[Tensor, "rows steps vocab"], PlainState]:
-        """The logits after each of these tokens, and the state after the last one."""
+        """See `Decoder` in `contract`."""
         features, state = self.features(tokens, state)
         return self.dense(features), state
 
     def features(
         self, tokens: Int[Tensor, "rows steps"], state: PlainState
     ) -> tuple[Float[Tensor, "rows steps hiddens"], PlainState]:
-        """The features, which `dense` turns into logits. From features the loss needs only a few logits at a time."""
+        """See `FeatureDecoder` in `contract`."""
         context = state.context.unsqueeze(1).expand(-1, tokens.shape[1], -1)
         inputs = torch.cat([self.dropout(embed(self.embedding, tokens)), context], dim=-1)
         outputs, last = self.rnn(inputs, state.hidden if state.cell is None else (state.hidden, state.cell))
@@ -244,14 +244,14 @@ class Seq2SeqAttentionDecoder(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "rows steps"], state: AttentionState
     ) -> tuple[Float[Tensor, "rows steps vocab"], AttentionState]:
-        """The logits after each of these tokens, and the state after the last one."""
+        """See `Decoder` in `contract`."""
         features, state = self.features(tokens, state)
         return self.dense(features), state
 
     def features(
         self, tokens: Int[Tensor, "rows steps"], state: AttentionState
     ) -> tuple[Float[Tensor, "rows steps hiddens"], AttentionState]:
-        """The features, which `dense` turns into logits. From features the loss needs only a few logits at a time."""
+        """See `FeatureDecoder` in `contract`."""
         hidden = state.hidden  # layers, rows, hiddens
         outputs: list[Tensor] = []
         for embedded in self.dropout(embed(self.embedding, tokens.T)):

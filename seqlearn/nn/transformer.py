@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from ..runtime.arguments import embed, source_lengths
 from .attention import MultiHeadAttention
 from .cache import KeysValues, Past, TransformerState
-from .config import MOST_LAYERS, Setting, words
+from .config import MOST_LAYERS, Setting, choices
 from .contract import EncoderDecoder
 from .initial import initialize, share_embedding
 from .masking import Mask, sequence_mask
@@ -44,12 +44,12 @@ class TransformerConfig:
     num_layers: Annotated[int, Setting("blocks on each side", "layers", least=1, most=MOST_LAYERS)] = 2
     dropout: Annotated[float, Setting("share of activations dropped in training", least=0, most=0.99)] = 0.1
     norm_first: Annotated[bool, Setting("layer norm before or after each sublayer", "norm", PRE_OR_POST)] = True
-    positions: Annotated[str, Setting("how the model knows the order of tokens", "", words(POSITIONS))] = "sinusoidal"
+    positions: Annotated[str, Setting("how the model knows the order of tokens", "", choices(POSITIONS))] = "sinusoidal"
     bias: Annotated[bool, Setting("whether the projections of the attention have a bias")] = False
     max_steps: Annotated[int, Setting("the number of positions, for learned positions", least=1)] = 1024
     tie: Annotated[bool, Setting("whether the output layer shares the embedding matrix")] = False
     tie_source: Annotated[bool, Setting("whether the encoder has this matrix, too (--tie, --shared-vocab)")] = False
-    activation: Annotated[str, Setting("what the feed-forward networks apply", "", words(ACTIVATIONS))] = "relu"
+    activation: Annotated[str, Setting("what the feed-forward networks apply", "", choices(ACTIVATIONS))] = "relu"
 
 
 SIZES = {
@@ -219,14 +219,14 @@ class TransformerDecoder(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "rows steps"], state: TransformerState
     ) -> tuple[Float[Tensor, "rows steps vocab"], TransformerState]:
-        """The logits after each of these tokens, and the state after the last one."""
+        """See `Decoder` in `contract`."""
         features, state = self.features(tokens, state)
         return self.dense(features), state
 
     def features(
         self, tokens: Int[Tensor, "rows steps"], state: TransformerState
     ) -> tuple[Float[Tensor, "rows steps hiddens"], TransformerState]:
-        """The features, which `dense` turns into logits. From features the loss needs only a few logits at a time."""
+        """See `FeatureDecoder` in `contract`."""
         x = self.pos_encoding(embed(self.embedding, tokens) * self.config.num_hiddens**0.5, state.length)
         after: list[Past] = []
         for block, memory, past in zip(self.blocks, state.memory, state.past, strict=True):

@@ -10,14 +10,14 @@ from .values import named
 
 
 def need_tensor(name: str, given: object) -> None:
-    """Refuse what is no tensor.
+    """Refuse everything but a tensor.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is not a tensor.
     """
     if not isinstance(given, Tensor):
         raise TypeError(
-            f"{name}: a torch.Tensor is wanted, not a value of type {type(given).__name__}; torch.as_tensor makes one"
+            f"{name}: expected a torch.Tensor, not a value of type {type(given).__name__}; torch.as_tensor makes one"
         )
 
 
@@ -31,7 +31,7 @@ def as_tensor(name: str, given: object, device: torch.device | None = None) -> T
         return given
     try:
         return torch.as_tensor(given, device=device)
-    except (TypeError, ValueError, RuntimeError):  # torch has one for each: no number, rows of unequal length, None
+    except (TypeError, ValueError, RuntimeError):  # torch has one for each: not a number, rows of unequal length, None
         raise TypeError(f"{name} is a tensor, an array or a list of numbers, not {named(given)}") from None
 
 
@@ -94,7 +94,7 @@ def embed(embedding: nn.Embedding, ids: Tensor) -> Tensor:
     """The vectors of these ids. On a GPU, torch itself reports an id that is too large, and later.
 
     Raises:
-        TypeError: the ids are no whole numbers.
+        TypeError: the ids are not whole numbers.
         ValueError: an id is below 0 or beyond the vocabulary.
     """
     try:
@@ -109,7 +109,7 @@ def embed(embedding: nn.Embedding, ids: Tensor) -> Tensor:
 
 
 def check_model(model: object) -> None:
-    """Refuse what has no encoder and no decoder.
+    """Refuse a model without an encoder and a decoder.
 
     Raises:
         TypeError: it lacks one of them.

@@ -1,4 +1,7 @@
-"""Chooses the device that models and batches live on."""
+"""Chooses the device that models and batches live on.
+
+`Training` and `Translator` ask `best_device`. The option --device (`cli/devices.py`) only sets `SEQLEARN_DEVICE`.
+"""
 
 from __future__ import annotations
 

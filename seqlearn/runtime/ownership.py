@@ -153,9 +153,9 @@ def replacing(path: str | Path, check: Callable[[], None] | None = None) -> Iter
         check: called right before the new file takes its place. It raises an error if the file that is there now may
             not be replaced: a command looks at its beginning, too, but much may happen until its end.
 
-    If the block raises an error, the old file stays and the new one is removed. Of a link, the file that it names is
-    replaced. A device or a pipe is no file: the block gets the device itself. What a killed process has left of
-    writing the same file is removed after an hour, or named where its content does not say that it is ours.
+    If the block raises an error, the old file stays and the new one is removed. If `path` is a link, the file that it
+    names is replaced. A device or a pipe is not a file: the block gets the device itself. What a killed process has
+    left while it wrote the same file is removed after an hour, or named where its content does not say that it is ours.
 
     Raises:
         OSError: the file cannot be written.
@@ -315,7 +315,7 @@ def lock_at(path: Path, timeout: float = -1) -> FileLock:
         ValueError: there is a file with content. (A lock is empty, and locking would empty the file.)
     """
     if path.is_file() and path.stat().st_size:
-        raise ValueError(f"{path} has content, so it is no lock of ours: move it away")
+        raise ValueError(f"{path} has content, so it is not our lock: move it away")
     return FileLock(path, timeout=timeout)
 
 

@@ -32,12 +32,12 @@ def threads_for(model: nn.Module) -> int:
     gets one thread. A larger one, or one on a GPU, gets as many as PyTorch uses now, by default one for each core.
 
     Raises:
-        ValueError: `SEQLEARN_THREADS` is no number of threads.
+        ValueError: `SEQLEARN_THREADS` is not a number of threads.
     """
     wish = os.environ.get("SEQLEARN_THREADS", "").strip()
     if wish:
         if not wish.isdecimal() or not 1 <= int(wish) <= MOST:
-            raise ValueError(f"SEQLEARN_THREADS={wish!r} is no number of threads from 1 to {MOST:,}")
+            raise ValueError(f"SEQLEARN_THREADS={wish!r} is not a number of threads from 1 to {MOST:,}")
         return int(wish)
     weights = list(model.parameters())
     small = sum(weight.numel() for weight in weights) < SMALL and all(weight.device.type == "cpu" for weight in weights)

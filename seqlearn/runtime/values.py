@@ -12,7 +12,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def whole(name: str, value: object, least: int = 1, most: int | None = None) -> int:
+def as_int(name: str, value: object, least: int = 1, most: int | None = None) -> int:
     """A whole number of Python, NumPy or torch as an int.
 
     Raises:
@@ -42,27 +42,27 @@ def token_ids(ids: Iterable[int], vocab: int | None = None) -> list[int]:
         given = list(ids)
     except TypeError:
         raise TypeError(f"forbidden is a list of ids, not {named(ids)}") from None
-    return [whole("the id of a token", each, 0, None if vocab is None else vocab - 1) for each in given]
+    return [as_int("the id of a token", each, 0, None if vocab is None else vocab - 1) for each in given]
 
 
-def real(name: str, value: object) -> None:
-    """Refuse what is no number.
+def check_number(name: str, value: object) -> None:
+    """Refuse everything but a number.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is not a number.
     """
     if not isinstance(value, Real):
         raise TypeError(f"{name} is a number, not {named(value)}")
 
 
-def several(name: str, given: Iterable[T], kind: str = "str", *, ordered: bool = True) -> Iterable[T]:
+def check_items(name: str, given: Iterable[T], kind: str = "str", *, ordered: bool = True) -> Iterable[T]:
     """What is given, if it is many things in an order: one text would be taken for its letters.
 
     Args:
         ordered: False: a set is many things, too.
 
     Raises:
-        TypeError: it is one text, a set, or no iterable.
+        TypeError: it is one text, a set, or not iterable.
     """
     wrong = (str, bytes, set, frozenset) if ordered else (str, bytes)
     if isinstance(given, wrong) or not isinstance(given, Iterable):
@@ -70,7 +70,7 @@ def several(name: str, given: Iterable[T], kind: str = "str", *, ordered: bool =
     return given
 
 
-def texts(sentences: Iterable[str], name: str = "sentences", count: int | None = None) -> list[str]:
+def as_texts(sentences: Iterable[str], name: str = "sentences", count: int | None = None) -> list[str]:
     """Several sentences as a list.
 
     Args:
@@ -78,15 +78,15 @@ def texts(sentences: Iterable[str], name: str = "sentences", count: int | None =
         count: how many there have to be; default: any number.
 
     Raises:
-        TypeError: it is one text, a set, or no iterable; or one of its members is no text.
+        TypeError: it is one text, a set, or not iterable; or one of its members is not a text.
         ValueError: there are more or fewer.
     """
-    found = list(several(name, sentences))
+    found = list(check_items(name, sentences))
     for number, sentence in enumerate(found):
         if not isinstance(sentence, str):
             raise TypeError(f"a sentence is a str, and sentence {number} is {named(sentence)}")
     if count is not None and len(found) != count:
-        raise ValueError(f"{count} {name} are wanted, not {len(found)}")
+        raise ValueError(f"expected {count} {name}, not {len(found)}")
     return found
 
 

@@ -3,10 +3,14 @@
 A search extends hypotheses, prefixes of a translation, token by token. A hypothesis is complete when it ends with <eos>
 or is as long as allowed. The best complete hypothesis has the largest
 
-    score = sum of the log-probabilities / penalty(length).
+    beam score = sum of the log-probabilities / penalty(length).
 
 The length counts the tokens, and <eos> if it was reached. Padding is never part of a hypothesis. `sample` does not look
 for the best hypothesis: it draws each token from the model's distribution.
+
+`Translator.translate` goes through `batching`, and then through `beam` or `sampling`. Both call the model's encoder and
+`init_state` once, and the decoder for one token at a time: the same `forward` as in training. No search knows a
+position; the decoder's state counts the tokens that were read (`length` in `nn/cache.py`).
 
 | module | holds |
 |---|---|

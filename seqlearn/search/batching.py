@@ -10,7 +10,7 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from ..data.batches import pad
-from ..runtime.values import whole
+from ..runtime.values import as_int
 
 Result = TypeVar("Result")
 
@@ -30,10 +30,10 @@ def in_batches(
         progress: whether to show a bar; default: from 1,000 sentences on.
 
     Raises:
-        TypeError: the batch size is no whole number.
+        TypeError: the batch size is not a whole number.
         ValueError: the batch size is not at least 1.
     """
-    whole("batch_size", batch_size)
+    as_int("batch_size", batch_size)
     order = sorted(range(len(sentences)), key=lambda index: len(sentences[index]))
     results: dict[int, Result] = {}
     wanted = len(sentences) >= 1000 if progress is None else progress

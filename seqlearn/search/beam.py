@@ -1,19 +1,20 @@
-"""Beam search: several hypotheses for each sentence, the best of all their extensions kept at each step."""
+"""Beam search: several hypotheses for each sentence, the best of all their extensions kept at each step.
+
+`hypotheses` finds at each step which of them are complete; `can_win` asks whether a live one can still win.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from ..nn.contract import Model, eval_mode
-from ..runtime.devices import send, to_list
-from ..runtime.values import token_ids, whole
+from ..runtime.devices import send
+from ..runtime.values import as_int, token_ids
 from .fast_step import fast_step
-from .forced_decoding import forced_decoding
 from .hypotheses import Beams, Extensions, Hypothesis, LengthPenalty, NoToken, Tree, best_tokens
 from .lengths import largest_penalties, limits_and_ids, no_penalty
 
@@ -32,25 +33,24 @@ def beam_search(
     n_best: int = 1,
     forbidden: Sequence[int] = (),
     refill: bool = False,
-    attention: bool = False,
     trace: list[Tree] | None = None,
 ) -> list[list[Hypothesis]]:
     """Extend each of the `width` hypotheses by every token, keep the `width` best of *all* extensions, and so on.
 
     One hypothesis may have several children among the best, and another none. Complete hypotheses are set aside. The
     search of a sentence ends when every hypothesis is complete, or when no other hypothesis can win any more. No
-    log-probability is above 0, so a hypothesis with the sum s cannot reach a score above s / (largest penalty of a
+    log-probability is above 0, so a hypothesis with the sum s cannot reach a beam score above s / (largest penalty of a
     longer length); this bound holds for every positive penalty. A sentence whose search has ended leaves the batch.
     Sutskever et al. (2014), section 3.2; on stopping, Huang et al. (2017).
 
     Args:
         model, source, source_lens, forbidden, min_length, max_length: see `greedy_search`.
-        width: how many hypotheses are kept; with 1, this is greedy search.
+        width: how many hypotheses are kept; with 1, this is greedy search. (A translator searches greedily, unless it
+            is asked for a beam: `DEFAULT_BEAM` in `seqlearn.translator`.)
         length_penalty: `no_penalty`, `length_average`, `gnmt(alpha)`, or any positive function of the length.
         n_best: how many hypotheses are returned, at most `width`.
         refill: whether the next best hypothesis replaces a complete one, so that `width` hypotheses are always
             extended. The search may then find more hypotheses, and may continue where greedy search ends.
-        attention: whether the hypotheses come with attention weights.
         trace: a list, to which the search tree of each sentence is added.
 
     Returns:
@@ -61,7 +61,7 @@ def beam_search(
             n_best contradict each other; or there is no next token (`NoToken`).
         TypeError: something is of another type.
     """
-    if whole("n_best", n_best) > whole("width", width):
+    if as_int("n_best", n_best) > as_int("width", width):
         raise ValueError(f"a beam of width {width} cannot give the {n_best} best hypotheses")
     limits, forbidden = limits_and_ids(model, source, source_lens, (bos, eos, forbidden), min_length, max_length)
     largest = {limit: largest_penalties(length_penalty, limit) for limit in set(limits)}
@@ -107,18 +107,6 @@ def beam_search(
             beams = extensions.pick(going)
             live = [live[sentence] for sentence in going]
             state = state.select(beams.rows.flatten())
-    if attention:
-        for row, length, hypotheses in zip(source, to_list(source_lens), best, strict=True):
-            _add_attention(model, row[:length].unsqueeze(0), bos, hypotheses)
     if trace is not None:
         trace.extend(trees)
     return best
-
-
-def _add_attention(model: Model, source: Tensor, bos: int, hypotheses: Sequence[Hypothesis]) -> None:
-    """Give the hypotheses of one sentence their attention weights: the model reads each hypothesis once more."""
-    for hypothesis in hypotheses:
-        inputs = [bos, *hypothesis.tokens][: len(hypothesis.log_probs)]
-        tokens = torch.tensor([inputs], device=source.device)
-        forced = forced_decoding(model, source, torch.tensor([source.shape[1]]), tokens)
-        hypothesis.attention = {name: weights[0] for name, weights in forced.weights.items()}

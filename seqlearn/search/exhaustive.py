@@ -1,4 +1,4 @@
-"""All translations up to a length, each scored: slow, and sure to find the best one."""
+"""All translations up to a length, each with its beam score: slow, and sure to find the best one."""
 
 from __future__ import annotations
 
@@ -28,14 +28,16 @@ def exhaustive_search(
     length_penalty: LengthPenalty = no_penalty,
     min_length: int = 0,
     max_length: int | None = None,
-    n_best: int = 1,
     forbidden: Sequence[int] = (),
     most: int = 100_000,
 ) -> list[list[Hypothesis]]:
-    """Score every possible translation, and return the best. For tiny vocabularies: it shows what other searches miss.
+    """Try every possible translation, and return the best. For tiny vocabularies: it shows what other searches miss.
 
     Args: see `beam_search`; and
         most: how many sentences may be tried.
+
+    Returns:
+        For each sentence a list with its best translation, as `beam_search` gives it.
 
     Raises:
         ValueError: there are more than `most` sentences, or see `beam_search`.
@@ -78,5 +80,5 @@ def exhaustive_search(
             if not complete:
                 raise NoToken
             hypotheses = [Hypothesis.of(*prefix, eos, length_penalty) for prefix in complete]
-            best.append(sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)[:n_best])
+            best.append([max(hypotheses, key=lambda hypothesis: hypothesis.score)])
     return best

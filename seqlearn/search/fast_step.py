@@ -3,8 +3,8 @@
 With one token, calling modules, looking up their parameters and reading these from memory take longer than the
 arithmetic. So the parameters are looked up once for a search. For a single short sentence, W_q and W_o of the
 cross-attention are also multiplied into its keys and values. Up to rounding, the logits are those of the modules in
-`seqlearn.nn.transformer`. Read those modules first; they know nothing of this one. Measured by
-`benchmarks/decoding.py`: 1.3 times as fast for one sentence with greedy search, 1.2 times with a beam of 4.
+`seqlearn.nn.transformer`. Read those modules first; they know nothing of this one. `docs/RESULTS.md` says how much
+faster it is (`benchmarks/decoding.py`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class ForcedDecoding:
     """What a model computed while it read a given target.
 
     Args:
-        logits: `logits[:, i]` scores the token after the first `i + 1` tokens.
+        logits: `logits[:, i]` are those of the token after the first `i + 1` tokens.
         weights: the attention weights `(batch, [heads,] queries, keys)` of each layer, by its name in the model, before
             dropout; padding is not cut off. The queries of a decoder's layer are the tokens that were read. In a
             decoder-only model the source comes before them, its padding on the left.

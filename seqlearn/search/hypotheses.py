@@ -41,15 +41,12 @@ class Hypothesis:
         log_probs: one for each token and, if the hypothesis is `finished`, one for <eos>; in nats.
         finished: whether <eos> was reached.
         penalty: the length penalty of this length.
-        attention: if asked for, the weights `([heads,] queries, keys)` of every attention layer, by its name in the
-            model. The queries of a decoder's layer are the steps of `log_probs`.
     """
 
     tokens: list[int] = field(default_factory=list)
     log_probs: list[float] = field(default_factory=list)
     finished: bool = False
     penalty: float = 1.0
-    attention: dict[str, Tensor] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, ids: Sequence[int], log_probs: Sequence[float], eos: int, length_penalty: LengthPenalty) -> Hypothesis:
@@ -199,7 +196,7 @@ class Extensions:
             yield sentence, *self.best.at(sentence, index)
 
     def best_totals(self) -> list[float]:
-        """For each sentence, the largest sum of an extension that is not complete; -inf if there is none."""
+        """For each sentence, the largest sum of an extension that is not complete; -inf if all are complete."""
         return to_list(self.totals[:, 0])
 
     def pick(self, going: Sequence[int]) -> Beams:

@@ -1,4 +1,4 @@
-"""How long a translation may be, and what its length does to its score."""
+"""How long a translation may be, and how its length changes its beam score."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from torch import Tensor
 from ..nn.contract import Model
 from ..runtime.arguments import check_model, need_tensor, source_lengths, whole_numbers
 from ..runtime.devices import to_list
-from ..runtime.values import token_ids, whole
+from ..runtime.values import as_int, token_ids
 from .hypotheses import LengthPenalty
 
 Ids = tuple[int, int, Iterable[int]]  # of <bos>, of <eos>, and the forbidden ones
 
 
 def no_penalty(length: int) -> float:
-    """The score is the log-probability of the sentence. Each token lowers it, so short sentences are favoured."""
+    """The beam score is the log-probability of the sentence. Each token lowers it, so short sentences are favoured."""
     return 1.0
 
 
 def length_average(length: int) -> float:
-    """The score is the mean log-probability of a token."""
+    """The beam score is the mean log-probability of a token."""
     return float(length)
 
 
@@ -63,8 +63,8 @@ def limits_and_ids(
             raise ValueError(f"source {sentence} is empty: a source has one token at least, its <eos>")
     token_ids(ids[:2])
     forbidden = token_ids(ids[2])
-    min_length = whole("min_length", min_length, 0)
-    max_length = None if max_length is None else whole("max_length", max_length, 0)
+    min_length = as_int("min_length", min_length, 0)
+    max_length = None if max_length is None else as_int("max_length", max_length, 0)
     if max_length is None:
         return [max(limit, min_length) for limit in default_max_length(source_lens)], forbidden
     if max_length < max(1, min_length):

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..nn.contract import Model, eval_mode
 from ..runtime.devices import send, to_list
-from ..runtime.values import token_ids, whole
+from ..runtime.values import as_int, token_ids
 from .fast_step import fast_step
 from .hypotheses import Candidates, Hypothesis, NoToken, best_tokens
 from .lengths import limits_and_ids
@@ -53,7 +53,7 @@ def greedy_search(
         return best_tokens(logits, 1, banned)
 
     limits, forbidden = limits_and_ids(model, source, source_lens, (bos, eos, forbidden), min_length, max_length)
-    return write(model, source, source_lens, choose, bos, eos, forbidden, min_length, limits)
+    return generate(model, source, source_lens, choose, bos, eos, forbidden, min_length, limits)
 
 
 def sample(
@@ -97,7 +97,7 @@ def sample(
         log_probs = logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
         return log_probs.gather(1, tokens), tokens
 
-    return write(model, source, source_lens, choose, bos, eos, forbidden, min_length, limits)
+    return generate(model, source, source_lens, choose, bos, eos, forbidden, min_length, limits)
 
 
 def next_distribution(
@@ -112,7 +112,7 @@ def next_distribution(
     In this order: forbidden tokens are removed; the logits are divided by the temperature; all but the `top_k`
     likeliest tokens are removed (Fan et al., 2018, section 5.4); then all tokens outside the nucleus, the smallest set
     of likeliest tokens with a probability of `top_p` at least (Holtzman et al., 2020, section 3.1). What is left is
-    divided by its sum. Of two tokens with equal logits, the one with the smaller id counts as likelier.
+    divided by its sum. If two tokens have equal logits, the one with the smaller id counts as likelier.
 
     Args:
         temperature: above 0. Below 1, likely tokens become likelier still; far above 1, all become equally likely.
@@ -125,7 +125,7 @@ def next_distribution(
     """
     if not 0 < temperature < math.inf:
         raise ValueError(f"a temperature is above 0, not {temperature}; for the likeliest token, use greedy search")
-    top_k = None if top_k is None else whole("top_k", top_k)
+    top_k = None if top_k is None else as_int("top_k", top_k)
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"top_p is above 0 and at most 1, not {top_p}")
     logits = logits.cpu().double()
@@ -146,7 +146,7 @@ def next_distribution(
     return torch.zeros_like(probs).scatter(-1, ids, probs / probs.sum(-1, keepdim=True))
 
 
-def write(
+def generate(
     model: Model,
     source: Int[Tensor, "batch source"],
     source_lens: Int[Tensor, "batch"],

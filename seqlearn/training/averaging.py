@@ -22,7 +22,7 @@ def copied(model: nn.Module) -> Weights:
 
 
 def mean_of(ends: Sequence[Weights]) -> Weights:
-    """The mean of each weight. What is no floating point number, such as a count, is taken from the last.
+    """The mean of each weight. Other tensors, such as counts, are those of the last.
 
     Half precision is summed in float32. The mean of a single one is that one, bit for bit.
     """

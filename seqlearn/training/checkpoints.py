@@ -2,7 +2,9 @@
 
     fit(model, train, valid, epochs=4, lr=2e-3, checkpoints=Checkpoints("my-training"))
 
-After a crash, the same call goes on and ends with the same weights, bit for bit.
+After a crash, the same call goes on and ends with the same weights, bit for bit. The order of batches is a pure
+function of seed and epoch: a checkpoint has the epoch and its updates so far, and `Batches.epoch(number, start)` begins
+there.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ CPU, CUDA = "random cpu", "random cuda"  # states of random generators: "random 
 
 @dataclass
 class TrainingState:
-    """What changes while a model is trained: all that a checkpoint holds, beside the states of random generators.
+    """What changes while a model is trained: all that a checkpoint holds, besides the states of random generators.
 
     Args:
         model, optimizer: they are trained.
@@ -192,11 +194,11 @@ class Checkpoints:
         """The last checkpoint that can be read. A damaged one is named, and the one before it is taken.
 
         Raises:
-            ValueError: none can be read, or a file with such a name is none of ours: training would replace the file.
+            ValueError: none can be read, or a file with such a name is not ours: training would replace the file.
         """
         for path in reversed(self.files):
             if kind_of(path) != CHECKPOINT:
-                raise ValueError(f"{path} is damaged, or is no checkpoint of seqlearn: move it away, and try again")
+                raise ValueError(f"{path} is damaged, or is not a checkpoint of seqlearn: move it away, and try again")
             try:
                 stored = read_file(path)
                 if not stored.checked:

@@ -22,13 +22,13 @@ from torch import Tensor, nn
 from ..data.batches import Batch, Batches
 from ..runtime.devices import best_device
 from ..runtime.threads import fitting_threads, where_it_runs
-from ..runtime.values import several
+from ..runtime.values import check_items
 from .averaging import Weights, copied, mean_of, using_weights
 from .checkpoints import Checkpoints, Stopped, TrainingState
 from .history import History
 from .interrupts import uninterrupted
 from .losses import batch_loss, mean_loss
-from .processes import join
+from .processes import init_processes
 from .progress import Log, Logged, ProgressBar, progress_bar
 from .recipe import Recipe
 
@@ -78,14 +78,14 @@ class Training:
         train, valid: batches. `valid` is used only to choose the best epoch.
         recipe: how the weights are changed, and for how long.
         after_epoch: functions of `(model, history)`, called after each epoch: a plot, a sample translation. The model
-            has the weights that were validated. Of several processes, the first calls them.
+            has the weights that were validated. With several processes, only the first calls them.
         checkpoints: where to write checkpoints. If there are some, training goes on from the last one, and ends with
             the same weights and the same history (but for the seconds) as a training that was never stopped.
         progress: show a progress bar.
         log: what is told of the updates; reading their losses waits for the device.
 
     Raises:
-        TypeError: these are no model and no batches, or `after_epoch` is one function.
+        TypeError: something other than a model and batches is given, or `after_epoch` is one function.
         ValueError: the device does not compute in the precision of the recipe.
     """
 
@@ -101,14 +101,14 @@ class Training:
         log: Log | None = None,
     ):
         _check_types(model, train, valid)
-        several("after_epoch", after_epoch, "functions")
+        check_items("after_epoch", after_epoch, "functions")
         self.device = best_device()
         _check_precision(recipe.precision, self.device)
         model.to(self.device)
         self.model, self.train, self.valid, self.recipe = model, train, valid, recipe
         self.after_epoch, self.checkpoints, self.progress, self.log = after_epoch, checkpoints, progress, log
         self.optimizer = torch.optim.Adam(model.parameters(), lr=recipe.lr, fused=self.device.type in FUSED)
-        self.processes = replace(join(), stop=self.is_asked_to_stop)
+        self.processes = replace(init_processes(), stop=self.is_asked_to_stop)
         self.state = TrainingState(model, self.optimizer)
         self.updates = math.ceil(len(train) / recipe.accumulate)  # of an epoch; the last may have fewer batches
         self.unchecked: list[Tensor] = []  # the norms of the gradients of the last updates, until they are checked
@@ -180,8 +180,8 @@ class Training:
     def update(self, batches: Sequence[Batch]) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
         """Change the weights once, by the gradient of the mean loss of all real target tokens in these batches.
 
-        The batches go through the model one after the other, so memory holds only one. Of several processes, each
-        computes the gradient for its share of the batches.
+        The batches go through the model one after the other, so memory holds only one. With several processes,
+        each computes the gradient for its share of the batches.
 
         Returns:
             The loss, summed over the real target tokens, and the norm of the gradient before it was clipped. Both stay
@@ -254,7 +254,7 @@ class Training:
             with uninterrupted():
                 state.finish_epoch(valid_loss)
                 self.initial.clear()
-        self.write_checkpoint(may_stop=False)  # first: a crash in a slow hook shall not lose the epoch
+        self.write_checkpoint(may_stop=False)  # first: a crash in a slow hook must not lose the epoch
         with using_weights(self.model, mean):
             for hook in self.after_epoch if self.processes.first else ():
                 hook(self.model, state.history)
@@ -299,7 +299,7 @@ class Training:
 
     @contextmanager
     def _best_at_the_end(self) -> Generator[None]:
-        """Give the model the weights of its best epoch, also after an error; Ctrl-C ends the block and is no error.
+        """Give the model the weights of its best epoch, also after an error; Ctrl-C ends the block without an error.
 
         If a ValueError ends the first epoch, the model gets the weights that it came with.
         """

@@ -172,7 +172,7 @@ WAITING = (
 )
 
 
-def join() -> Processes:
+def init_processes() -> Processes:
     """The processes that torchrun or `accelerate launch` has started; this one alone if no launcher did.
 
     Raises:

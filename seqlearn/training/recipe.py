@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..runtime.values import real, whole
+from ..runtime.values import as_int, check_number
 from .schedules import Schedule, constant, linear_decay
 
 
@@ -49,9 +49,9 @@ class Recipe:
     def __post_init__(self):
         for name, least in {"epochs": 0, "accumulate": 1, "patience": 1, "average_last": 1}.items():
             if (number := getattr(self, name)) is not None:
-                object.__setattr__(self, name, whole(name, number, least))
+                object.__setattr__(self, name, as_int(name, number, least))
         for name in ("lr", "clip", "label_smoothing"):
-            real(name, getattr(self, name))
+            check_number(name, getattr(self, name))
         for name in ("schedule", "teacher_forcing"):
             if not callable(getattr(self, name)):
                 raise TypeError(f"{name} is a function, see seqlearn.training.schedules, not {getattr(self, name)!r}")
@@ -79,7 +79,7 @@ class Recipe:
         """The probability of teacher forcing after this share of training.
 
         Raises:
-            ValueError: it is no probability.
+            ValueError: it is not a probability.
         """
         probability = self.teacher_forcing(done)
         if not 0 <= probability <= 1:

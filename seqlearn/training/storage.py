@@ -73,7 +73,7 @@ def read_file(path: str | Path) -> Stored:
     if stored is not None and stored != checksum(tensors, texts):
         raise ValueError(f"{path} is damaged: its content does not have the checksum that was stored with it")
     if fault := _fault(tensors):
-        raise ValueError(f"{path} is no use: {fault}")
+        raise ValueError(f"{path} cannot be used: {fault}")
     return Stored(tensors, texts, checked=stored is not None)
 
 

@@ -12,4 +12,6 @@
 
 import lazy_loader
 
+DEFAULT_BEAM = 1  # the width of a search, where nobody names one: greedy search
+
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -26,7 +26,7 @@ from ..nn.masking import causal_mask
 from ..nn.recording import attention_layers
 from ..runtime.devices import best_device
 from ..runtime.threads import fitting_threads
-from ..runtime.values import several, shown, texts, whole
+from ..runtime.values import as_int, as_texts, check_items, shown
 from ..search.batching import in_batches
 from ..search.beam import beam_search
 from ..search.hypotheses import Hypothesis, LengthPenalty, NoToken
@@ -34,6 +34,7 @@ from ..search.lengths import gnmt
 from ..search.sampling import greedy_search
 from ..training.history import History
 from ..training.loop import fit, mean_loss
+from . import DEFAULT_BEAM
 from .marian import read_marian
 from .models import check_memory, is_large, spec_of
 from .saving import read_translator, write_translator
@@ -152,7 +153,7 @@ class Translator:
             shared_vocab: one vocabulary for both sides (tokens "bpe").
             cased: keep capital letters, quotes and spaces as they are typed (tokens "bpe").
         """
-        texts(languages, "languages", 2)
+        as_texts(languages, "languages", 2)
         train = split.train
         step = math.ceil(len(train) / BPE_LINES) if tokens == "bpe" and len(train) else 1
         chosen = range(0, len(train), step)
@@ -265,7 +266,7 @@ class Translator:
         batch_size: int = 64,
         max_length: int | None = None,
         *,
-        beam: int = 1,
+        beam: int = DEFAULT_BEAM,
         n_best: int = 1,
         length_penalty: LengthPenalty | None = None,
         progress: bool | None = None,
@@ -276,20 +277,20 @@ class Translator:
             max_length: the largest number of tokens; default: twice the source and 10 more.
             beam: width of the beam; 1 is greedy search.
             n_best: how many hypotheses of each sentence are returned; at most `beam`.
-            length_penalty: see `seqlearn.search.beam.beam_search`; default: `gnmt()`. Greedy search has none.
+            length_penalty: see `seqlearn.search.beam.beam_search`; default: `gnmt()`. Greedy search has no penalty.
             progress: whether to show a bar; default: from 1,000 sentences on.
 
         Raises:
-            TypeError: something is of another type, or a sentence is no str.
+            TypeError: something is of another type, or a sentence is not a str.
             ValueError: a number is too small, the model gives NaN, or a text is longer than learned positions (other
                 positions have no end).
         """
-        beam, n_best = whole("beam", beam), whole("n_best", n_best)
+        beam, n_best = as_int("beam", beam), as_int("n_best", n_best)
         best = partial(beam_search, width=beam, n_best=n_best, length_penalty=length_penalty or gnmt())
         search: Callable[..., Sequence[Hypothesis | list[Hypothesis]]] = greedy_search if beam == n_best == 1 else best
         vocab = self.target.vocab
         ids = {"bos": vocab.bos, "eos": vocab.eos, "forbidden": (vocab.pad, vocab.bos)}
-        sentences = texts(sentences)
+        sentences = as_texts(sentences)
         pieces = self.source.vocab.tokens if self.source.tokenizer.kind == "unigram" else []
         codes = tuple(token for token in pieces if token.startswith(">>") and CODE.fullmatch(token))
         if len(codes) > 1 and (bare := [each for each in sentences if not each.startswith(codes)]):
@@ -355,12 +356,12 @@ class Translator:
     ) -> list[AttentionMap]:
         """One map for each pair, in order: where the model looks. A pair is a `Pair` or a tuple (source, target).
 
-        Args and Raises: see `attend`. TypeError: something is no pair of texts.
+        Args and Raises: see `attend`. TypeError: something is not a pair of texts.
         """
         self.check_attention(kind)
         sides = [
-            texts((pair.source, pair.target) if isinstance(pair, Pair) else pair, "the two sides of a pair", 2)
-            for pair in several("pairs", pairs, "pairs")
+            as_texts((pair.source, pair.target) if isinstance(pair, Pair) else pair, "the two sides of a pair", 2)
+            for pair in check_items("pairs", pairs, "pairs")
         ]
         ids = [(self.source.encode(source), self.target.encode(target)) for source, target in sides]
         maps: list[AttentionMap] = []
@@ -377,7 +378,7 @@ class Translator:
         """Refuse a kind of attention that the model does not have.
 
         Raises:
-            ValueError: there is no such kind, or the model has none of this kind.
+            ValueError: there is no such kind, or the model has no attention of this kind.
         """
         if kind not in KINDS:
             raise ValueError(f"there is no attention {kind!r} to look at; choose from {', '.join(KINDS)}")
@@ -396,12 +397,12 @@ class Translator:
             pairs: a source sentence, and a hypothesis that `search` found for it.
 
         Raises:
-            TypeError: something is no such pair.
+            TypeError: something is not such a pair.
             ValueError: the decoder of the model does not look at the source through attention.
         """
         self.check_attention()
         eos = self.target.vocab.eos
-        pairs = list(several("pairs", pairs, "(sentence, hypothesis)"))
+        pairs = list(check_items("pairs", pairs, "(sentence, hypothesis)"))
         if wrong := [each for each in pairs if not (len(each) == 2 and isinstance(each[1], Hypothesis))]:
             raise TypeError(f"a pair is a sentence and a hypothesis that `search` found for it, not {shown(wrong[0])}")
         ids = [(self.source.encode(source), [*hypothesis.tokens, eos]) for source, hypothesis in pairs]
@@ -431,13 +432,13 @@ class Translator:
                 counted once. (The perplexity is that of all pairs.)
 
         Raises:
-            TypeError: these are no pairs, or the translations are no list of texts.
+            TypeError: something is not a pair, or the translations are not a list of texts.
             ValueError: there is not one translation for each pair, or no pair.
         """
         lowercase = not self.target.tokenizer.cased if lowercase is None else lowercase
         pairs = list(pairs_in(pairs))
         if translations is not None:
-            translations = texts(translations, "translations", len(pairs))
+            translations = as_texts(translations, "translations", len(pairs))
         else:
             translations = self.translate_all([pair.source for pair in pairs], batch_size=batch_size)
         references = [self.target.tokenizer.normalize(pair.target) for pair in pairs]

@@ -5,6 +5,10 @@ The views ask this question when somebody clicks. In Python:
     changed = what_if(translator, prefix=["le"], edits=[Ablate("cross", 1, 2)])
     changed.translate("The girl sleeps.")  # the translation begins with "le", and a head of cross-attention is ablated
     changed = what_if(translator, edits=[Patch("The boy eats a lemon.", "encoder 1.3", 3)])  # a vector of this sentence
+
+`Ablate` and `SetWeight` become edits (`analysis/edits.py`) under the name of a layer; `edit_attention` puts them on the
+layers, whose `expose` applies them (both in `nn/recording.py`). In a page, `edited` in `views/live/nn.js` does the
+same.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from ..nn.contract import Decoder, Encoder, EncoderDecoder, Model
 from ..nn.patching import patch, places, record_stream
 from ..nn.recording import Edit, attention_layers, edit_attention
 from ..runtime.devices import send
-from ..runtime.values import several
+from ..runtime.values import check_items
 from .translator import KINDS, Translator
 
 
@@ -66,7 +70,7 @@ class SetWeight:
         weight: from 0 to 1.
 
     Raises:
-        ValueError: there is no such kind, a number is not counted from 0, or the weight is none.
+        ValueError: there is no such kind, a number is not counted from 0, or the weight is not from 0 to 1.
     """
 
     kind: str
@@ -111,7 +115,7 @@ def change_of(given: WeightChange | Sequence[Any]) -> WeightChange:  # Any: what
     """The change that a list of a browser says (`as_list`). A change stays as it is.
 
     Raises:
-        ValueError: the list says none.
+        ValueError: the list does not describe a change.
     """
     match given:
         case Ablate() | SetWeight():
@@ -147,7 +151,7 @@ def what_if(translator: Translator, prefix: Sequence[str] = (), edits: Iterable[
         ValueError: a token of the prefix is not in the vocabulary, or there is no such place to patch. While the
             translator reads: the other sentence of a patch has no such row.
     """
-    edits = list(several("edits", edits, "changes"))
+    edits = list(check_items("edits", edits, "changes"))
     names = named_edits(translator.model, [change for change in edits if not isinstance(change, Patch)])
     givers = _givers(translator, [change for change in edits if isinstance(change, Patch)])
     ids = _prefix_ids(translator.target.vocab, prefix)
@@ -165,7 +169,7 @@ def named_edits(model: Model, edits: Iterable[WeightChange]) -> dict[str, Callab
         edits: several edits of a layer are made one after the other.
 
     Raises:
-        TypeError: an edit is none.
+        TypeError: something is not an edit.
     """
     by_layer: dict[str, list[WeightChange]] = {}
     for change in edits:
@@ -204,7 +208,7 @@ def _in_order(edits: Sequence[Edit]) -> Edit:
 
 
 def _prefix_ids(vocab: Vocab, prefix: Sequence[str]) -> list[int]:
-    for token in several("the tokens of a prefix", prefix):
+    for token in check_items("the tokens of a prefix", prefix):
         if token not in vocab or token in (PAD, BOS):
             raise ValueError(f"a translation cannot contain the token {token!r}: the model never writes it")
     return vocab.encode(prefix)

@@ -13,6 +13,7 @@ from ..analysis.roles import read_roles
 from ..data.corpus import builtin
 from ..nn.positions import sinusoids
 from ..runtime.ownership import write
+from ..translator import DEFAULT_BEAM
 from ..translator.translator import Translator
 from ..translator.whatif import Ablate
 from .attention.attention_view import AttentionView
@@ -105,7 +106,7 @@ def _parted(text: str, view: View) -> tuple[str, str]:
     return (first, rest) if first.endswith("?") and rest else (view.caption, text)
 
 
-def guided(translator: Translator, beam: int = 1) -> TranslatorView:
+def guided(translator: Translator, beam: int = DEFAULT_BEAM) -> TranslatorView:
     """A translation with a text above it whose words show what to look at."""
     prefix = translator.target.tokenizer.tokenize(FRENCH)[:7]
 

@@ -49,7 +49,7 @@ def heatmap(
 
     Raises:
         IndexError: there is no such layer or head.
-        TypeError: it is no attention map.
+        TypeError: it is not an attention map.
     """
     need_map("heatmap", attention)
     layers, heads, queries, keys = attention.weights.shape
@@ -101,7 +101,7 @@ def all_heads(attention: AttentionMap, *, title: str = "", limits: tuple[float, 
 
     Raises:
         ValueError: there are more than 144 panels (12 layers of 12 heads), too many to be seen.
-        TypeError: it is no attention map.
+        TypeError: it is not an attention map.
     """
     need_map("all_heads", attention)
     layers, heads, queries, keys = attention.weights.shape

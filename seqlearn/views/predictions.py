@@ -38,7 +38,7 @@ def my_predictions(path: str | Path) -> Table:
         The title counts them, and those with ✓ and ✗; or it says that the file is not there, or cannot be read.
     """
     columns = ["section", "my prediction", "what was seen"]
-    if not Path(path).exists():  # no error: Run All shall come to its end
+    if not Path(path).exists():  # no error: Run All must come to its end
         return text_table([], columns, title=f"There is no {path} here. Write the name of your file into the cell.")
     try:
         rows, asked = predicted(_cells(Path(path)))

@@ -18,19 +18,11 @@ from pathlib import Path
 from .. import views
 from .live.weights import course_model, live_engine, name_of_model
 from .shared.bundle import bundle
-from .shared.page import safe_json, state_part
+from .shared.page import head_of, safe_json, state_part
 from .shared.types import Data
 from .view import VIEWS, View
 
-FRAME = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy"
-  content="default-src 'none'; base-uri 'none'; form-action 'none'; script-src {here}; style-src {here};
-    img-src data:; worker-src blob:">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
+FRAME = """{head}<title>{title}</title>
 <link rel="stylesheet" href="views.css">
 <link rel="stylesheet" href="dark.css" media="screen and (prefers-color-scheme: dark)" id="dark">
 <main id="view" data-view="{view}"{live}></main>
@@ -109,7 +101,7 @@ def _misfit(record: Data, shown: str | None) -> str:
 def document(record: Data) -> str:
     """The HTML document for a frame: the data of one view, drawn by the scripts of `shared_files`."""
     return FRAME.format(
-        here=HERE,
+        head=head_of(HERE, HERE, workers=True),
         title=html.escape(record["title"]),
         view=record["class"],
         live=" data-live" if record["model"] else "",

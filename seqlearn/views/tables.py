@@ -59,7 +59,7 @@ class Table:
         return shown, {"image/png": size}
 
     def to_html(self) -> str:
-        """The table as HTML, its texts escaped. `tests/nbval.cfg` leaves it out of the comparison by its class."""
+        """The table as HTML, its texts escaped. `tests/lessons/judge.py` compares it, which knows it by its class."""
 
         def cell(tag: str, text: str, column: int, scope: str = "") -> str:
             side = "left" if column == 0 or self.text else "right"

@@ -442,4 +442,4 @@ def test_a_newer_book_replaces_the_files_of_the_older_one_and_no_others(tmp_path
     assert "holds pages/index.html, which is not of the book, or was changed" in made("fourth")
     assert page.read_text() == "precious"
     (tmp_path / "site" / ".files.json").write_text("{")
-    assert "exists and is no book" in made("fifth")
+    assert "exists and is not a book" in made("fifth")

@@ -517,7 +517,7 @@ def test_a_link_to_itself_is_said_and_a_pipe_is_read(tmp_path, trained):
     )
     os.mkfifo(tmp_path / "pipe")
     refused(
-        "pipe is no plain file: what is held out is read more than once",
+        "pipe is not a plain file: what is held out is read more than once",
         [*command, str(trained[0].parent / "pairs.tsv"), "--valid", str(tmp_path / "pipe")],
     )
     reader, writer = os.pipe()  # as bash writes it: --corpus <(zcat pairs.tsv.gz)

@@ -82,15 +82,15 @@ def test_what_is_refused_before_any_work(corpus, monkeypatch, tmp_path):
     result = train(*corpus, "--tensorboard", tmp_path / "board")
     assert result.exit_code == 1 and "needs the package tensorboard: pip install tensorboard" in result.stderr
     result = train(*corpus, "--tensorboard", tmp_path / "pairs.tsv")
-    assert result.exit_code == 1 and "pairs.tsv is no folder" in result.stderr
+    assert result.exit_code == 1 and "pairs.tsv is not a folder" in result.stderr
     assert not (tmp_path / "m").exists() and not (tmp_path / "board").exists()
     (tmp_path / "m").mkdir()
     (tmp_path / "m" / "thesis.txt").touch()
     monkeypatch.setattr("seqlearn.cli.train.board_in", lambda folder: folder.mkdir())
     result = train(*corpus, "--tensorboard", tmp_path / "board")
-    assert result.exit_code == 1 and "m holds something else than a translator" in result.stderr
+    assert result.exit_code == 1 and "m holds something other than a translator" in result.stderr
     assert not (tmp_path / "board").exists()
     result = train(*corpus, "--max-tokens", "100", "--epochs", "1")
-    assert result.exit_code == 1 and "--batch-size has no effect beside --max-tokens: leave it out" in result.stderr
+    assert result.exit_code == 1 and "--batch-size has no effect with --max-tokens: leave it out" in result.stderr
     result = train(*corpus, "--cased", "--epochs", "1")
     assert result.exit_code == 1 and "--cased is for --tokens bpe: leave it out" in result.stderr

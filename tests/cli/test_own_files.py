@@ -188,7 +188,7 @@ def test_a_pipe_in_place_of_the_corpus_is_not_waited_for(files, monkeypatch, pla
         {"source": str(files / "train.en"), "target": str(files / "train.fr")} if place in ("source", "target") else {}
     )
     named[place] = [pipe] if place in ("test", "valid") else pipe
-    with pytest.raises(ValueError, match="pipe, which the translator was trained with, is no file"):
+    with pytest.raises(ValueError, match="pipe, with which the translator was trained, is not a file"):
         corpora.pairs_to_score(described(files, **named))
 
 

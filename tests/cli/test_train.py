@@ -237,7 +237,7 @@ def test_what_the_first_process_refuses_ends_the_other_too(pairs, tmp_path):
     group = together.start(2, "-m", "seqlearn", *options(pairs, tmp_path), stderr=subprocess.PIPE, text=True)
     (_, first), (_, second) = (process.communicate(timeout=600) for process in group)
     assert [process.returncode for process in group] == [1, 1]
-    assert "holds something else than a translator (thesis.txt)" in " ".join(first.split())
+    assert "holds something other than a translator (thesis.txt)" in " ".join(first.split())
     assert "another process of this training has ended" in " ".join(second.split())
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
@@ -337,7 +337,7 @@ def test_a_folder_of_somebody_else_is_left_alone(pairs, tmp_path):
     save_file({"weight": torch.ones(2)}, foreign / MODEL)
     before = (foreign / MODEL).read_bytes()
     result = run(*options(pairs, foreign))
-    assert result.exit_code == 1 and f"holds something else than a translator ({MODEL})" in " ".join(
+    assert result.exit_code == 1 and f"holds something other than a translator ({MODEL})" in " ".join(
         result.stderr.split()
     )
     assert (foreign / MODEL).read_bytes() == before and len(list(foreign.iterdir())) == 2
@@ -359,7 +359,7 @@ def test_two_trainings_do_not_share_a_folder(pairs, tmp_path, whole):
 
 def test_a_lock_with_content_is_somebody_elses(pairs, tmp_path):
     (tmp_path / ".lock").write_text("precious", encoding="utf-8")
-    refused("so it is no lock of ours: move it away", *options(pairs, tmp_path))
+    refused("so it is not our lock: move it away", *options(pairs, tmp_path))
     assert (tmp_path / ".lock").read_text("utf-8") == "precious" and len(list(tmp_path.iterdir())) == 1
 
 
@@ -585,7 +585,7 @@ def test_a_crash_before_the_last_line_of_the_log(pairs, tmp_path, monkeypatch):
         (["--data", "folder"], "--data is for --corpus fra-eng"),
         (["--vocab-size", "100"], "--vocab-size is for --tokens bpe"),
         (["--tokens", "bpe", "--min-freq", "2"], "--min-freq is for --tokens word"),
-        (["--source", "a", "--target", "b"], "--corpus cannot stand beside --source and --target"),
+        (["--source", "a", "--target", "b"], "--corpus cannot be used with --source and --target"),
         (["--corpus", "builtin", "--languages", "en-de"], "--languages is for files of yours"),
         (["--corpus", "builtin", "--skip-malformed"], "--skip-malformed is for files of yours"),
         (["--min-freq", "1000"], "--min-freq 1000 leaves no word in a vocabulary"),

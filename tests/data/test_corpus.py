@@ -138,7 +138,7 @@ def test_a_first_column_of_numbers_is_taken_only_when_somebody_says_so(tmp_path,
         with pytest.raises(ValueError, match=r"ids.tsv: the first of its three .* --columns 2,3 .*, and else with --c"):
             from_tsv(path, skip_malformed=True)
     path.write_text("".join(lines) + "21\tof two\n", "utf-8")
-    with pytest.raises(ValueError, match="line 21: 2 columns, and the sentences are wanted from columns 2 and 3"):
+    with pytest.raises(ValueError, match="line 21: 2 columns, and the sentences should be in columns 2 and 3"):
         from_tsv(path, columns=(2, 3))
     with pytest.warns(UserWarning, match="the only malformed line; left out, 20 pairs remain"):
         chosen, back = (from_tsv(path, skip_malformed=True, columns=columns) for columns in ((2, 3), (3, 2)))

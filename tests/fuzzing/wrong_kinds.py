@@ -43,7 +43,7 @@ def made():
 
 
 def fit(**options):
-    """A training of one epoch, which shall not begin."""
+    """A training of one epoch, which must not begin."""
     ours, few, _ = made()
     return Training(ours.model, few, few, Recipe(epochs=1, lr=0.1), **options)
 

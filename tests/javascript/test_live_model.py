@@ -459,7 +459,7 @@ def test_patches_in_a_page_are_those_of_python(inside, settings):
     translator = small(**settings)
     with torch.no_grad():
         for weight in translator.model.parameters():
-            weight.mul_(3 if weight.ndim > 1 else 1)  # another source shall get another translation
+            weight.mul_(3 if weight.ndim > 1 else 1)  # another source must get another translation
     translator = in_page(translator)
     inside("load", live_model(translator))
     sentence, other = "the cat and the apple", "red apple it eats and"

@@ -35,7 +35,7 @@ STARTED = (
     time.time() - 0.1
 )  # a file that was changed later may not be what this process read; clocks of files are coarse
 COMPARISON = [
-    "conftest.py", "notebooks/conftest.py", "tests/lessons/judge.py", "tests/lessons/inputs.py", "tests/nbval.cfg",
+    "conftest.py", "notebooks/conftest.py", "tests/lessons/judge.py", "tests/lessons/inputs.py",
     "tests/lessons/remembered.py", "tools/figures.py", "constraints.txt",
 ]  # fmt: skip
 SETTINGS = re.compile(r"(?:ATEN|KMP|MKL|MPL|OMP|OPENBLAS|PYTHON|SEQLEARN|TORCH)[A-Z_]*")

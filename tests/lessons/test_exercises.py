@@ -1,8 +1,11 @@
-"""Every exercise: a stub is "not tried yet", the stored solution right, typical wrong answers get their own diagnosis.
+"""Every exercise: a stub is "not tried yet", the stored solution right, and each mistake gets its own sentence.
 
-The solution is read from the lesson, where a learner reads it.
+The solution is read from the lesson, where a learner reads it. A mistake stands once, as a program beside the formula
+in `seqlearn/exercises/`.
 """
 
+import importlib
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +18,7 @@ from seqlearn.translator.translator import Translator
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
+NUMBER = re.compile(r"\d+(\.\d+)?")
 SENTENCE = "The girl washes the red apple and eats it."
 
 
@@ -51,6 +55,46 @@ def test_stub_and_solution(imports, stub, check, solution, attention, capsys):
         said.append(capsys.readouterr().out)
     assert said[0].endswith("not tried yet.\n") and said[0].count("\n") == 1
     assert said[1].endswith("right!\n") and said[1].count("\n") == 1
+
+
+class Mistakes:
+    """`matches` that gives each mistake to the comparison, in the place of an answer, and notes what is said to it.
+
+    A mistake is known by its sentence without the numbers and without what all sentences of the comparison begin with,
+    which differ from case to case.
+    """
+
+    def __init__(self):
+        self.said = {}
+
+    def __call__(self, answer, expected, mistakes=(), **options):
+        mistakes = list(mistakes.items() if isinstance(mistakes, dict) else mistakes)
+        begins = os.path.commonprefix([diagnosis for diagnosis, _ in mistakes]).rpartition(". ")[0]  # noqa: RUF071 (texts, not paths)
+        for diagnosis, wrong in mistakes:
+            numbers = wrong() if callable(wrong) else wrong
+            told = ""
+            try:
+                if numbers is not None:
+                    checking.matches(numbers, expected, mistakes, **options)
+            except checking.Wrong as error:
+                told = str(error)
+            name = NUMBER.sub("#", diagnosis.removeprefix(begins))
+            self.said.setdefault(name, []).append(NUMBER.sub("#", told.removeprefix(begins)))
+        checking.matches(answer, expected, mistakes, **options)
+
+
+@pytest.mark.parametrize(("imports", "stub", "check", "solution"), list(exercises()))
+def test_each_mistake_gets_its_own_sentence(imports, stub, check, solution, attention, monkeypatch, capsys):
+    """In one of the check's cases it differs from the right answer, and from every other mistake."""
+    mistakes = Mistakes()
+    module = importlib.import_module(f"seqlearn.exercises.{re.search('lesson[0-9]+', check)[0]}")
+    monkeypatch.setattr(module, "matches", mistakes, raising=False)
+    namespace = {"attention": attention}
+    for source in (imports, solution, check):
+        exec(source, namespace)
+    assert capsys.readouterr().out.endswith("right!\n")
+    silent = [name for name, said in mistakes.said.items() if name not in said]
+    assert not silent, "\n".join(f"{name}\n    {set(mistakes.said[name])}" for name in silent)
 
 
 def test_there_are_exercises_in_every_lesson():

@@ -46,6 +46,11 @@ def undivided(scores, lengths):
     return (masked - masked.amax(-1, keepdim=True)).exp()
 
 
+def divided(scores, lengths, over):
+    powers = undivided(scores, lengths)
+    return powers / powers.sum(over, keepdim=True)
+
+
 def writes(scores, lengths):
     scores[~real(scores, lengths).expand_as(scores)] = -INF
     return scores.softmax(-1)
@@ -139,6 +144,9 @@ WRONG_SOFTMAXES = [
     (lambda *args: from_scratch(*args, eps=1e-3), "row 0 sums to 0.9990: add nothing to the row's sum"),
     (undivided, "row 0 sums to 1.9684: divide each row by its sum"),
     (lambda *args: from_scratch(*args, eps=0.1, stable=False), "add nothing to the row's sum"),
+    (lambda *args: divided(*args, ()), "you divide by the sum of several rows: `sum(dim=-1, keepdim=True)`"),
+    (lambda *args: divided(*args, (0, 2)), "you divide by the sum of several rows: `sum(dim=-1, keepdim=True)`"),
+    (lambda *args: divided(*args, (1, 2)), "you divide by the sum of several rows: `sum(dim=-1, keepdim=True)`"),
     (writes, "`scores` has changed"),
     (
         lambda scores, lengths: scores.masked_fill(~real(scores, lengths)[:, 0], -INF).softmax(-1),
@@ -196,6 +204,9 @@ WRONG_MASKS = [
     (lambda ids, pad: (causal(ids) & (ids != pad)[:, None])[:1], "should have shape (2, 4, 4); yours: (1, 4, 4)"),
     (lambda ids, pad: causal(ids) & (ids.clamp_(max=5) != pad)[:, None], "`ids` has changed"),
     (lambda ids, pad: causal(ids) & (ids != pad), "an axis for the queries, `(ids != pad)[:, None, :]`"),
+    (lambda ids, pad: causal(ids[:, : len(ids)]) & (ids != pad)[:, None], "the causal mask has to be (4, 4) here"),
+    (lambda ids, pad: causal(ids[:, :3]) & (ids != pad)[:, None], "the number of steps is `ids.shape[1]`"),
+    (lambda ids, pad: causal(ids) & (ids != pad)[None], "the two masks do not broadcast: give the padding an axis"),
     (lambda ids, pad: causal(ids) @ ids, "your code stopped with RuntimeError"),
 ]  # fmt: skip
 
@@ -262,8 +273,20 @@ WRONG_REPAIRS = [
         lambda scores, mask: scores.masked_fill(~mask, -INF).softmax(-2).masked_fill(~mask, 0.0),
         "each real key gets 1: the softmax goes over the keys",
     ),
+    (
+        lambda scores, mask: (scores.softmax(-1) * mask / (scores.softmax(-1) * mask).sum(-1, True)).where(mask, 0.0),
+        "should get 0.50 each, but get [nan, nan, 0.000]: mask first, with -inf",
+    ),
     (in_its_own_weights, "you wrote into the weights that the softmax still needs"),
-    (by_division, "the gradient holds NaN"),
+    (
+        lambda scores, mask: scores.masked_fill(~mask, -INF).softmax(0).masked_fill(~mask, 0.0),
+        "your sums of 1 run along axis 0",
+    ),
+    (by_division, "the gradient holds NaN, from the empty row: first fill the scores, with `masked_fill"),
+    (
+        lambda scores, mask: (scores + torch.zeros_like(scores).masked_fill(~mask, -INF)).softmax(-1).where(mask, 0.0),
+        "the gradient holds NaN, from the empty row: first fill the scores, with `masked_fill",
+    ),
     (lambda scores, mask: repair(scores.detach(), mask), "no gradient flows"),
     (lambda scores, mask: repair(scores, mask).tolist(), "of type list"),
     (lambda scores, mask: repair(scores, mask)[0], "should have shape (3, 1, 3)"),

@@ -43,11 +43,6 @@ def attention(queries, keys, values, mask, *, scale=None, hidden=-INF, axis=-1, 
     return weights, weights @ values
 
 
-def after(queries, keys, values, mask):
-    weights = attention(queries, keys, values, torch.ones_like(mask))[0] * mask
-    return weights, weights @ values
-
-
 def scaled_late(queries, keys, values, mask):
     weights = attention(queries, keys, values, mask, scale=1.0)[0] / queries.shape[-1] ** 0.5
     return weights, weights @ values
@@ -75,30 +70,9 @@ def spread(queries, keys, values, mask):
 
 
 WRONG_ATTENTIONS = [
-    (lambda *args: attention(*args, scale=1.0), "you did not divide"),
-    (lambda *args: attention(*args, scale=1 / 4), "you divided by d = 4 itself"),
-    (lambda *args: attention(*args, scale=2.0), "you multiplied by the root"),
-    (lambda *args: attention(*args, scale=5**-0.5), "root of 5, the number of keys"),
-    (lambda *args: attention(*args, scale=3**-0.5), "root of 3, the number of queries"),
-    (lambda *args: attention(*args, scale=args[2].shape[-1] ** -0.5), "root of 6, the size of a value"),
-    (lambda *args: attention(*args, scale=len(args[0]) ** -0.5), "root of 2, the number of sentences"),
-    (lambda q, k, v, m: attention(q, k, v, m | True, scale=1.0), "neither scaled nor masked"),
     (lambda *args: attention(*args, axis=1, empty=None), "your columns sum to 1"),
-    (lambda q, k, v, m: attention(q, k, v, ~m), "the mask is upside down"),
-    (lambda q, k, v, m: attention(q, k, v, m | True), "weights without a mask"),
-    (after, "you masked after the softmax"),
-    (lambda *args: attention(*args, hidden=0.0), "a score of 0 hides nothing"),
     (no_softmax, "these are the scores"),
-    (lambda q, k, v, m: attention(q, k.reshape(2, 4, 5).mT, v, m), "`reshape` and `view` only regroup the numbers"),
-    (lambda q, k, v, m: attention(q, F.normalize(k, dim=-1), v, m, scale=1.0), "you normalised the keys: the root"),
-    (lambda q, k, v, m: attention(q, F.normalize(k, dim=-1), v, m), "you normalised the keys, too"),
-    (
-        lambda q, k, v, m: attention(F.normalize(q, dim=-1), F.normalize(k, dim=-1), v, m, scale=1.0),
-        "you normalised the queries and the keys: the root",
-    ),
     (scaled_late, "sums to 0.50, not to 1: scale and mask *before* the softmax"),
-    (lambda q, k, v, m: attention(q, v, k, m), "you compared the queries with the *values*"),
-    (lambda q, k, v, m: attention(q, k, k, m), "you averaged the keys"),
     (lambda q, k, v, m: (attention(q, k, v, m)[0], attention(q, k, k if v.shape[-1] == 6 else v, m)[1]), "a key: the"),
     (lambda q, k, v, m: (attention(q, k, v, m)[0], attention(q, k, v, m)[1].flip(1)), "but the contexts are not"),
     (

@@ -125,6 +125,13 @@ WRONG_DECODER_STEPS = {
     "twice": (twice, "read the token twice"),
     "no gradient": (without_a_gradient, "no gradient flows"),
     "detached state": (wrong(kept=lambda new, old: new.detach()), "no gradient flows"),
+    "old state cut off": (wrong(old=lambda d, s, c: s.detach()), "no gradient gets from the logits to the old state"),
+    "context cut off": (wrong(inputs=lambda e, s, c: [e, c.detach()]), "from the logits to the context: no `detach`"),
+    "embeddings cut off": (wrong(inputs=lambda e, s, c: [e.detach(), c]), "from the logits to the embeddings"),
+    "logits cut off": (wrong(rated=lambda new, old: new.detach()), "no gradient gets from the logits to the old state"),
+    "new state cut off": (
+        wrong(kept=lambda new, old: new.detach().requires_grad_()), "gets from the new state to the old state"
+    ),
     "in place": (in_place_state, "`state` has changed"),
     "parameters": (into_the_parameters, "the parameters of the decoder have changed"),
     "64 bits": (lambda *args: [one.double() for one in stepped(*args)], "the logits should be torch.float32"),

@@ -96,6 +96,8 @@ WRONG_STEPS = {
     "no mask": (lambda *args: step(*args, mask=False), "lies on padding: mask before the softmax"),
     "masked after the softmax": (lambda *args: step(*args, after=True), "mask the scores, then take the softmax"),
     "hidden by 0": (lambda *args: step(*args, hidden=0.0), "a score of 0 hides nothing"),
+    "hidden by -20": (lambda *args: step(*args, hidden=-20.0), "padding still gets a little weight"),
+    "hidden by -100": (lambda *args: step(*args, hidden=-100.0), "padding still gets a little weight"),
     "upside down": (lambda *args: step(*args, upside=True), "the mask is upside down"),
     "0 times inf": (times_infinity, "0 times -inf is NaN"),
     "one too few": (lambda *args: step(*args[:-1], args[-1] - 1), "one key is missing: the 3 keys"),

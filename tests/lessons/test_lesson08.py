@@ -94,10 +94,6 @@ def times_base(steps, size):
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
 
 
-def in_degrees(steps, size):
-    return table(steps, size, first=lambda a: a.deg2rad().sin(), second=lambda a: a.deg2rad().cos())
-
-
 def by_size(steps, size, divisor):
     angles = torch.arange(steps)[:, None] / 10000.0 ** (torch.arange(0, size, 2) / divisor)
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :size]
@@ -132,10 +128,8 @@ WRONG_TABLES = [
     (renamed_table, "that is the package's or the lesson's table"),
     (from_the_layer, "that is the package's or the lesson's table"),
     (lambda n, d: table(n, d, first=torch.cos, second=torch.sin), "the cosine comes first"),
-    (lambda n, d: table(n, d, second=torch.sin), "sines everywhere"),
     (lambda n, d: table(n, d, first=torch.cos), "cosines everywhere"),
     (halves, "first all sines, then all cosines"),
-    (lambda n, d: table(n, d, start=1), "your positions start from 1"),
     (lambda n, d: table(n, d, factor=4), "was the 2 taken twice"),
     (lambda n, d: table(n, d, factor=1), "your hands slow down too slowly"),
     (by_column, "each column has its own frequency"),
@@ -146,7 +140,6 @@ WRONG_TABLES = [
     (lambda n, d: table(n, d, sign=1), "you multiply by the power"),
     (times_base, "10000 *times* 2m/size"),
     (lambda n, d: by_size(n, d, n), "you divide by the number of steps"),
-    (in_degrees, "sines take radians"),
     (lambda n, d: table(n, d, first=same, second=same), "these are the angles"),
     (lambda n, d: table(n, d).T, "your table is transposed"),
     (lambda n, d: table(n, d)[None], "should have shape (5, 8); yours: (1, 5, 8)"),
@@ -154,7 +147,6 @@ WRONG_TABLES = [
     (like_tensor2tensor, "you divide by size - 2 in the exponent, as some libraries do"),
     (lambda n, d: in_halves(like_tensor2tensor(n, d)), "first all sines, then all cosines, and you divide by size - 2"),
     (lambda n, d: table(n, d).half(), "torch.float16 has three digits at most"),
-    (lambda n, d: table(n, d, skip=1), "your pairs start from 1"),
     (lambda n, d: -table(n, d), "for 5 steps and size 8, position 0 should be [0.000, 1.000"),
     (lambda n, d: table(n, d) * math.nan, "there is a NaN in your answer"),
     (lambda n, d: table(n, d) @ torch.eye(3), "for 5 steps and size 8, your code stopped with RuntimeError"),
@@ -200,19 +192,11 @@ WRONG_ANY_TABLES = [
     (from_the_layer, "that is the package's or the lesson's table"),
     (lambda n, d: table(n, d - d % 2), "for size 5 your table has 4 columns"),
     (lambda n, d: table(n, d + d % 2), "for size 5 your table has 6 columns"),
-    (lambda n, d: table(n, d + d % 2)[:, :d], "for size 5 you divide by 6 in the exponent"),
     (lambda n, d: torch.cat([table(n, d - d % 2), torch.zeros(n, d % 2)], 1), "the last column is all zeros"),
-    (lambda n, d: by_size(n, d, d - d % 2 or 1), "for size 5 you divide by 4 in the exponent"),
-    (lambda n, d: filled(n, d, slice(d % 2, None)), "for size 5 you left the *first* cosine out"),
     (lambda n, d: filled(n, d, slice(0, -1)), "for 5 steps and size 8, your code stopped with RuntimeError"),
     (fails_at_1, "for 4 steps and size 1, your code stopped with IndexError"),
     (with_last(lambda i, d: 0 * i), "for size 5 the last column is all zeros"),
-    (with_last(lambda i, d: (i * 10000 ** (-(d - 1) / d)).cos()), "the *cosine* of the last hand"),
-    (with_last(lambda i, d: (i * 10000 ** (-(d - 3) / d)).sin()), "the sine of the hand before the last"),
-    (with_last(lambda i, d: (i * 10000 ** (-(d - 3) / d)).cos()), "the cosine of the hand before the last"),
     (with_last(lambda i, d: i), "for size 5 the last column should be the sine of the last hand; yours is something"),
-    (lambda n, d: table(n, d, start=1), "your positions start from 1"),
-    (lambda n, d: table(n, d, second=torch.sin), "sines everywhere"),
     (lambda n, d: table(n, d).T, "your table is transposed"),
 ]  # fmt: skip
 
@@ -235,24 +219,9 @@ def rows_turned(x, *, start=0, factor=2, sign=-1, base=10000.0, angle=None, turn
     return (torch.stack(both, -1).flatten(1) if order is None else order(both)).float()
 
 
-def as_in_llama(x):
-    """Other code pairs dimension m with m + size/2."""
-    return rows_turned(x, pairs=lambda x: x.chunk(2, 1), order=lambda both: torch.cat(both, 1))
-
-
 def in_its_own_argument(x):
     x[:] = rows_turned(x)
     return x
-
-
-def new_first(x, y, c, s):
-    first = x * c - y * s
-    return first, first * s + y * c
-
-
-def new_second(x, y, c, s):
-    second = x * s + y * c
-    return x * c - second * s, second
 
 
 def renamed(x, turn=rotation):
@@ -272,31 +241,6 @@ def only_sixes(x):
 
 
 WRONG_ROWS = [
-    (lambda x: x.clone(), "nothing has turned"),
-    (lambda x: rows_turned(x, turn=lambda x, y, c, s: (x * c + y * s, y * c - x * s)), "you turn clockwise"),
-    (as_in_llama, "you pair dimension m with m + size/2"),
-    (lambda x: x + table(*x.shape), "you add the sinusoids"),
-    (lambda x: rows_turned(x, turn=new_first), "made from the *new* first one"),
-    (lambda x: rows_turned(x, turn=new_second), "made from the *new* second one"),
-    (lambda x: rows_turned(x, turn=lambda x, y, c, s: (x * c + y * s, x * s + y * c)), "a minus is missing"),
-    (lambda x: rows_turned(x, turn=lambda x, y, c, s: (x * c - y * s, x * s - y * c)), "one minus too many"),
-    (lambda x: rows_turned(x, turn=lambda x, y, c, s: (x * s - y * c, x * c + y * s)), "sine and cosine are exchanged"),
-    (lambda x: x * table(*x.shape), "only multiplied by its own sine or cosine"),
-    (lambda x: rows_turned(x, turn=lambda x, y, c, s: (x * c, y * s)), "only multiplied by its own cosine or sine"),
-    (lambda x: in_halves(rows_turned(x)), "first all first ones, then all second ones"),
-    (lambda x: rows_turned(x, start=1), "your positions start from 1"),
-    (
-        lambda x: rows_turned(x, angle=lambda angles, speeds: speeds.expand_as(angles)),
-        "every row turns by the same angle",
-    ),
-    (lambda x: rows_turned(x, factor=0), "all pairs turn at the same speed"),
-    (lambda x: rows_turned(x, angle=lambda angles, _: angles / 10000 ** (2 / x.shape[1])), "your pairs start from 1"),
-    (lambda x: rows_turned(x, factor=4), "yours is 4m/size"),
-    (lambda x: rows_turned(x, factor=1), "yours is m/size"),
-    (lambda x: rows_turned(x, sign=1), "you multiply by the power of the base"),
-    (lambda x: rows_turned(x, base=1000.0), "your base is 1000: take 10000"),
-    (lambda x: rows_turned(x, base=1e5), "your base is 100000: take 10000"),
-    (lambda x: rows_turned(x, angle=lambda angles, _: angles.deg2rad()), "sines take radians"),
     (lambda x: rows_turned(x, order=lambda both: both[0]), "one number of each: give both numbers of all pairs"),
     (lambda x: rows_turned(x, order=lambda both: torch.stack(both, -1)), "into one row: `.flatten(1)`"),
     (lambda x: rows_turned(x).T, "should have shape (4, 6); yours: (6, 4)"),

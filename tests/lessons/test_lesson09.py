@@ -60,6 +60,7 @@ def each_head(masked, q, k, v, mask, heads):
 PARTS, JOINED = "apart(q, heads), apart(k, heads), apart(v, heads)", "together(weights @ v)"
 SPLIT = PARTS, "(x.reshape(len(x), heads, x.shape[1], -1) for x in (q, k, v))"
 MERGED = JOINED, "(weights @ v).reshape(len(v), weights.shape[2], -1)"
+WRITTEN = "together((weights.mul_(mask).div_(weights.sum(-1, keepdim=True))) @ v)"
 WRONG_ATTENTIONS = [
     (attending("(d / heads) ** 0.5", "1"), "did not divide the scores by the root of the size of a head, here 4"),
     (attending("(d / heads) ** 0.5", "d**0.5"), "the root of d = 8; each head divides by the root of *its* size"),
@@ -78,6 +79,17 @@ WRONG_ATTENTIONS = [
         "the mask comes after the softmax",
     ),
     (attending("-math.inf", "0"), "fill in minus infinity"),
+    (attending("-math.inf", "-20"), "hidden keys still get a little weight"),
+    (attending("-math.inf", "-100"), "hidden keys still get a little weight"),
+    (attending("~mask", "~mask[:, :1] if mask.dim() == 4 else ~mask"), "yours take that of head 0"),
+    (attending("~mask", "~mask.reshape(-1, 1, *mask.shape[-2:])"), "your code stopped with RuntimeError"),
+    (lambda *args: attend(*args).detach(), "the gradient is cut off"),
+    (attending("weights @ v", "weights.detach() @ v"), "the gradient is cut off"),
+    (torch.no_grad()(attend), "the gradient is cut off"),
+    (
+        attending("scores.masked_fill(~mask, -math.inf).softmax(-1)", "scores.softmax(-1)", JOINED, WRITTEN),
+        "the gradient stops: you wrote into a tensor",
+    ),
     (attending("softmax(-1)", "softmax(-2)"), "over the *queries*"),
     (attending("softmax(-1)", "softmax(1)"), "over the *heads*"),
     (attending("softmax(-1)", "softmax(0)"), "over the *batch*"),
@@ -107,8 +119,9 @@ WRONG_ATTENTIONS = [
 test_wrong_attentions = judged(lesson09.check_attend, "9.1", WRONG_ATTENTIONS)
 
 
-def head_by_head(*args):
-    return each_head(lambda mask: mask[:, 0] if mask.dim() == 4 else mask, *args)
+def head_by_head(q, k, v, mask, heads):
+    masks = iter(mask.expand(len(q), heads, q.shape[1], k.shape[1]).unbind(1))
+    return each_head(lambda mask: next(masks), q, k, v, mask, heads)
 
 
 def with_einsum(q, k, v, mask, heads):
@@ -198,6 +211,8 @@ test_other_wrong_encoder_blocks = judged(
         ),
         (lambda block, x, mask: (x, x), "of type tuple: this should be the answer (of the shape of x).\n"),
         (encoding("y, mask", "y, ~mask"), "the mask is upside down"),
+        (encoding("(y, y, mask)", "(y, y, mask).detach()"), "the gradient is cut off"),
+        (torch.no_grad()(encoder_block), "the gradient is cut off"),
         (encoding("y, mask", "y, torch.ones_like(mask)"), "the attention got another mask"),
         (encoding("y, mask", "y, causal(3)"), "the attention got another mask"),
         (encoding("y, mask", "y, mask.float()"), "the mask should be torch.bool, and yours is torch.float32"),
@@ -294,7 +309,9 @@ test_other_wrong_decoder_blocks = judged(
         (decoding("z, memory, real", "z, memory, torch.ones_like(real)"), "hides the padding of the *source*"),
         (lambda b, x, m, real: x[:, -1], "(of the shape of x) should have shape (2, 4, 6)"),
         (lambda b, x, m, real: x.add_(1), "`x` has changed"),
-        (lambda b, x, m, real: x, "no mistake that this check knows"),
+        (lambda b, x, m, real: x, "not a mistake that this check knows"),
+        (decoding("(z, memory, real)", "(z, memory, real).detach()"), "the gradient is cut off"),
+        (torch.no_grad()(decoder_block), "the gradient is cut off"),
         (lambda b, x, m, real: b.cross(x), "your code stopped with TypeError"),
     ],
 )
@@ -390,7 +407,9 @@ WRONG_LOSSES = [
     (losing(reduce=lambda loss, real: (loss * real).flatten()), "the losses of single words"),
     (losing(reduce=lambda loss, real: (loss * real).sum(1)), "the losses of two sentences"),
     (lambda *args: losing()(*args).item(), "a plain number: return the tensor"),
-    (lambda *args: losing()(*args).detach(), "its gradient is cut off"),
+    (lambda *args: losing()(*args).detach(), "the gradient is cut off"),
+    (lambda *args: losing()(*args).clamp(max=21), "should be 102.7; yours is 21.0: use `F.cross_entropy`"),
+    (of_nll(lambda logits: (logits.softmax(-1) + 1e-9).log()), "do not cut off large losses"),
     (lambda model, source, target, pad: model(target, source).mean(), "the model reads the whole `source`, then"),
     (losing(FRONT, EVERYTHING), "your code stopped with"),
     (lambda *args: losing()(*args) + 0.5, "the answer should be"),

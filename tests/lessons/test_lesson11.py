@@ -225,6 +225,7 @@ WRONG_EDITS = [
     (lambda head, *rest: right_edit(head, *rest, rule=itself), "each query looks at itself"),
     (edited(SET, "[:, head] *= rule(may[:, head])"), "the last key has kept its own weight: it gets 1"),
     (lambda head, weights, may: right_edit(head, weights, may).bool(), "should be torch.float32; yours: torch.bool"),
+    (edited("weights.clone()", "weights.float().clone()"), "should be torch.float64; yours: torch.float32"),
     (lambda head, w, may: right_edit(head, w, may, rule=lambda _: last_of(w[:, head] > 0)), "not `weights > 0`"),
     (lambda head, *rest: right_edit(head, *rest, rule=count_is_1), "`may &` is missing"),
     (lambda head, *rest: right_edit(head, *rest, rule=spread), "this is `uniform`"),
@@ -419,6 +420,7 @@ def experiment(
     most=0.05,
     base=None,
     of_pairs=(),
+    size=float,
 ):
     """An experiment, right or careless in one point."""
 
@@ -431,7 +433,7 @@ def experiment(
         def fits(group):
             used = of_pairs if of_pairs and len(group) == 2 else parts
             return min(cost(group, given[part]) for part in used) >= least and (
-                not control or (control is not True and len(group) == 2) or cost(group, others) <= most
+                not control or (control is not True and len(group) == 2) or size(cost(group, others)) <= most
             )
 
         single = [{head} for head in heads if fits({head})]
@@ -439,6 +441,15 @@ def experiment(
         return wrap(single + [set(pair) for pair in itertools.combinations(rest, 2) if pairs and fits(pair)])
 
     return needed
+
+
+def pairs_of(groups):
+    return [group for group in groups if len(group) == 2]
+
+
+def disjoint(groups):
+    """No head in two groups."""
+    return [group for place, group in enumerate(groups) if not any(group & other for other in groups[:place])]
 
 
 EXPERIMENTS = [
@@ -465,6 +476,11 @@ EXPERIMENTS = [
     (experiment(control="alone"), "a pair with a head without which everything breaks"),
     (experiment(base=0.95), "in one of our models"),
     (experiment(base=0.9), "in one of our models"),
+    (experiment(size=abs), "less than nothing in `control`"),
+    (experiment(wrap=lambda groups: [g for g in groups if len(g) == 1 or g == pairs_of(groups)[0]]), "in two pairs"),
+    (experiment(wrap=lambda groups: [g for g in groups if len(g) == 2 or g == groups[0]]), "misses a head that costs"),
+    (experiment(wrap=disjoint), "a head may stand in two pairs"),
+    (lambda right, heads, *parts: experiment()(right, range(len(heads)), *parts), "take the heads of the list"),
     (lambda right, *given: right.groups(), "has no attribute"),
     (lambda right, heads, *parts: [(0, 0) for _ in [right([], parts[0])]], "a group has one or two of the heads"),
     (lambda right, heads, *parts: [], "`right` was never called"),
@@ -488,8 +504,8 @@ def test_needed(answer, diagnosis, capsys):
 
 def test_the_right_experiment_finds_the_needed_heads_alone_and_every_decoy_stands_somewhere():
     kinds = [kind for model in lesson11._ABLATED for kind in model.kinds]
-    assert set(kinds) == {"needed", *lesson11._SAID}
+    assert set(kinds) == {*lesson11._MISSED, *lesson11._SAID}
     lists = (lesson11._CHOOSE, lesson11._MEASURE, lesson11._CONTROL)
     for model in lesson11._ABLATED:
-        found = experiment()(model, range(len(model.kinds)), *lists)
+        found = experiment()(model, model.heads, *lists)
         assert set(map(frozenset, found)) == model.groups()

@@ -30,28 +30,10 @@ def in_two_steps(prompt, steps):
     return mask
 
 
-def two_blocks(prompt, steps):
-    mask = causal(steps)
-    mask[:prompt, :prompt], mask[prompt:, :prompt] = True, False
-    return mask
-
-
 MASKS = [
     (right_mask, "right!"),
     (with_a_loop, "right!"),
     (in_two_steps, "right!"),
-    (lambda prompt, steps: ~right_mask(prompt, steps), "turned around"),
-    (lambda prompt, steps: right_mask(prompt, steps).T, "rows and columns are exchanged"),
-    (lambda prompt, steps: causal(steps), "this is the causal mask"),
-    (lambda prompt, steps: torch.ones(steps, steps, dtype=torch.bool), "no token sees a later one"),
-    (two_blocks, "the target does not see the prompt"),
-    (lambda prompt, steps: causal(steps).tril(-1) | (torch.arange(steps) < prompt), "the diagonal counts as past"),
-    (lambda prompt, steps: right_mask(prompt + 1, steps), "in your mask the first token after the prompt"),
-    (lambda prompt, steps: right_mask(prompt - 1, steps), "does not count as prompt"),
-    (lambda prompt, steps: causal(steps) | (torch.arange(steps) < prompt)[:, None], "the tokens of the prompt see"),
-    (lambda prompt, steps: causal(steps).T | (torch.arange(steps) < prompt), "the other triangle"),
-    (lambda prompt, steps: causal(steps).T, "the triangle of the future"),
-    (lambda prompt, steps: right_mask(prompt, steps) | (torch.arange(steps) >= prompt)[:, None], "both directions"),
     (lambda prompt, steps: right_mask(prompt, steps).int(), "should be torch.bool"),
     (lambda prompt, steps: right_mask(prompt, steps)[None], "should have shape (6, 6)"),
     (lambda prompt, steps: right_mask(prompt, steps).flip(0), "row 0, column"),
@@ -106,23 +88,8 @@ LOSSES = [
     (right_loss, "right!"),
     (with_ignored, "right!"),
     (by_gather, "right!"),
-    (lambda logits, ids, prompt: each_loss(logits, ids).mean(), "the loss on *all* tokens"),
-    (lambda logits, ids, prompt: each_loss(logits, ids)[:prompt].mean(), "the loss on the *source*"),
-    (lambda logits, ids, prompt: F.cross_entropy(logits[prompt + 1 :], ids[prompt + 1 :]), "nothing is shifted"),
-    (lambda logits, ids, prompt: F.cross_entropy(logits[prompt:], ids[prompt:]), "shifted, and <bos> counts"),
-    (lambda logits, ids, prompt: F.cross_entropy(logits, ids), "all tokens, and nothing is shifted"),
-    (lambda logits, ids, prompt: each_loss(logits, ids)[prompt - 1 :].mean(), "nobody has to predict it"),
-    (lambda logits, ids, prompt: each_loss(logits, ids)[prompt + 1 :].mean(), "the first token of the target does not"),
-    (lambda logits, ids, prompt: each_loss(logits, ids)[prompt:-1].mean(), "the last token, <eos>"),
-    (lambda logits, ids, prompt: each_loss(logits, ids)[prompt:].sum(), "this is the sum"),
-    (lambda logits, ids, prompt: each_loss(logits, ids)[prompt:].sum() / len(ids), "the number of all tokens"),
-    (lambda logits, ids, prompt: each_loss(logits, ids)[prompt:].sum() / (len(ids) - 1), "all predictions"),
-    (lambda *args: -right_loss(*args), "the sign"),
-    (lambda logits, ids, prompt: -logits[:-1].gather(1, ids[1:, None])[prompt:].mean(), "take the log-softmax"),
     (lambda logits, ids, prompt: each_loss(logits, ids)[prompt:], "the losses of the single tokens"),
     (lambda logits, ids, prompt: right_loss(logits, ids, prompt)[None], "should have shape ()"),
-    (lambda logits, ids, prompt: right_loss(logits.softmax(-1), ids, prompt), "you took the softmax before"),
-    (lambda logits, ids, prompt: F.cross_entropy(logits[prompt + 1 :], ids[prompt:-1]), "the wrong way"),
     (lambda *args: right_loss(*args).item(), "return a tensor"),
     (lambda *args: right_loss(*args) + 1, "the loss should be"),
     (clamped, "the loss should be 97.08"),
@@ -163,11 +130,6 @@ def with_a_while(probs, top_p):
     return kept / total
 
 
-def with_at_most(probs, top_p):
-    found, order = probs.sort(descending=True)
-    return divided(torch.zeros_like(probs).scatter(0, order, found.where(found.cumsum(0) - found <= top_p, 0.0)))
-
-
 def by_first_place(probs, top_p):
     found, order = probs.sort(descending=True)
     place = int((found.cumsum(0) >= top_p).nonzero()[0])
@@ -178,24 +140,7 @@ TOPS = [
     (lambda probs, p: divided(nucleus(probs, p)), "right!"),
     (with_a_while, "right!"),
     (lambda probs, p: next_distribution(probs.log(), top_p=p), "right!"),
-    (lambda probs, p: probs.clone(), "nothing is removed"),
-    (nucleus, "divide by their sum"),
-    (lambda probs, p: divided(nucleus(probs, p, inside=True)), "the token that crosses the line is missing:"),
-    (lambda probs, p: nucleus(probs, p, inside=True), "is missing, and the rest"),
-    (lambda probs, p: divided(nucleus(probs, p, shift=1)), "one token too many"),
-    (with_at_most, "one token too many"),
     (by_first_place, "your code stopped with IndexError"),
-    (lambda probs, p: divided(nucleus(probs, p, back=False)), "these are sorted"),
-    (lambda probs, p: torch.where(probs >= p, probs, 0.0), "it is their *sum* that counts"),
-    (lambda probs, p: divided(nucleus(probs, p, descending=False)), "began with the *least* likely"),
-    (lambda probs, p: divided(probs - nucleus(probs, p)), "should be removed"),
-    (lambda probs, p: nucleus(probs, p).softmax(-1), "removed tokens get a probability again"),
-    (
-        lambda probs, p: nucleus(probs, p).where(nucleus(probs, p) > 0, -torch.inf).softmax(-1),
-        "probabilities that are left: divide",
-    ),
-    (lambda probs, p: divided(nucleus(probs, p, back=False)[probs.argsort(descending=True)]), "in wrong places"),
-    (lambda probs, p: divided(probs * (probs >= probs.topk(max(1, int(p * len(probs)))).values[-1])), "a share"),
     (lambda probs, p: divided(0 * probs), "no token was kept"),
     (lambda probs, p: divided(nucleus(probs, p))[None], "an axis of size 1 is too many"),
     (lambda probs, p: divided(nucleus(probs, p)).roll(1), "the answer should be"),

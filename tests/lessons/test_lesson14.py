@@ -28,32 +28,12 @@ def in_place(own, theirs, rows):
     return own
 
 
-def by_axis(axis):
-    def answer(own, theirs, rows):
-        places = [slice(None)] * 3
-        places[axis] = [row for row in rows if row < own.shape[axis]]
-        found = own.clone()
-        found[tuple(places)] = theirs[tuple(places)]
-        return found
-
-    return answer
-
-
 ROWS = [
     (patched, "right!"),
     (by_where, "right!"),
     (row_by_row, "right!"),
     (in_place, "`own` has changed"),
-    (lambda own, theirs, rows: own.clone(), "nothing is patched"),
-    (lambda own, theirs, rows: theirs.clone(), "all rows come from the other sentence"),
-    (lambda own, theirs, rows: patched(theirs, own, rows), "the other way round"),
     (lambda own, theirs, rows: theirs[:, rows], "return all rows"),
-    (by_axis(2), "*numbers* of each vector"),
-    (by_axis(0), "you patched *sentences*"),
-    (lambda own, theirs, rows: patched(own, own + theirs, rows), "are added"),
-    (lambda own, theirs, rows: patched(own, theirs, rows[:1]), "only one of the rows"),
-    (lambda own, theirs, rows: patched(own, theirs, [row - 1 for row in rows if row]), "rows count from 0"),
-    (lambda own, theirs, rows: torch.cat([patched(own, theirs, rows)[:1], own[1:]]), "only the first sentence"),
 ]
 
 
@@ -79,22 +59,8 @@ MOVED = [
     (moved, "right!"),
     (in_a_loop, "right!"),
     (lambda before, patched, after: torch.tensor(in_a_loop(before, patched, after)), "right!"),
-    (lambda before, patched, after: 1 - moved(before, patched, after), "this is what is *left*"),
-    (lambda before, patched, after: -moved(before, patched, after), "the sign"),
-    (lambda b, p, a: float((p - b).sum() / ((a - b).sum() or 1)), "cancel: some should go up"),
-    (lambda b, p, a: float((p - b).sum() / (a - b).abs().sum()), "give each move the sign of its own way, `after"),
-    (lambda b, p, a: float((p - b).abs().sum() / (a - b).abs().sum()), "no `abs` on what moved"),
-    (lambda b, p, a: float(((p - b) / (a - b)).mean()), "the mean of the shares"),
-    (lambda b, p, a: float(((p - b) * (a - b).sign()).sum() / b.abs().sum()), "divided by the leans before"),
-    (lambda b, p, a: float(((p - b) * (a - b).sign()).sum()), "this is the sum"),
-    (lambda b, p, a: float((p * b < 0).float().mean()), "these are flips"),
     (lambda b, p, a: (p - b) / (a - b), "return one number"),
-    (lambda b, p, a: abs(moved(b, p, a)), "and a move away negative"),
     (lambda b, p, a: 0.123, "0.294 of the way is moved; yours: 0.123"),
-    (lambda b, p, a: float(((p - b) * a.sign()).sum() / (a - b).abs().sum()), "may have the same sign"),
-    (lambda b, p, a: float(((p - b) * a.sign()).sum() / (a.abs() + b.abs()).sum()), "may have the same sign"),
-    (lambda b, p, a: float((b - p).mul(b.sign()).sum() / (a - b).abs().sum()), "may have the same sign"),
-    (lambda b, p, a: float(((p - b) * (a - b).sign()).minimum((a - b).abs()).sum() / (a - b).abs().sum()), "beyond"),
     (lambda b, p, a: float(((p - b) / (a - b) * (a - b).abs()).sum() / (a - b).abs().sum()), "yours is nan"),
 ]
 

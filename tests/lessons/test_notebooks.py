@@ -19,6 +19,7 @@ import torch
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from PIL import Image
 
+from course import NBVAL
 from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.views.maps import heatmap
 from seqlearn.views.shared.sharp import sharp_png
@@ -31,14 +32,6 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}  # for a lesson elsewhere
 NOTEBOOKS = ROOT / "notebooks"
 LESSONS = sorted(NOTEBOOKS.rglob("[0-9]*.ipynb"))  # with those in more/
 
-# Cells tagged nbval-ignore-output, and why what they print cannot be compared. A new one has to argue its way in.
-IGNORED: dict[tuple[str, str], str] = {
-    (
-        "10-beam-search.ipynb",
-        "l10-50",
-    ): "the tree of a model trained on the spot, as a view to be driven: its steps vary",
-}
-
 # Cells whose output has True or False, and why there is no number to see. A new one has to argue its way in.
 TRUE_OR_FALSE: dict[tuple[str, str], str] = {
     ("07-multi-head-attention.ipynb", "l07-15"): "splitting and merging gives the tensor back, bit for bit",
@@ -48,7 +41,7 @@ LINES = 20
 FIGURE = "<Figure"  # in the text of an output that is a figure
 MACHINE = re.compile(r"(?<![\w.])/(?:home|root|Users|tmp|var|mnt|opt|srv|work)/[\w.-]|\b[A-Z]:\\+Users\b|site-packages")
 PICTURE = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<file>[^)\s]+)[^)]*\)|<img\b(?P<tag>[^>]*)>")
-FORBIDDEN = {"nbval-skip", "raises-exception", "nbval-raises-exception", "skip"}
+FORBIDDEN = {"nbval-skip", "nbval-ignore-output", "raises-exception", "nbval-raises-exception", "skip"}
 
 
 def faults(notebook: nbformat.NotebookNode, name: str) -> list[str]:
@@ -83,9 +76,7 @@ def code_faults(cell: nbformat.NotebookNode, count: int, name: str) -> list[str]
         found.append(f"a path of this machine in the code: {MACHINE.search(cell.source).group()}")
     tags = set(cell.metadata.get("tags", []))
     if tags & FORBIDDEN or re.search(r"#\s*(PYTEST_VALIDATE_IGNORE_OUTPUT|NBVAL_)", cell.source):
-        found.append("it must run and be compared: use no nbval marker but the tag nbval-ignore-output")
-    if "nbval-ignore-output" in tags and (name, cell.id) not in IGNORED:
-        found.append("its output is ignored without a reason in IGNORED")
+        found.append("it must run and be compared: what varies has its reason in tests/lessons/claims")
     for output in cell.outputs:
         if output.output_type == "error":
             found.append(f"it stored an error: {output.ename}")
@@ -178,16 +169,6 @@ def test_no_two_lessons_share_a_number():
     assert len({(path.parent, path.name[:2]) for path in LESSONS}) == len(LESSONS)
 
 
-def test_the_list_of_ignored_cells_names_cells_that_are():
-    tagged = {
-        (path.name, cell.id)
-        for path in LESSONS
-        for cell in nbformat.read(path, as_version=4).cells
-        if "nbval-ignore-output" in cell.metadata.get("tags", [])
-    }
-    assert set(IGNORED) == tagged and all(IGNORED.values())
-
-
 BARE = re.compile(r"\b(True|False)\b")
 
 
@@ -245,7 +226,7 @@ def test_a_good_lesson_has_no_fault():
         ("first.outputs[0].text = 'C:\\\\Users\\\\ada'", "path of this machine in the output"),
         ("first.source = '# NBVAL_SKIP'", "must run and be compared"),
         ("first.metadata.tags = ['raises-exception']", "must run and be compared"),
-        ("first.metadata.tags = ['nbval-ignore-output']", "without a reason"),
+        ("first.metadata.tags = ['nbval-ignore-output']", "must run and be compared"),
         ("first.outputs = [new_output('error', ename='ValueError', evalue='', traceback=[])]", "ValueError"),
         ("second.outputs[0].data['application/vnd.jupyter.widget-view+json'] = {}", "widget-view"),
         ("second.outputs[0].data['image/svg+xml'] = '<svg/>'", "image/svg"),
@@ -370,8 +351,7 @@ def outcomes(book: nbformat.NotebookNode, folder: Path) -> list[bool]:
     """Whether each code cell passes when a notebook is compared as `course.py test` compares the lessons."""
     nbformat.write(normalise(book), folder / "04-a-lesson.ipynb")
     shutil.copy(NOTEBOOKS / "conftest.py", folder)
-    options = ["--nbval", "--nbval-current-env", f"--nbval-sanitize-with={ROOT / 'tests' / 'nbval.cfg'}"]
-    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options, "04-a-lesson.ipynb"]
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *NBVAL, "04-a-lesson.ipynb"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=folder, env=ENVIRONMENT)
     found = re.findall(r"::Cell (\d+) (PASSED|FAILED)", done.stdout)
     assert [int(number) for number, _ in found] == list(range(len(found))), done.stdout
@@ -435,8 +415,7 @@ def test_a_figure_with_a_fault_fails_its_cell(tmp_path):
     assert "code cell 3: '$x$' shows TeX" in said and "code cell 4: the figure is 12.0 in wide" in said
     assert said.count("code cell") == 2
     shutil.copy(NOTEBOOKS / "conftest.py", tmp_path)
-    options = ["--nbval", "--nbval-current-env", f"--nbval-sanitize-with={ROOT / 'tests' / 'nbval.cfg'}"]
-    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options, "04-a-lesson.ipynb"]
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *NBVAL, "04-a-lesson.ipynb"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=tmp_path, env=ENVIRONMENT)
     outcomes = re.findall(r"::Cell \d (PASSED|FAILED)", done.stdout)
     assert outcomes == ["PASSED", *FIGURES.values()], done.stdout

@@ -127,7 +127,7 @@ def test_what_is_no_mask_is_named(mask):
 
 @pytest.mark.parametrize("scores", [[[1.0, 2.0]], np.zeros((1, 2))])
 def test_scores_are_a_tensor(scores):
-    message = f"scores: a torch.Tensor is wanted, not a value of type {type(scores).__name__}; torch.as_tensor makes"
+    message = f"scores: expected a torch.Tensor, not a value of type {type(scores).__name__}; torch.as_tensor makes"
     with pytest.raises(TypeError, match=message):
         masked_softmax(scores)
 
@@ -190,7 +190,7 @@ def test_vectors_are_tensors(layer, place):
     vectors = [Q, Q, Q]
     vectors[place] = Q.numpy()
     name = ("queries", "keys", "values")[place]
-    with pytest.raises(TypeError, match=f"{name}: a torch.Tensor is wanted, not a value of type ndarray"):
+    with pytest.raises(TypeError, match=f"{name}: expected a torch.Tensor, not a value of type ndarray"):
         layer(*vectors)
 
 
@@ -224,8 +224,8 @@ def test_a_decoder_names_ids_that_cannot_be(build):
     ("arguments", "error", "message"),
     [
         (("m", SOURCE, LENS), TypeError, "a model has an encoder and a decoder .*; 'm' (str) has not"),
-        ((None, [[5, 2]], LENS), TypeError, "source: a torch.Tensor is wanted, not a value of type list"),
-        ((None, SOURCE, [3, 2]), TypeError, "source_lens: a torch.Tensor is wanted, not a value of type list"),
+        ((None, [[5, 2]], LENS), TypeError, "source: expected a torch.Tensor, not a value of type list"),
+        ((None, SOURCE, [3, 2]), TypeError, "source_lens: expected a torch.Tensor, not a value of type list"),
         (
             (None, SOURCE, LENS[:1]),
             ValueError,

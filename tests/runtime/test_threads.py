@@ -66,7 +66,7 @@ def test_who_asks_for_a_number_gets_it(monkeypatch):
     assert threads_for(model(9)) == threads_for(model(5_000_000)) == 2
     for wrong in ("0", "-1", "two", "1025", "1.5"):
         monkeypatch.setenv("SEQLEARN_THREADS", wrong)
-        with pytest.raises(ValueError, match=f"SEQLEARN_THREADS='{wrong}' is no number of threads from 1 to 1,024"):
+        with pytest.raises(ValueError, match=f"SEQLEARN_THREADS='{wrong}' is not a number of threads from 1 to 1,024"):
             threads_for(model(9))
 
 

@@ -249,7 +249,7 @@ def test_a_folder_of_checkpoints_keeps_what_is_somebody_elses(tmp_path):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == dict.fromkeys(mine, b"precious")
     (tmp_path / "checkpoint-0000000001.safetensors").write_bytes(b"precious")
     with pytest.raises(
-        ValueError, match=r"checkpoint-0000000001.safetensors is damaged, or is no checkpoint of seqlearn"
+        ValueError, match=r"checkpoint-0000000001.safetensors is damaged, or is not a checkpoint of seqlearn"
     ):
         train(Checkpoints(tmp_path))
     Checkpoints(tmp_path).clear()

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from seqlearn.training import processes
-from seqlearn.training.processes import ALONE, Processes, join
+from seqlearn.training.processes import ALONE, Processes, init_processes
 from tests.training import together
 
 
@@ -92,7 +92,7 @@ def test_shares_are_disjoint_and_hold_every_pair_once():
 
 
 def test_one_process_needs_no_others():
-    assert join() is ALONE and ALONE.first
+    assert init_processes() is ALONE and ALONE.first
     assert ALONE.sum(1.5, 2.0) == [1.5, 2.0] and ALONE.any(True, False) == [True, False]
     tensor = torch.ones(2)
     assert ALONE.all_gather(tensor)[0] is tensor
@@ -102,7 +102,7 @@ def test_a_missing_variable_is_named(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", "0")
     with pytest.raises(ValueError, match="WORLD_SIZE is 2, but MASTER_ADDR is not set: start with torchrun"):
-        join()
+        init_processes()
 
 
 def test_a_process_does_not_wait_for_ever_for_the_others(monkeypatch):
@@ -113,4 +113,4 @@ def test_a_process_does_not_wait_for_ever_for_the_others(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setattr(processes, "rendezvous", nobody)
     with pytest.raises(ConnectionError, match="the 2 processes of this training did not meet within 120 seconds"):
-        join()
+        init_processes()

@@ -16,7 +16,7 @@ from seqlearn.data.text import Language
 from seqlearn.nn.transformer import TransformerConfig, transformer
 from seqlearn.training import Checkpoints, Stopped, fit, processes as rooms
 from seqlearn.training.loop import Training
-from seqlearn.training.processes import join
+from seqlearn.training.processes import init_processes
 
 LINES = [" ".join("abcdef"[(i + j) % 6] for j in range(1 + i % 5)) for i in range(46)]
 LANGUAGE = Language.learn("", LINES)
@@ -70,7 +70,7 @@ def crash():
 
 
 def main(folder):
-    processes, results = join(), {}
+    processes, results = init_processes(), {}
     name = f"{processes.world_size} processes"
     results["whole"] = train(seed=processes.rank)  # the weights of the first process count
     results["every batch in rows"] = train(accumulate=1)
@@ -96,7 +96,7 @@ def main(folder):
         except ValueError as error:
             results["other data"] = str(error)
     torch.save(results, folder / f"{name}, {processes.rank}.pt")
-    if processes.world_size == 2:  # one of them is killed; the other shall not wait for ever
+    if processes.world_size == 2:  # one of them is killed; the other must not wait for ever
         checkpoints = Checkpoints(folder / "lost", every_updates=2)
         die = at(0.6, (lambda: os._exit(9)) if processes.rank == 1 else (lambda: None))
         try:

@@ -255,7 +255,7 @@ REFUSED = {
     f"model.shared.weight and {HEAD} of this model differ": changed_weights(
         lambda state: state.update({HEAD: state["model.shared.weight"] + 1})
     ),
-    "embed_positions.weight of this model is no table of sinusoids": changed_weights(
+    "embed_positions.weight of this model is not a table of sinusoids": changed_weights(
         lambda state: state.update({"model.encoder.embed_positions.weight": torch.ones(64, WIDTH)})
     ),
     "embed_positions.weight of this model is \\(\\); our model needs": changed_weights(
@@ -325,7 +325,7 @@ def test_languages_are_read_where_they_are_said(given, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"model_type": "bpe"}, "it is no unigram model"),
+        ({"model_type": "bpe"}, "it is not a unigram model"),
         ({"byte_fallback": True}, "it has a piece of type 6: bytes"),
         ({"user_defined_symbols": "<x>"}, "it has a piece of type 4: bytes, or a symbol that somebody defined"),
         ({"add_dummy_prefix": False}, "its setting add_dummy_prefix is off"),

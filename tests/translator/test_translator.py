@@ -339,7 +339,7 @@ def test_a_vocabulary_of_something_else_is_refused(translator, tmp_path, vocab):
     stored = read_file(tmp_path / MODEL)
     source = json.dumps(json.loads(stored.texts["source"]) | {"vocab": vocab})
     write_file(tmp_path / MODEL, stored.tensors, stored.texts | {"source": source})
-    with pytest.raises(ValueError, match=r"the source language in .* a token twice, or something that is no text"):
+    with pytest.raises(ValueError, match=r"the source language in .* not a list of texts, or holds a token twice"):
         Translator.load(tmp_path)
 
 

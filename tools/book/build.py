@@ -44,7 +44,6 @@ PAGES = {  # as far as they exist
     "docs/COMMANDS": "The command line",
     "docs/ANYWHERE": "On other machines",
     "docs/RESULTS": "Results",
-    "docs/SCALE": "At scale",
     "docs/DECISIONS": "Decisions",
 }
 FORMULAS = ["tex-mml-chtml.js", "output/chtml/fonts/woff-v2"]  # of MathJax 3.2.2; other parts are loaded on demand only
@@ -112,7 +111,7 @@ def not_ours(out: Path) -> str | None:
         listed = json.loads((out / FILES).read_bytes()).items()
         found = checksums(out).items()
     except (OSError, ValueError, AttributeError):
-        return f"{out} exists and is no book: name a new folder, or delete this one."
+        return f"{out} exists and is not a book: name a new folder, or delete this one."
     others = sorted(name for name, _ in found - listed)
     return f"{out} holds {others[0]}, which is not of the book, or was changed: move it away." if others else None
 

@@ -19,7 +19,7 @@ COLUMNS = {  # of a glossary: by the head of the first column
     "term" if language == "en" else words.name: words.glossary for language, words in LANGUAGES.items()
 }
 COMMON = {"general", "width", "training", "index", "beginning", "运算"}  # half of a term, and mostly just a word
-OTHER = [  # phrases in which the word is no term
+OTHER = [  # phrases in which the word is not a term
     "fused kernel", "no kernel", "running kernel", "context manager", "new value", "padding a", "batch norm",
     "its block", "test BLEU",
 ]  # fmt: skip

@@ -54,7 +54,7 @@ class StoredSentences(Sentences):
         return self._checksum
 
     def damaged(self) -> bool:
-        """Whether the files hold something else than what was written."""
+        """Whether the files hold something other than what was written."""
         return super().checksum() != self._checksum
 
     def forget(self) -> None:

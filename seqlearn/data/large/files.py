@@ -1,4 +1,8 @@
-"""Text files as sequences of lines and of pairs. The text stays on disk; memory holds an index of the lines."""
+"""Text files as sequences of lines and of pairs. The text stays on disk; memory holds an index of the lines.
+
+`fault` says what is wrong with a line. `checked` stops with file and line, or leaves such lines out and counts them
+(--skip-malformed). A file that is not UTF-8 always stops.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ from ..pairs import Pair
 from ..spelling import BLANK
 
 BLOCK = 1 << 14  # bytes of neighbouring lines that are read together: the index has an entry for each block
-LONGEST = 1 << 24  # bytes in a line: a file with a longer line is no text file, and would fill the memory
+LONGEST = 1 << 24  # bytes in a line: a file with a longer line is not a text file, and would fill the memory
 NUMBERED = re.compile(r"[+-]?[\d.,]*\d(?:[eE][+-]?\d+)?\t[^\t]*\t[^\t]*$")  # a number, and two columns
 GZIP, UTF16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")  # the first two bytes of such files
 
@@ -202,7 +206,7 @@ class TSVPairs(FilePairs):
         columns: that hold source and target, counted from 1; None: the first and the second, and a third may follow.
 
     Raises:
-        ValueError: the columns are not said, and the first of three holds numbers: a score, or the number of a line.
+        ValueError: no columns are given, and the first of three holds numbers (of lines, or some measure).
     """
 
     def __init__(self, lines: Lines, columns: tuple[int, int] | None = None):
@@ -238,7 +242,7 @@ class TSVPairs(FilePairs):
         if self.columns is None and count not in (2, 3):
             return f"{named} instead of source<TAB>target (a third may follow)"
         if self.columns is not None and count < max(self.columns):
-            return f"{named}, and the sentences are wanted from columns {self.columns[0]} and {self.columns[1]}"
+            return f"{named}, and the sentences should be in columns {self.columns[0]} and {self.columns[1]}"
         pair = self.make(index)
         return _fault("line", line.replace("\t", " ")) or _fault("source", pair.source) or _fault("target", pair.target)
 

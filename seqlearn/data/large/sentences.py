@@ -136,7 +136,7 @@ def encode(
         How many pairs were left out.
 
     Raises:
-        TypeError: something is no pair.
+        TypeError: something is not a pair.
         ValueError: no pair is left.
     """
     kept, left_out, bos = 0, 0, target.vocab.bos

@@ -1,4 +1,8 @@
-"""What each head does to a translation: each is ablated alone."""
+"""What each head does to a translation: each is ablated alone.
+
+The model reads the translation once without the head, and searches only where another token is likelier then. In a page
+`live/ablation.js` does the same.
+"""
 
 from __future__ import annotations
 

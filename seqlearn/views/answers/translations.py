@@ -17,6 +17,7 @@ from ...nn.masking import causal_mask
 from ...search.forced_decoding import forced_decoding
 from ...search.hypotheses import Hypothesis
 from ...search.lengths import default_max_length
+from ...translator import DEFAULT_BEAM
 from ...translator.translator import Translator
 from ...translator.whatif import Edits, change_of, modules_apart, what_if
 from ..shared.arguments import as_text, finite
@@ -29,7 +30,7 @@ from .known import gold_of, need_translator
 def translated(
     translator: Translator,
     sentence: str,
-    beam: int = 1,
+    beam: int = DEFAULT_BEAM,
     prefix: Sequence[str] = (),
     edits: Edits = (),
     links: bool = False,

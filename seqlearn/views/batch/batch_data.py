@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 
-from ...runtime.values import whole
+from ...runtime.values import as_int
 from ..shared.arguments import as_text
 from ..shared.types import Data
 
@@ -19,7 +19,7 @@ def batch_data(sentences: Iterable[int | Sequence[str]], seed: int) -> Data:
     tokens = [list(map(as_text, one)) for one in given if isinstance(one, (list, tuple))]
     if tokens and len(tokens) < len(given):
         raise TypeError("either all sentences are lists of tokens, or all are lengths")
-    numbers = [whole("a length", length) for length in (map(len, tokens) if tokens else given)]
+    numbers = [as_int("a length", length) for length in (map(len, tokens) if tokens else given)]
     if not 1 <= len(numbers) <= MOST:
         raise ValueError(f"from 1 to {MOST} sentences are shown, not {len(numbers)}")
     sizes = [size for size in (2**i for i in range(MOST.bit_length())) if size < len(numbers)]

@@ -1,8 +1,8 @@
 // What a page asks of the model: the dictionaries of seqlearn/views/answers/translations.py (`translated`), of
 // seqlearn/views/shared/attention.py (`maps`) and of seqlearn/views/steps/steps_data.py (`steps`), made in the browser.
 
-import { A_MASK, AXIS_NAMES, BOS, CANDIDATES, EOS, EXACT, FULL, LARGEST, MATRICES } from "../shared/constants.js";
-import { KINDS, LEVELS, MOST_TOKENS, NO_MASK, PAD, SPECIALS, STEPS, THUMB } from "../shared/constants.js";
+import { A_MASK, AXIS_NAMES, BOS, CANDIDATES, DEFAULT_BEAM, EOS, EXACT, FULL, LARGEST } from "../shared/constants.js";
+import { KINDS, LEVELS, MATRICES, MOST_TOKENS, NO_MASK, PAD, SPECIALS, STEPS, THUMB } from "../shared/constants.js";
 import { beamSearch, gnmt, greedySearch, largestOf, logSumExp } from "./decoding.js";
 import { EncoderDecoder, Problem, softmax } from "./nn.js";
 import { sample } from "./sampling.js";
@@ -68,7 +68,7 @@ export class Translator {
   /** The translations of a sentence, the best first, each with its attention and its next tokens at every step.
    * @param {Sentence} question */
   translated(question) {
-    const { beam = 1, prefix = [], edits = [] } = question;
+    const { beam = DEFAULT_BEAM, prefix = [], edits = [] } = question;
     const sentence = asText(question.sentence);
     return answered(question, () => {
       const read = this.source.tokenizer.tokenize(sentence);

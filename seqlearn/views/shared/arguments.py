@@ -36,13 +36,13 @@ def finite(name: str, tensor: Shaped[Tensor, "..."], dims: int) -> Shaped[Tensor
 
 
 def need_map(name: str, given: object) -> None:
-    """Refuse what is no attention map.
+    """Refuse everything but an attention map.
 
     Args:
         name: of what draws the map, for the error.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is not an attention map.
     """
     if not isinstance(given, AttentionMap):
         kind = type(given).__name__

@@ -55,6 +55,7 @@ export const NO_MASK: string;
 export const A_MASK: string;
 export const CELL_NAMES: Readonly<Record<ResultName, readonly [before: string, between: string]>>;
 export const FEW_NUMBERS: number;
+export const DEFAULT_BEAM: number;
 export const MOST_TOKENS: number;
 export const CANDIDATES: number;
 export const THRESHOLD: number;

@@ -6,6 +6,7 @@ same texts, numbers and patterns are in both.
 
 from __future__ import annotations
 
+from ... import translator
 from ...data import spelling, text
 
 PAD, BOS, EOS = text.PAD, text.BOS, text.EOS
@@ -85,6 +86,7 @@ FEW_NUMBERS = 36  # of a matrix in which small ones are written, too
 
 # ---- A translation --------------------------------------------------------------------------------------------------
 
+DEFAULT_BEAM = translator.DEFAULT_BEAM
 MOST_TOKENS = 100  # of a source; a translation may have twice as many and 10 more, and every token is drawn
 CANDIDATES = 6  # next tokens that are shown with their probabilities
 THRESHOLD = 0.05  # smaller weights get no line, and are not named

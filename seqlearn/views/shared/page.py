@@ -1,4 +1,8 @@
-"""HTML pages that work alone: no kernel, no network, no other file."""
+"""HTML pages that work alone: no kernel, no network, no other file.
+
+What a user typed gets into a page as JSON (`safe_json`), and from there into text nodes only (`make` and `token` in
+`elements.js`). The policy of the page forbids every script but its own.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +16,14 @@ from collections.abc import Iterable
 from ...runtime.ownership import MARK
 from .types import Data
 
-PAGE = """<!doctype html>
+HEAD = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy"
-  content="default-src 'none'; script-src {scripts};{workers} style-src {styles}; img-src data:; base-uri 'none';
-    form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="{mark}">
 <meta name="color-scheme" content="light dark">
+"""
+PAGE = """{head}<meta name="generator" content="{mark}">
 <title>{title}</title>
 <style>
 {css}
@@ -45,9 +48,28 @@ def page_of(title: str, css: str, body: str) -> str:
     An image can only be one that is written in its address: `picture.js` draws the view as such an image, to save it.
     """
     scripts = SCRIPT.findall(body)
-    workers = " worker-src blob:;" if any("new Worker(" in script for script in scripts) else ""
-    policy = {"scripts": _hashes(scripts), "styles": _hashes([f"\n{css}\n"]), "workers": workers}
-    return PAGE.format(title=html.escape(title), css=css, body=body, mark=MARK, **policy)
+    workers = any("new Worker(" in script for script in scripts)
+    head = head_of(_hashes(scripts), _hashes([f"\n{css}\n"]), workers)
+    return PAGE.format(head=head, title=html.escape(title), css=css, body=body, mark=MARK)
+
+
+def head_of(scripts: str, styles: str, workers: bool) -> str:
+    """The beginning of a document that may load nothing but what its Content Security Policy names.
+
+    Args:
+        scripts, styles: which of them run, as a policy names them.
+        workers: whether a script may start workers from its own text.
+    """
+    rules = [
+        "default-src 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        f"script-src {scripts}",
+        *(["worker-src blob:"] if workers else []),
+        f"style-src {styles}",
+        "img-src data:",
+    ]
+    return HEAD.format(policy="; ".join(rules))
 
 
 def _hashes(texts: Iterable[str]) -> str:

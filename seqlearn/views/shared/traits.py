@@ -9,7 +9,7 @@ import traitlets
 
 
 class Whole(traitlets.Int):
-    """A whole number. True and False are none, though Python counts with them."""
+    """A whole number. True and False are refused, though Python counts with them."""
 
     def validate(self, obj: traitlets.HasTraits, value: Any) -> Any:  # whatever somebody sets
         """The number that somebody set."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...translator import DEFAULT_BEAM
 from ..shared.attention import wrong_lock
 from ..shared.types import Data, Lock
 
@@ -12,7 +13,7 @@ def wrong_choice(
     result: Data,
     beams: Sequence[int],
     chosen: int,
-    beam: int = 1,
+    beam: int = DEFAULT_BEAM,
     step: int = 0,
     locked: Lock | None = None,
 ) -> str:

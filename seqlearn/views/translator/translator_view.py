@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import traitlets
 from matplotlib.figure import Figure
 
+from ...translator import DEFAULT_BEAM
 from ...translator.translator import Translator
 from ...translator.whatif import change_of
 from ..answers.ablations import ablation_map
@@ -66,7 +67,7 @@ class TranslatorView(View, folder=Path(__file__).parent):
     }
 
     sentence = traitlets.Unicode().tag(sync=True)
-    beam = Whole(1).tag(sync=True)
+    beam = Whole(DEFAULT_BEAM).tag(sync=True)
     prefix = traitlets.List(traitlets.Unicode()).tag(sync=True)
     edits = traitlets.List().tag(sync=True)
     links = traitlets.Bool(False).tag(sync=True)
@@ -81,7 +82,7 @@ class TranslatorView(View, folder=Path(__file__).parent):
         self,
         translator: Translator,
         sentence: str | None = None,
-        beam: int = 1,
+        beam: int = DEFAULT_BEAM,
         chosen: int = 0,
         step: int = 0,
         locked: Lock | None = None,
