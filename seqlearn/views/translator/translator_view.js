@@ -26,7 +26,7 @@ export function build(model, root, data, echo) {
   const choice = new Choice(model, data);
   const id = fresh();
   const changes = new Changes(choice, id, (target) => stage.point(target));
-  const asking = new Asking(choice, id, () => redraw(), changes.more);
+  const asking = new Asking(choice, id, () => goOn(), changes.more);
   const stage = new Stage(root, choice, changes);
   layOut(root, "translate a sentence", {
     controls: { sentence: [asking.form] },
@@ -60,20 +60,21 @@ export function build(model, root, data, echo) {
       echo.answer(changes.line?.node, words);
     }
   };
-  const answered = () => {
+  /** Draws after a question or an answer, and asks what waits for the answer. */
+  const goOn = () => {
     redraw();
     if (isWaiting(model) || model.get("result").problem) return;
-    if (choice.later) queueMicrotask(() => choice.goOn());
     changes.ask();
+    if (choice.later) queueMicrotask(() => choice.goOn());
   };
   const afresh = () => {
     choice.raw = null; // before and now are others
     if (data.live && choice.isChanged() && !choice.history.first()) choice.beginChanged(choice.question());
-    redraw();
+    goOn();
   };
   const follow = () => {
     choice.history.follow(afresh);
-    redraw();
+    goOn();
   };
   const explain = () => stage.explain();
   return {
@@ -88,7 +89,7 @@ export function build(model, root, data, echo) {
       stage.attend();
       redraw();
     },
-    result: answered,
+    result: goOn,
     ablations: () => changes.paint(!isWaiting(model)),
     chosen: redraw,
     step: explain,
