@@ -330,14 +330,14 @@ def test_the_zoom_asks_for_the_arithmetic(transformer, maps):
     view = AttentionView(*maps.values(), layer=1, head=3, translator=transformer)
     assert view.data["asks"] and view.steps == {} and view.zoom == "heads"
     view.zoom = "cell"
-    assert view.steps["asked"] == ["encoder", 1, 3] and view.steps["problem"] == ""
+    assert view.steps["asked"] == {"kind": "encoder", "layer": 1, "head": 3} and view.steps["problem"] == ""
     torch.testing.assert_close(weights_of_steps(view), maps["encoder"].weights[1, 3], atol=1e-5, rtol=0)
     assert view.steps["axes"]["query"] == list(maps["encoder"].query_tokens)
     with view.hold_trait_notifications():
         view.kind, view.head = "causal", 1
-    assert view.steps["asked"] == ["causal", 1, 1]
+    assert view.steps["asked"] == {"kind": "causal", "layer": 1, "head": 1}
     torch.testing.assert_close(weights_of_steps(view), maps["causal"].weights[1, 1], atol=1e-5, rtol=0)
-    assert AttentionView(maps["encoder"], zoom="cell", translator=transformer).steps["asked"] == ["encoder", 0, 0]
+    assert AttentionView(maps["encoder"], zoom="cell", translator=transformer).steps["asked"]["kind"] == "encoder"
     plain = AttentionView(maps["encoder"], zoom="cell")
     assert plain.steps == {} and not plain.data["asks"]
 
@@ -345,7 +345,7 @@ def test_the_zoom_asks_for_the_arithmetic(transformer, maps):
 def test_a_page_stores_the_shown_head(transformer, maps):
     view = AttentionView(*maps.values(), kind="cross", layer=1, head=2, translator=transformer)
     state = view.page_state()
-    assert state["steps"]["asked"] == ["cross", 1, 2] and not state["data"]["asks"] and view.data["asks"]
+    assert list(state["steps"]["asked"].values()) == ["cross", 1, 2] and not state["data"]["asks"] and view.data["asks"]
     view.show = "all"
     assert view.page_state()["steps"] == {}, "a mean of heads has no vectors"
     assert AttentionView(*maps.values()).page_state()["steps"] == {}
@@ -383,12 +383,16 @@ def test_a_view_of_a_translator_reads_again():
     view.set_state({"edits": edits})
     changed = what_if(translator, edits=map(change_of, edits))
     text = changed.translate(sentence)
-    assert view.result["text"] == text and view.result["asked"] == [sentence, edits] and view.sentence == sentence
+    assert (
+        view.result["text"] == text
+        and view.result["asked"] == {"sentence": sentence, "edits": edits}
+        and view.sentence == sentence
+    )
     for kind, attention in view.maps.items():
         torch.testing.assert_close(attention.weights, changed.attend(sentence, text, kind).weights)
     assert (view.maps["cross"].weights[0] == 0).all() and float(view.maps["encoder"].weights[0, 0, 8, 5]) == 1
     view.zoom = "cell"
-    assert view.steps["asked"] == ["encoder", 1, 0]
+    assert list(view.steps["asked"].values()) == ["encoder", 1, 0]
     assert view.page_state(live=True)["data"]["layers"]
     view.kind, view.show = "cross", "layer"
     assert view.shown.weights.shape[:2] == (1, 1)
@@ -419,7 +423,11 @@ def test_the_translator_reads_another_sentence():
     view.sentence = "  "
     assert view.result["problem"].startswith("There is nothing to translate") and view.maps is shown
     state = view.page_state(live=True)
-    assert (state["sentence"], state["edits"], state["result"]["asked"]) == (other, edits, [other, edits])
+    assert (state["sentence"], state["edits"], list(state["result"]["asked"].values())) == (
+        other,
+        edits,
+        [other, edits],
+    )
     assert state["result"]["problem"] == "" and view.page_state()["data"]["vocab"] == []
 
 
@@ -427,7 +435,7 @@ def test_the_translator_reads_another_sentence():
 def test_another_reading_stands_beside():
     translator, other = Translator.pretrained("transformer", "cpu"), SENTENCE.replace("girl", "boy")
     view = AttentionView.of(translator, SENTENCE, against=other, layer=1)
-    assert view.against == view.other["asked"] == [other, []] and view.other["problem"] == ""
+    assert view.against == list(view.other["asked"].values()) == [other, []] and view.other["problem"] == ""
     for sent, kind in zip(view.other["maps"], view.maps, strict=True):
         expected = translator.attend(other, translator.translate(other), kind).weights
         torch.testing.assert_close(unpack(sent["weights"]), expected)
@@ -437,7 +445,10 @@ def test_another_reading_stands_beside():
     view.against = []
     assert view.page_state(live=True)["other"]["edits"] == edits
     view.against = ["", []]
-    assert view.other == {"asked": ["", []], "problem": "There is nothing to translate: type a sentence."}
+    assert view.other == {
+        "asked": {"sentence": "", "edits": []},
+        "problem": "There is nothing to translate: type a sentence.",
+    }
     with pytest.raises(traitlets.TraitError, match="against is \\[sentence, edits\\], or empty, not \\['a'\\]"):
         view.against = ["a"]
     with pytest.raises(ValueError, match="There is nothing to translate"):

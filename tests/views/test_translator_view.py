@@ -41,6 +41,10 @@ def test_a_first_look_has_an_english_word_for_each_word():
     assert "gloss" not in TranslatorView(view.translator, APPLE).data and glosses(view.translator)["grande"] == "big"
 
 
+def asked(sentence, beam=1, prefix=(), edits=()):
+    return {"sentence": sentence, "beam": beam, "prefix": list(prefix), "edits": list(edits)}
+
+
 @pytest.fixture(params=["transformer", "bahdanau"])
 def either(request):
     return Translator.pretrained(request.param, "cpu")
@@ -240,7 +244,7 @@ def test_one_sentence_for_a_text_that_cannot_be_translated(transformer, sentence
     view = TranslatorView(transformer, APPLE, step=3)
     before = view.result
     view.sentence = sentence  # as the browser does
-    assert view.result == before | {"asked": [sentence, 1, [], []], "problem": str(caught.value)}
+    assert view.result == before | {"asked": asked(sentence), "problem": str(caught.value)}
     assert view.translation == transformer.translate(APPLE) and view.step == 3
     view.sentence = APPLE
     assert view.result == before
@@ -332,9 +336,9 @@ def test_a_cell_that_is_kept_stays_up_to_the_first_token_that_changes(transforme
 def test_half_letters_and_several_lines(transformer):
     view = TranslatorView(transformer, "the \ud800 cat\nsleeps.")
     assert view.sentence == "the � cat\nsleeps." and view.result["source"] == ["the", "�", "cat", "sleeps", "."]
-    assert view.result["asked"] == [view.sentence, 1, [], []], "or the browser would wait for ever"
+    assert view.result["asked"] == asked(view.sentence), "or the browser would wait for ever"
     view.sentence = "a \udc08"
-    assert view.result["asked"] == [view.sentence, 1, [], []] and view.sentence == "a �"
+    assert view.result["asked"] == asked(view.sentence) and view.sentence == "a �"
 
 
 def test_one_search_and_one_message(transformer, monkeypatch):
@@ -347,7 +351,7 @@ def test_one_search_and_one_message(transformer, monkeypatch):
     view.set_state({"sentence": "The cat sleeps.", "beam": 4})  # a message from the browser
     assert calls == [("The cat sleeps.", 4)] and view.translation == "le chat dort."
     answers = [message["state"] for message in sent if "result" in message.get("state", {})]
-    assert len(answers) == 1 and answers[0]["result"]["asked"] == ["The cat sleeps.", 4, [], []]
+    assert len(answers) == 1 and answers[0]["result"]["asked"] == asked("The cat sleeps.", 4)
     view.set_state({"sentence": ""})
     assert len(calls) == 2 and view.result["problem"].startswith("There is nothing")
 
@@ -364,7 +368,7 @@ def test_what_if(transformer):
     view.set_state({"prefix": ["la", "fille", "prend"]})
     changed = what_if(transformer, ["la", "fille", "prend"])
     assert view.translation == changed.translate(APPLE, beam=4) != transformer.translate(APPLE, beam=4)
-    assert view.result["asked"] == [APPLE, 4, ["la", "fille", "prend"], []] and view.step == 2
+    assert view.result["asked"] == asked(APPLE, 4, ["la", "fille", "prend"]) and view.step == 2
     probs = softmax_by_hand(transformer, APPLE, transformer.target.vocab.encode(["la", "fille"]))
     shown = view.result["best"][0]["next"][2]
     assert shown["tokens"][shown["written"]] == "prend"
@@ -380,7 +384,7 @@ def test_what_if(transformer):
     average = unpack(view.result["best"][0]["attention"]["average"])
     torch.testing.assert_close(average.sum(-1), torch.ones(len(average)))
     state = view.page_state()
-    assert (state["prefix"], state["edits"]) == ([], edits) and state["result"]["asked"] == [APPLE, 4, [], edits]
+    assert (state["prefix"], state["edits"]) == ([], edits) and state["result"]["asked"] == asked(APPLE, 4, [], edits)
     view.prefix = ["zebra"]
     assert view.result["problem"].startswith("a translation cannot contain the token 'zebra'")
     with pytest.raises(ValueError, match="an edit is"):
