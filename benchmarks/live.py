@@ -108,7 +108,7 @@ def typed(browser: Browser, path: Path, name: str) -> list[float]:
     page.keyboard.press("Enter")
     page.wait_for_function("(asked) => model.get('mapped')[0] === asked", arg=asked, polling=5)
     count = page.evaluate("waits.length = 0")
-    while page.evaluate("model.get('ablations').asked?.[0]") != asked:
+    while page.evaluate("model.get('ablations').asked?.sentence") != asked:
         page.keyboard.press("x")
         count += 1
     page.wait_for_function("(count) => waits.length === count", arg=count)

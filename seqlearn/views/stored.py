@@ -122,12 +122,14 @@ def shared_files() -> dict[str, str | bytes]:
 
 def _script(css: str) -> str:
     """All views, in a block of their own: no name gets into the page. A saved picture takes the styles along."""
-    lines, views = ['import { laterModel } from "./live/engine.js";\n'], []
-    lines.append('import { openFrame } from "./shared/frame.js";\n')
-    for i, (name, view) in enumerate(classes().items()):
-        lines.append(view.scripts.imported(i, live=True))
-        views.append(f"  {name}: {{ build: build{i}{f', answers: answers{i}' if view.scripts.answers else ''} }},")
-    end = f"}}, () => laterModel(liveEngine), {json.dumps(css)});"
+    lines = [
+        'import { answers } from "./live/answers.js";\n',
+        'import { laterModel } from "./live/engine.js";\n',
+        'import { openFrame } from "./shared/frame.js";\n',
+    ]
+    lines += [view.scripts.imported(i) for i, view in enumerate(classes().values())]
+    views = [f"  {name}: build{i}," for i, name in enumerate(classes())]
+    end = f"}}, answers, () => laterModel(liveEngine), {json.dumps(css)});"
     main = "\n".join(["".join(lines), live_engine(), "openFrame({", *views, end])
     return f'"use strict";\n{{\n{bundle(main, VIEWS)}\n}}\n'
 

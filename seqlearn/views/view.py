@@ -13,7 +13,6 @@ object with get, set and on.
 
 from __future__ import annotations
 
-import base64
 import html
 import json
 import os
@@ -25,7 +24,6 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import traitlets
-from matplotlib.figure import Figure
 
 from ..runtime.ownership import write
 from .live.weights import course_model, live_engine, name_of_model
@@ -33,9 +31,7 @@ from .shared.arguments import as_text
 from .shared.asking import Asking
 from .shared.bundle import bundle, modules_of
 from .shared.colours import as_css
-from .shared.fonts import any_script
 from .shared.page import model_part, page_of, safe_json, script_part, state_part
-from .shared.sharp import sharp_png
 from .shared.types import Data
 
 VIEWS = Path(__file__).parent
@@ -50,14 +46,6 @@ class Scripts:
 
     entry: Path
     """The module that exports `build`, which draws the view."""
-    asks: bool
-    """Whether the view asks something, which a model in a page answers."""
-
-    @property
-    def answers(self) -> Path | None:
-        """The module that exports `answers`, with which a model in a page answers; None: the view asks nothing."""
-        module = self.entry.with_name(self.entry.name.replace("_view.js", "_answers.js"))
-        return module if module.exists() else VIEWS / "live" / "answers.js" if self.asks else None
 
     @property
     def styles(self) -> list[str]:
@@ -65,19 +53,16 @@ class Scripts:
         files = [module.with_suffix(".css") for module in modules_of([self.entry])]
         return [as_css(), *(file.read_text("utf-8") for file in files if file.exists())]
 
-    def imported(self, number: int = 0, live: bool = False) -> str:
-        """The lines that import `build{number}`, if `live` also `answers{number}`, into a script in `VIEWS`."""
-        files = {"build": self.entry} | ({"answers": self.answers} if live and self.answers else {})
-        return "".join(
-            f'import {{ {name} as {name}{number} }} from "./{Path(os.path.relpath(file, VIEWS)).as_posix()}";\n'
-            for name, file in files.items()
-        )
+    def imported(self, number: int = 0) -> str:
+        """The line that imports `build{number}` into a script in `VIEWS`."""
+        path = Path(os.path.relpath(self.entry, VIEWS)).as_posix()
+        return f'import {{ build as build{number} }} from "./{path}";\n'
 
 
 class View(Asking):
     """The base of every view: `class BeamView(View, folder=Path(__file__).parent)` draws with `beam_view.js`.
 
-    The name of the folder is that of the files in it. A view sets `data` and defines `figure` and `summary`.
+    The name of the folder is that of the files in it. A view sets `data` and defines `summary`.
     """
 
     scripts: ClassVar[Scripts]
@@ -96,14 +81,10 @@ class View(Asking):
         **kwargs: Any,  # of anywidget
     ) -> None:
         if folder is not None:
-            cls.scripts = Scripts(folder / f"{folder.name}_view.js", bool(cls.questions))
+            cls.scripts = Scripts(folder / f"{folder.name}_view.js")
             cls._esm = bundle(f"{LIFE}{cls.scripts.imported()}export default {{ render: life(build0) }};\n", VIEWS)
             cls._css = "\n".join(cls.scripts.styles)
         super().__init_subclass__(**kwargs)
-
-    def figure(self) -> Figure:
-        """The current state of the view as a picture, shown where no kernel runs."""
-        raise NotImplementedError
 
     def summary(self) -> str:
         """What the view shows, in a few words that are the same in every run: the `repr` contains them."""
@@ -186,13 +167,12 @@ class View(Asking):
         }
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[Data, Data]:  # of anywidget
-        """The live view where widgets run, a picture elsewhere, and a text that is the same in every run."""
+        """The live view where widgets run; elsewhere a text that is the same in every run. See `tools/stills.py`."""
         bundle, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
-        picture, size = sharp_png(any_script(self.figure)())
-        bundle = bundle | {"image/png": base64.b64encode(picture).decode(), "text/plain": repr(self)}
+        bundle = bundle | {"text/plain": repr(self)}
         if os.environ.get("SEQLEARN_RECORD_VIEWS"):
             bundle[RECORD] = self.record()
-        return bundle, metadata | {"image/png": size}
+        return bundle, metadata
 
 
 def parts_of(views: Mapping[str, View], together: bool = False) -> str:
@@ -217,18 +197,17 @@ def _script(views: Mapping[str, View], live: Mapping[str, bool], together: bool)
     """
     kinds = list(dict.fromkeys(view.scripts for view in views.values()))
     lines = ['import { followLinks, openPage, together } from "./shared/page.js";\n']
-    asks = {view.scripts for number, view in views.items() if live[number]}
-    lines += [scripts.imported(i, scripts in asks) for i, scripts in enumerate(kinds)]
+    lines += [scripts.imported(i) for i, scripts in enumerate(kinds)]
     calls: list[str] = []
     if any(live.values()):
-        lines.append('import { pageModel } from "./live/engine.js";\n')
+        lines.append('import { answers } from "./live/answers.js";\nimport { pageModel } from "./live/engine.js";\n')
         calls += [live_engine(), "const live = pageModel(liveEngine);"]
     counts: Counter[str] = Counter()
     for number, view in views.items():
         i, name = kinds.index(view.scripts), type(view).__name__
         counts[name] += 1
         named = json.dumps({"view": name, "id": f"{name}-{counts[name]}"})
-        answers = f", answers{i}, live" if live[number] else ""
+        answers = ", answers, live" if live[number] else ""
         calls.append(f'const view{number} = openPage(build{i}, "{number}", {named}{answers});')
     if together:
         calls.append(f"together([{', '.join(f'view{number}' for number in views if live[number])}]);")

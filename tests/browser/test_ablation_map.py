@@ -94,7 +94,7 @@ def test_another_sentence_gets_its_own_colours(show, view):
     assert "elle" in page.locator(".preview strong").all_inner_texts()
     page.get_by_title("encoder, layer 0, head 1").click()
     settled(page)
-    assert page.evaluate("model.get('ablations').asked[2]") == [["ablate", "encoder", 0, 1]]
+    assert page.evaluate("model.get('ablations').asked.edits") == [["ablate", "encoder", 0, 1]]
     page.mouse.move(0, 0)
     page.get_by_label("sentence to translate").focus()
     said = page.locator(".preview").inner_text()

@@ -722,7 +722,7 @@ def test_an_answer_that_comes_later(show, real):
     page.evaluate("window.answer = model.get('steps'); model.set('data', {...model.get('data'), asks: true})")
     page.evaluate("model.set('steps', {})")
     assert page.locator(".stage").inner_text() == "The vectors of this head are being computed."
-    page.evaluate("model.set('steps', {asked: ['encoder', 1, 3], problem: 'no such head'})")
+    page.evaluate("model.set('steps', {asked: {kind: 'encoder', layer: 1, head: 3}, problem: 'no such head'})")
     assert page.locator(".stage").inner_text() == "no such head"
     page.evaluate("model.set('steps', answer)")
     assert page.locator(".stage-of-cell").count() == 5

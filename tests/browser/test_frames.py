@@ -134,7 +134,7 @@ def translated(page, frame, sentence):
     """The translation of a sentence that somebody types."""
     frame.get_by_label("sentence to translate").fill(sentence)
     frame.get_by_role("button", name="Translate").click()
-    frame.wait_for_function("(sentence) => model.get('result').asked[0] === sentence", arg=sentence)
+    frame.wait_for_function("(sentence) => model.get('result').asked.sentence === sentence", arg=sentence)
     return frame.evaluate("model.get('result').best[0].text")
 
 

@@ -183,7 +183,8 @@ def test_a_sentence_of_markup_is_a_text(translator_page):
     tags = page.evaluate(TAGS)
     expect(opened(page, sentence=HOSTILE, edits='[["ablate","encoder",0,1]]')).to_be_hidden()
     at_rest(page.locator("main"))
-    assert page.evaluate("model.get('result').asked")[0] == HOSTILE and len(page.evaluate("model.get('edits')")) == 1
+    assert page.evaluate("model.get('result').asked.sentence") == HOSTILE
+    assert len(page.evaluate("model.get('edits')")) == 1
     assert page.get_by_label("sentence to translate").input_value() == HOSTILE
     assert not {"IMG", "SCRIPT"} & set(page.evaluate(TAGS).split(",")) - set(tags.split(","))
 
@@ -222,7 +223,7 @@ def test_marks_that_do_not_fit_the_answer_are_refused(translator_page):
     assert page.evaluate("[model.get('step'), model.get('result').sentence]") == [3, CAT]
     opened(page, sentence=SENTENCE, step=400)
     expect(page.locator(".linked")).to_have_text("This link is damaged, so the page opens as it is.")
-    assert page.evaluate("model.get('result').asked")[0] == CAT
+    assert page.evaluate("model.get('result').asked.sentence") == CAT
 
 
 def test_a_link_with_an_edit_shows_what_the_edit_changed(translator_page):

@@ -88,7 +88,7 @@ def test_a_newer_question_replaces_one_that_waits(engine):
             """async (worker) => { start(worker);
             const ask = (sentence, kind = "translated") => live.ask(kind, { sentence, source: sentence, target: [] });
             const all = [ask("the cat"), ask("the girl"), ask("it", "maps"), ask("the dog"), ask("she", "maps")];
-            return (await Promise.all(all)).map((one) => one && (one.sentence ?? one.asked[0])); }""",
+            return (await Promise.all(all)).map((one) => one && (one.asked.sentence)); }""",
             worker,
         )
         assert told == ["the cat", None, None, "the dog", "she"]

@@ -27,7 +27,8 @@ ANSWER = """answers => { const revive = (name, part) => part && typeof part.base
     let mapped = JSON.stringify(model.get('mapped')); // the map has its own message
     model.save_changes = () => { const now = JSON.stringify(model.get('mapped'));
         if (now !== mapped) return mapped = now;
-        const asked = JSON.stringify(['sentence', 'beam', 'prefix', 'edits'].map(model.get));
+        const asked = JSON.stringify(Object.fromEntries(['sentence', 'beam', 'prefix', 'edits'].map(
+            (name) => [name, model.get(name)])));
         if (sent.at(-1) !== asked) sent.push(asked);
         const answer = answers.find(([given]) => JSON.stringify(given) === asked);
         if (!answer || JSON.stringify(model.get('result').asked) === asked) return;

@@ -465,7 +465,9 @@ def test_heads_and_weights_of_an_attention_view(show, transformer, capsys):
     assert capsys.readouterr().out.strip() == changed(transformer, (), weighed, beam=1)
     page.evaluate("model.set('zoom', 'cell')")
     expect(page.locator(".stage-of-cell").first).to_be_visible()
-    assert page.evaluate("model.get('steps').asked") == ["cross", 1, 3], "the page computes the vectors of any head"
+    assert page.evaluate("Object.values(model.get('steps').asked)") == ["cross", 1, 3], (
+        "the page computes the vectors of any head"
+    )
     page.get_by_role("button", name="Reset").click()
     expect(page.locator(".rewritten .before bdi")).to_have_count(0)
     reads([])
@@ -1085,7 +1087,8 @@ def test_a_head_that_is_ablated_first_has_a_before(live, transformer):
 SWAPPED = """async text => {
     if (model.get('steps')) model.set('steps', {});
     model.set('sentence', text);
-    const isThere = () => model.get('result').asked[0] === text && (!model.get('steps') || model.get('steps').asked);
+    const isThere = () => model.get('result').asked.sentence === text
+        && (!model.get('steps') || model.get('steps').asked);
     for (let i = 0; i < 500 && !isThere(); i++) await new Promise(done => setTimeout(done, 20));
 }"""
 DRAWN = """nodes => [nodes.map(node => node.innerText).join(),

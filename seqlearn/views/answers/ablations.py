@@ -25,7 +25,7 @@ def ablation_map(translator: Translator, sentence: str, prefix: Sequence[str] = 
         sentence, prefix, edits: of the translation that the heads are compared with; see `what_if`.
 
     Returns:
-        `asked`, the question; `base`, the translation with all heads; and `heads`, a list of [kind, layer, head,
+        `base`, the translation with all heads; and `heads`, a list of [kind, layer, head,
         translation]. A translation is a dictionary with `text`, `tokens`, `pieces` (see `translated`), and
         `probability`: that of the base translation, also where another one is written.
 
@@ -45,7 +45,7 @@ def ablation_map(translator: Translator, sentence: str, prefix: Sequence[str] = 
                 probability, is_likeliest = _forced(own, sentence, base, edited, len(prefix))
                 one = base if is_likeliest else search(what_if(own, prefix, edited), sentence, 1, len(prefix))[0]
                 found["heads"].append([kind, index, head, _found(own, one, probability)])
-    return {"asked": [sentence, prefix, [change.as_list() for change in changes]]} | found
+    return found
 
 
 def _forced(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -22,7 +23,7 @@ from .translations import apart, pieces
 
 MOST_READINGS = 256  # in a batch
 
-Place = tuple[str, int]
+Place = Sequence[Any]  # of two types: the list that a browser sends
 """A place (see `seqlearn.nn.patching.places`) and a row, from 0."""
 
 
@@ -30,7 +31,7 @@ def patched(
     translator: Translator,
     sentence: str,
     other: str,
-    chosen: Sequence[Place] = (),
+    patches: Sequence[Place] = (),
     decision: int | None = None,
     before: Data | None = None,
 ) -> Data:
@@ -41,12 +42,12 @@ def patched(
 
     Args:
         sentence, other: they have as many tokens.
-        chosen: the vectors that come from the other sentence.
+        patches: the vectors that come from the other sentence.
         decision: the step that the maps are about; default: the last one that is a decision.
         before: a result of the same model; if the sentences and the decision are the same, so are its maps.
 
     Returns:
-        All that the view draws. `asked` repeats the question, and `sentence` and `patches` parts of it. `source` and
+        All that the view draws. `sentence` and `patches` repeat parts of the question. `source` and
         `twin` are the tokens of both sentences. `pieces` are the translations of the sentence, of its twin, and of the
         sentence with the patches, each as the parts of the text that its tokens add. `decisions` are steps of the
         first, and `decision` is the one that is asked; `words` are the two words for it, and `probs` the probability of
@@ -82,24 +83,23 @@ def patched(
     decisions = [i for i, pair in enumerate(zip(written, theirs, strict=True)) if pair[0] != pair[1]]
     if not decisions:
         raise ValueError("The model would write the same for both sentences: there is nothing to move.")
-    asked, step = decision, decisions[-1] if decision is None else decision
+    step = decisions[-1] if decision is None else decision
     if step not in decisions:
         raise ValueError(
             f"Both sentences have the same token at step {step}; they differ at {', '.join(map(str, decisions))}."
         )
-    for place, row in chosen:
+    for place, row in patches:
         inputs_of = "source" if place.startswith("encoder") else "target"
         rows = len(source) + 1 if inputs_of == "source" else len(written)
         if row >= rows:
             raise ValueError(f"{place} has rows 0 to {rows - 1}, for the {inputs_of} tokens that it reads, not {row}.")
     asked_of = Decision(own.model, mine, their, inputs[:, : step + 1], (written[step], theirs[step]))
-    changed = what_if(own, edits=[Patch(other, place, row) for place, row in chosen])
+    changed = what_if(own, edits=[Patch(other, place, row) for place, row in patches])
     now = changed.search([sentence])[0][0]
     tokens = {"source": list(map(as_text, source)), "twin": list(map(as_text, twin)), "decision": step}
     is_same = before is not None and all(before[name] == value for name, value in tokens.items())
-    patches = [list(one) for one in chosen]
+    patches = [list(one) for one in patches]
     return {
-        "asked": [sentence, other, patches, asked],
         "problem": "",
         "sentence": sentence,
         "patches": patches,

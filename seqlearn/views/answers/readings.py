@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...analysis.attention_map import AttentionMap
 from ...translator.translator import Translator
 from ...translator.whatif import Edits, change_of, what_if
@@ -9,7 +11,7 @@ from ..shared.attention import map_data
 from ..shared.types import Data
 from .translations import translated
 
-READ = ("asked", "problem", "sentence", "edits", "languages", "source", "unknown")  # of a reading, as in `translated`
+READ = ("sentence", "edits", "languages", "source", "unknown")  # of a reading, as in `translated`
 WRITTEN = ("text", "tokens", "pieces", "probability")  # of a translation
 
 
@@ -26,16 +28,12 @@ def read_again(
     """
     changed = what_if(translator, (), map(change_of, edits)) if edits else translator
     answer = translated(translator, sentence, 1, (), edits)
-    best, asked = answer["best"][0], [answer["sentence"], answer["edits"]]
+    best = answer["best"][0]
     maps = {kind: changed.attend(sentence, best["text"], kind) for kind in translator.attention_kinds}
-    result = {name: answer[name] for name in READ} | {name: best[name] for name in WRITTEN} | {"asked": asked}
+    result = {name: answer[name] for name in READ} | {name: best[name] for name in WRITTEN}
     return result, maps, changed
 
 
-def other_reading(translator: Translator, sentence: str, edits: Edits = ()) -> tuple[Data, dict[str, AttentionMap]]:
-    """The trait `other`, and its maps by kind; if the sentence cannot be read, no map, and `problem` says why."""
-    try:
-        result, maps, _ = read_again(translator, sentence, edits)
-    except ValueError as error:
-        return {"asked": [sentence, [change_of(each).as_list() for each in edits]], "problem": str(error)}, {}
-    return result | {"maps": list(map(map_data, maps.values()))}, maps
+def with_maps(result: Data, maps: Mapping[str, AttentionMap]) -> Data:
+    """A reading as data, with its maps."""
+    return result | {"maps": list(map(map_data, maps.values()))}

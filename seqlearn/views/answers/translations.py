@@ -43,7 +43,7 @@ def translated(
         links: whether to look up what is known of the sentence (`gold_of`).
 
     Returns:
-        All that the view draws. `asked` repeats the question. `best` is a list with a dictionary for each translation:
+        All that the view draws. `best` is a list with a dictionary for each translation:
         its `text`; its `tokens` (the last one is <eos>, unless the search stopped before); the `pieces` of the text,
         one for each token; `score` and `probability` of the whole translation; `next` (see `next_tokens`), one for each
         step; and `attention` (see `map_data`), None for a model without attention. For a decoder-only
@@ -64,7 +64,6 @@ def translated(
     best = search(what_if(translator, prefix, changes) if prefix or edits else translator, sentence, beam, len(prefix))
     forced = zip(best, *force(what_if(translator, (), changes) if edits else translator, sentence, best), strict=True)
     return {
-        "asked": [sentence, beam, prefix, edits],
         "problem": "",
         "sentence": sentence,
         "beam": beam,

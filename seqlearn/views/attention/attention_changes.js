@@ -1,5 +1,6 @@
 // What if? The sentence, the heads and the weights that a person changes in an AttentionView; before and after.
 
+import { isWaiting, questionOf } from "../shared/asking.js";
 import { tokenAt } from "../shared/attention.js";
 import { byFinger, focusIn, make, number, shortened } from "../shared/elements.js";
 import { echoWords } from "../shared/switches.js";
@@ -198,8 +199,7 @@ export class WhatIf {
   /** Forgets the pulled weight when its answer is here. */
   settle() {
     const { model } = this.choice;
-    const isHere = sameQuestion(model.get("result").asked, this.choice.asked());
-    if (this.pulled?.asked && isHere) this.pulled = null;
+    if (this.pulled?.asked && !isWaiting(model)) this.pulled = null;
   }
 
   /** Whether the head that is drawn is ablated: the chosen one, or that of the small map that is pointed at. */
@@ -231,20 +231,17 @@ export class WhatIf {
 
   draw() {
     const { problem } = this.choice.model.get("result");
-    this.age(Boolean(this.waiting() || problem), Boolean(problem));
+    this.age(this.waiting() !== null || Boolean(problem), Boolean(problem));
     this.drawHeads();
     this.drawTexts();
     this.drawBar();
   }
 
-  /** The question, [sentence, edits], whose answer is not there yet; or null.
-   * @returns {Asked | null}
-   */
+  /** The sentence whose reading is not there yet; or null. */
   waiting() {
     const { model } = this.choice;
-    const [asked, against] = [this.choice.asked(), model.get("against")];
-    if (!sameQuestion(model.get("result").asked, asked)) return asked;
-    return against.length && !sameQuestion(model.get("other").asked, against) ? against : null;
+    const open = ["result", "other"].find((trait) => isWaiting(model, trait));
+    return open ? String(questionOf(model, open)?.sentence) : null;
   }
 
   drawHeads() {
@@ -304,7 +301,7 @@ export class WhatIf {
     const { layers, maps, model } = this.choice;
     const [{ problem }, { sentence, edits }, waits] = [model.get("result"), this.choice.question(), this.waiting()];
     let text = "";
-    if (waits) text = `“${shortened(waits[0], 60)}” is not read yet: ${whyNot()}.`;
+    if (waits !== null) text = `“${shortened(waits, 60)}” is not read yet: ${whyNot()}.`;
     else if (problem) text = `⚠ ${problem} Below is the former sentence.`;
     else if (edits.length) text = editsInWords(edits, layers, tokensOf(maps)).join("; ");
     this.bar.set(text, pythonCode({ sentence, beam: 1, prefix: [], edits }));

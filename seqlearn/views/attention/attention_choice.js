@@ -1,6 +1,7 @@
 // What is chosen in an AttentionView, and what is asked: the traits, limited to what the maps have.
 
 import { MOST_TONES } from "../shared/constants.js";
+import { answerOf, isSame, questionOf } from "../shared/asking.js";
 import { weightsOf } from "../shared/head_maps.js";
 import { change, unpack } from "../shared/life.js";
 import { changes, sameQuestion } from "../shared/changes.js";
@@ -11,7 +12,7 @@ import { changes, sameQuestion } from "../shared/changes.js";
  * @typedef {{ maps: MapData[], asks: boolean, layers: Layers, vocab: string[] }} Data
  *
  * @typedef {object} Result one reading: a sentence and its translation
- * @property {unknown[]} [asked]
+ * @property {Question} [asked]
  * @property {string} problem
  * @property {string} sentence
  * @property {Edit[]} edits
@@ -24,7 +25,7 @@ import { changes, sameQuestion } from "../shared/changes.js";
  * @property {number} probability
  *
  * @typedef {Result & { maps: MapData[] }} Reading
- * @typedef {StepsData & { asked: unknown[], problem: string }} Answer
+ * @typedef {StepsData & { asked: Place, problem: string }} Answer
  * @typedef {{ kind: AnyKind, layer: number, head: number }} Place
  * @typedef {{ sentence: string, edits: Edit[] }} Question
  * @typedef {[sentence: string, edits: Edit[]]} Asked
@@ -40,7 +41,7 @@ import { changes, sameQuestion } from "../shared/changes.js";
  * @property {Partial<Answer>} steps
  * @property {Result} result
  * @property {[] | Asked} against
- * @property {Partial<Reading>} other
+ * @property {Partial<Reading>} other its `asked`: the question
  *
  * @typedef {Traits & Place & Question & Choices} AttentionTraits
  */
@@ -114,7 +115,7 @@ export class Choice {
   levels() {
     const { map, layer, head } = this.chosen(null);
     const { answer } = this;
-    const isStored = answer !== null && sameQuestion(answer.asked, [map.kind, layer, head]) && !answer.problem;
+    const isStored = answer !== null && isSame(answer.asked, { kind: map.kind, layer, head }) && !answer.problem;
     /** @type {Level[]} */
     const levels = this.several ? ["heads", "head"] : ["head"];
     return this.asks || isStored ? [...levels, "cell"] : levels;
@@ -211,13 +212,6 @@ export class Choice {
     return { sentence: this.model.get("sentence"), edits: this.model.get("edits") };
   }
 
-  /** The question as a list, as answers repeat it.
-   * @returns {Asked}
-   */
-  asked() {
-    return [this.model.get("sentence"), this.model.get("edits")];
-  }
-
   isChanged() {
     return this.history.count() > 0 || this.model.get("edits").length > 0;
   }
@@ -225,9 +219,9 @@ export class Choice {
   /** The other reading, where it stands beside the present one; or null. */
   other() {
     const { model } = this;
-    const [raw, asked, { sentence, edits }] = [model.get("other"), model.get("against"), model.get("result")];
-    if (!asked.length || !sameQuestion(raw.asked, asked) || raw.problem) return null;
-    if (sameQuestion(asked, [sentence, edits])) return null;
+    const [asked, raw] = [questionOf(model, "other"), answerOf(model, "other")];
+    const { sentence, edits } = model.get("result");
+    if (!raw || raw.problem || isSame(asked, { sentence, edits })) return null;
     if (raw === this.unpacked?.raw) return this.unpacked.reading;
     /** @type {Reading} */
     const reading = unpack(raw);
@@ -238,8 +232,7 @@ export class Choice {
   /** The names of the other reading and of the present one. */
   names() {
     const [first, isOther] = [this.history.first(), this.other() !== null];
-    if (first && (!isOther || sameQuestion(this.model.get("against"), Object.values(first.question))))
-      return ["before", "now"];
+    if (first && (!isOther || isSame(questionOf(this.model, "other"), first.question))) return ["before", "now"];
     return isOther ? ["other reading", "this reading"] : ["before", "translation"];
   }
 
@@ -249,9 +242,8 @@ export class Choice {
   comparable() {
     const first = this.history.first();
     const { sentence, edits } = this.model.get("result");
-    const asked = first ? Object.values(first.question) : (this.model.get("other").asked ?? []);
-    if (sameQuestion(asked, [sentence, edits])) return [];
-    return /** @type {AttentionTraits["against"]} */ (asked);
+    const asked = first?.question ?? this.model.get("other").asked;
+    return !asked || isSame(asked, { sentence, edits }) ? [] : [asked.sentence, asked.edits];
   }
 }
 

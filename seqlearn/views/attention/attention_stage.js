@@ -1,5 +1,6 @@
 // The panels of an AttentionView: small maps of all heads, one or two readings of a head, the arithmetic of one cell.
 
+import { isSame } from "../shared/asking.js";
 import { attentionPanel, commonCell, overlayPanel } from "../shared/attention.js";
 import { byFinger, focusIn, legendOf, lockNote, make, number, pointHint, roomIn, tell } from "../shared/elements.js";
 import { cellArithmetic } from "../shared/cell.js";
@@ -318,7 +319,7 @@ export class Stage {
       tell(this.said, `${map.kind} attention, layer ${layer}, head ${head}: the arithmetic of one cell.`);
       tell(this.told, ...words);
     };
-    if (!answer || !sameQuestion(answer.asked, [map.kind, layer, head]))
+    if (!answer || !isSame(answer.asked, { kind: map.kind, layer, head }))
       return this.waitForCell("The vectors of this head are being computed.");
     if (answer.problem) return this.waitForCell(answer.problem, false);
     const [row, column] = choice.cellOfZoom();

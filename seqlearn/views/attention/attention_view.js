@@ -35,11 +35,11 @@ export function build(model, root, data, echo) {
     whatIf?.draw();
   };
   const answered = () => {
-    echo.waits = Boolean(whatIf?.waiting());
+    echo.waits = (whatIf?.waiting() ?? null) !== null;
     drawChanges();
   };
   const explain = () => {
-    echo.waits = Boolean(whatIf?.waiting());
+    echo.waits = (whatIf?.waiting() ?? null) !== null;
     whatIf?.settle();
     trail.draw();
     drawChanges();

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import traitlets
-from matplotlib.figure import Figure
 
 from ...analysis.attention_map import AttentionMap
 from ...analysis.measures import mean_of_heads, mean_over_heads, rollout
 from ...translator.translator import Translator
 from ...translator.whatif import change_of
 from ..answers.known import about
-from ..answers.readings import other_reading, read_again
+from ..answers.readings import read_again, with_maps
 from ..live.weights import in_page, live_model
 from ..shared.arguments import as_text
+from ..shared.asking import Ask
 from ..shared.attention import has_rollout
 from ..shared.traits import Finite, Whole
 from ..shared.types import Data, Lock, Proposal
@@ -28,10 +28,8 @@ from .attention_data import (
     attention_data,
     checked,
     checked_roles,
-    sentence_of,
     wrong_choice,
 )
-from .attention_picture import attention_picture
 from .vectors import head_steps, head_vectors
 
 CHOICES = ("kind", "layer", "head", "show", "threshold", "locked", "zoom", "overlay")
@@ -61,14 +59,14 @@ class AttentionView(View, folder=Path(__file__).parent):
         overlay: a list of [layer, head], at most 8: these heads are drawn over each other, each in a colour of its own,
             in place of the chosen head; empty: none.
         steps: the answer to the zoom "cell": what `steps_data` returns for the vectors of the chosen head, and `asked`,
-            which is [kind, layer, head], and `problem`, a sentence or empty. Until `asked` is the chosen head, the view
+            its kind, layer and head, and `problem`, a sentence or empty. Until `asked` is the chosen head, the view
             waits. Python sets this trait; in a page, whoever computes the vectors there may set it (and make
             `data["asks"]` true).
         sentence, edits: what if the sentence were another one, or the attention were edited? See
             `seqlearn.translator.whatif.what_if`. Only in a view that `of` made: its model then translates the sentence
             again, and all maps are those of this reading.
         result: the translation of such a view: `text`, `tokens`, `pieces` and `probability`; `source`, the tokens of
-            the sentence, and `unknown`, which of them the model never saw; `asked`, which is [sentence, edits]; and
+            the sentence, and `unknown`, which of them the model never saw; `asked`, its sentence and edits; and
             `problem`, why this question cannot be answered, or empty. Empty in other views.
         against: [sentence, edits], another reading to compare with: the same head is then drawn twice, the other
             reading beside the present one, with one threshold and one scale; empty: none. Only in a view that `of`
@@ -84,6 +82,11 @@ class AttentionView(View, folder=Path(__file__).parent):
     """
 
     caption = "Who looks at whom"
+    questions: ClassVar = {
+        "result": Ask("reading", ("sentence", "edits"), when=("layers",)),
+        "other": Ask("other", ("sentence", "edits"), of="against", when=("layers",), blank={}),
+        "steps": Ask("steps", ("kind", "layer", "head"), when=("asks", "zoom=cell"), blank={}),
+    }
 
     kind = traitlets.Unicode().tag(sync=True)
     layer = Whole().tag(sync=True)
@@ -119,13 +122,13 @@ class AttentionView(View, folder=Path(__file__).parent):
         self.roles = checked_roles(roles, self.maps)
         self.translator = translator
         self._vectors = None if translator is None else head_vectors(translator, self.maps)
-        self._other_maps: dict[str, AttentionMap] = {}  # of the trait `other`
+        self._read: list[Any] = []  # what was read last: the maps, and the translator
         chosen = {"layer": layer, "head": head, "show": show, "threshold": threshold, "locked": locked}
         chosen |= {"kind": attention.kind if kind is None else kind, "zoom": zoom, "overlay": list(map(list, overlay))}
         if wrong := wrong_choice(self.maps, **chosen):
             raise ValueError(wrong)
         super().__init__(data=attention_data(self.maps, self.roles, translator is not None), **chosen)
-        self._answer()
+        self._ask()
 
     @classmethod
     def of(
@@ -151,7 +154,7 @@ class AttentionView(View, folder=Path(__file__).parent):
         translator.check_attention(next(iter(translator.attention_kinds), "cross"))
         result, maps, _ = read_again(translator, sentence)
         view = cls(*maps.values(), roles=roles, translator=translator, **chosen)
-        view.result = result
+        view.result = result | {"asked": {"sentence": result["sentence"], "edits": []}, "problem": ""}
         view.sentence = result["sentence"]
         view.data = view.data | {name: about(translator)[name] for name in NOBODY}
         view.against = [against, []] if isinstance(against, str) else list(against)
@@ -159,29 +162,26 @@ class AttentionView(View, folder=Path(__file__).parent):
             raise ValueError(view.other["problem"])
         return view
 
-    @traitlets.observe("sentence", "edits")
-    def _read_again(self, change: object = None) -> None:
-        """Let the edited model translate the sentence, and show the maps of this reading."""
-        asked = [self.sentence, self.edits]
-        if not self.result or self.translator is None or self.result["asked"] == asked:
-            return
-        try:
-            result, maps, changed = read_again(self.translator, *asked)
-        except ValueError as error:
-            self.result = self.result | {"asked": asked, "problem": str(error)}
-            return
-        vectors = head_vectors(changed, maps, edited=bool(self.edits))
-        data = attention_data(maps, self.roles, asks=True, answers={name: self.data[name] for name in NOBODY})
-        with self.hold_sync(), self.hold_trait_notifications():
-            self.maps, self._vectors, self.data, self.steps, self.result = maps, vectors, data, {}, result
-            self._fit()
-        self._answer()
+    def answer_to(self, trait: str, **question: Any) -> Data:  # the parts of the question
+        """Let the edited model translate the sentence; or compute the arithmetic of the chosen head."""
+        if trait == "steps":
+            assert self._vectors is not None  # see `questions`
+            return head_steps(self._vectors, self.maps, **question)
+        assert self.translator is not None
+        result, *self._read = read_again(self.translator, **question)
+        return with_maps(result, self._read[0]) if trait == "other" else result
 
-    @traitlets.observe("against")
-    def _read_other(self, change: object = None) -> None:
-        """Let the model read what the present reading is compared with."""
-        if self.against and self.translator is not None and self.other.get("asked") != self.against:
-            self.other, self._other_maps = other_reading(self.translator, *self.against)
+    def take(self, trait: str, answer: Data) -> None:
+        """Show the maps of a reading."""
+        if trait == "result":
+            maps, changed = self._read
+            vectors = head_vectors(changed, maps, edited=bool(self.edits))
+            data = attention_data(maps, self.roles, asks=True, answers={name: self.data[name] for name in NOBODY})
+            with self.hold_sync(), self.hold_trait_notifications():
+                self.maps, self._vectors, self.data, self.steps, self.result = maps, vectors, data, {}, answer
+                self._fit()
+            return
+        super().take(trait, answer)
 
     @traitlets.validate("against")
     def _other_question(self, proposal: Proposal) -> list:
@@ -218,13 +218,6 @@ class AttentionView(View, folder=Path(__file__).parent):
             if wrong_choice(self.maps, **self._chosen()):
                 self.locked = None
 
-    @traitlets.observe("zoom", "kind", "layer", "head")
-    def _answer(self, change: object = None) -> None:
-        """Compute the arithmetic of the chosen head if the zoom asks for it."""
-        asked = [self.kind, self.layer, self.head]
-        if self.zoom == "cell" and self._vectors is not None and self.steps.get("asked") != asked:
-            self.steps = head_steps(self._vectors, self.maps, self.kind, self.layer, self.head)
-
     def _chosen(self) -> Data:
         return {name: getattr(self, name) for name in CHOICES}
 
@@ -251,31 +244,31 @@ class AttentionView(View, folder=Path(__file__).parent):
         data = self.data | {"asks": live} | ({} if live else NOBODY)
         if live and self.translator is not None:
             own = in_page(self.translator)
-            result, its_maps, changed = read_again(own, state["sentence"], state["edits"])
+            asked = state["result"]["asked"]
+            result, its_maps, changed = read_again(own, **asked)
             if result["tokens"] == state["result"]["tokens"]:
                 maps, vectors = its_maps, head_vectors(changed, its_maps, edited=bool(state["edits"]))
-                state["result"], data = result, data | {"maps": attention_data(maps, self.roles, True)["maps"]}
-            if self.against and not self.other["problem"]:
-                state["other"] = other_reading(own, *self.against)[0]
+                data = data | {"maps": attention_data(maps, self.roles, True)["maps"]}
+                state["result"] = state["result"] | result
+            if (other := self.question("other")) and not self.other["problem"]:
+                state["other"] = self.other | with_maps(*read_again(own, **other)[:2])
         stored = {}
         if vectors is not None and self.show == "head":
-            stored = head_steps(vectors, maps, self.kind, self.layer, self.head)
+            asked = {"kind": self.kind, "layer": self.layer, "head": self.head}
+            stored = head_steps(vectors, maps, **asked) | {"asked": asked, "problem": ""}
         return state | {"data": data, "steps": stored}
 
     def _last(self) -> Data:
         """The traits of the question that was answered last."""
         if not self.result:
             return {}
-        asked = [self.result["sentence"], self.result["edits"]]
-        question = dict(zip(("sentence", "edits"), asked, strict=True))
-        return question | {"result": self.result | {"asked": asked, "problem": ""}}
+        asked = {name: self.result[name] for name in self.questions["result"].parts}
+        return asked | {"result": self.result | {"asked": asked, "problem": ""}}
 
     @property
     def shown(self) -> AttentionMap:
         """The attention that is drawn large, as a map with one layer and one head."""
-        return self._shown(self.maps[self.kind])
-
-    def _shown(self, attention: AttentionMap) -> AttentionMap:
+        attention = self.maps[self.kind]
         if self.show == "rollout":
             return rollout(attention)
         if self.show == "all":
@@ -290,25 +283,3 @@ class AttentionView(View, folder=Path(__file__).parent):
         others = " and ".join(kind for kind in self.maps if kind != self.kind)
         also = f", also {others}" if others else ""
         return f"{self.kind}, {layers} layers, {heads} heads, {queries} queries, {keys} keys{also}"
-
-    def figure(self) -> Figure:
-        """Lines and heat map of what is shown and, beside them, the small maps of all heads, if there are several.
-
-        If another reading stands beside the present one, it is drawn above.
-        """
-        at = list(self.maps).index(self.kind)
-        chosen = {name: getattr(self, name) for name in ("show", "layer", "head", "threshold", "locked", "overlay")}
-        now, data = self.maps[self.kind], self.data["maps"][at]
-        if not self._compares():
-            return attention_picture((self.shown, data, sentence_of(now)), **chosen)
-        other, its_data = self._other_maps[self.kind], self.other["maps"][at] | {"roles": data["roles"]}
-        return attention_picture(
-            (self._shown(other), its_data, f"other reading: {sentence_of(other, now)}"),
-            (self.shown, data, f"this reading: {sentence_of(now, other)}"),
-            **chosen,
-        )
-
-    def _compares(self) -> bool:
-        """Whether another reading stands beside the present one."""
-        here = [self.result.get("sentence"), self.result.get("edits")]
-        return self.other.get("asked") == self.against != here and bool(self.against) and not self.other["problem"]

@@ -100,8 +100,7 @@ def check_weights(
 
 
 def head_steps(vectors: HeadVectors, maps: Mapping[str, AttentionMap], kind: str, layer: int, head: int) -> Data:
-    """The trait `steps`: `steps_data` of one head, and `asked`, [kind, layer, head]."""
+    """The trait `steps`: `steps_data` of one head."""
     attention = maps[kind]
     queries, keys, values = (part[layer, head] for part in vectors[kind])
-    data = steps_data(queries, keys, values, attention.mask, attention.query_tokens, attention.key_tokens)
-    return data | {"asked": [kind, layer, head], "problem": ""}
+    return steps_data(queries, keys, values, attention.mask, attention.query_tokens, attention.key_tokens)

@@ -130,7 +130,7 @@ export function laterModel(liveEngine) {
     } catch {
       model = null; // the next question tries again
       const problem = "The model could not be read. Are you offline?";
-      const refusal = /** @type {unknown} */ ({ asked: Object.values(question), problem });
+      const refusal = /** @type {unknown} */ ({ asked: question, problem });
       return /** @type {ReturnType<Answering[Kind]>} */ (refusal);
     }
   };

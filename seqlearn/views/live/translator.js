@@ -30,7 +30,7 @@ import { twins } from "./twins.js";
 /** @typedef {Reading & { kind: Kind, layer: number, head: number }} ReadingOfHead */
 /** @typedef {{ sentence: string, width: number, alpha: number }} Search of a tree */
 /** What is wrong with a question.
- * @typedef {{ asked: unknown[], problem: string }} Refusal */
+ * @typedef {{ asked: object, problem: string }} Refusal */
 /** A matrix with its shape.
  * @typedef {{ shape: number[], values: Float32Array }} Grid */
 
@@ -67,11 +67,10 @@ export class Translator {
 
   /** The translations of a sentence, the best first, each with its attention and its next tokens at every step.
    * @param {Sentence} question */
-  translated({ sentence, beam = DEFAULT_BEAM, prefix = [], edits = [] }) {
-    sentence = asText(sentence);
-    /** @type {unknown[]} */
-    const asked = [sentence, beam, prefix, edits];
-    return orProblem(asked, () => {
+  translated(question) {
+    const { beam = DEFAULT_BEAM, prefix = [], edits = [] } = question;
+    const sentence = asText(question.sentence);
+    return answered(question, () => {
       const read = this.source.tokenizer.tokenize(sentence);
       check(read);
       const stranger = prefix.find((token) => !this.target.vocab.ids.has(token) || token === PAD || token === BOS);
@@ -81,8 +80,6 @@ export class Translator {
       const start = this.start(read);
       const best = this.search(start, read.length + 1, beam, this.target.vocab.encode(prefix));
       return {
-        asked,
-        problem: "",
         sentence,
         beam,
         prefix,
@@ -99,34 +96,33 @@ export class Translator {
 
   /** The maps of all kinds, by kind, while the model reads a source sentence and these target tokens.
    * @param {Reading} question */
-  maps({ source, target, edits = [] }) {
-    const asked = [source, target, edits];
-    return orProblem(asked, () => {
-      const { tokens, layers } = this.attend(source, target, edits);
-      return { asked, problem: "", ...ofKinds((kind) => mapData(kind, ...tokens[kind], layers[kind])) };
+  maps(question) {
+    return answered(question, () => {
+      const { tokens, layers } = this.attend(question);
+      return ofKinds((kind) => mapData(kind, ...tokens[kind], layers[kind]));
     });
   }
 
   /** The five steps of one head, with its own queries, keys and values: what goes into its softmax, before any edit of
    * its own weights.
    * @param {ReadingOfHead} question */
-  steps({ source, target, edits = [], kind, layer, head }) {
-    const asked = [source, target, edits, kind, layer, head];
-    return orProblem(asked, () => {
-      const { tokens, layers } = this.attend(source, target, edits);
+  steps(question) {
+    const { kind, layer, head } = question;
+    return answered(question, () => {
+      const { tokens, layers } = this.attend(question);
       const recording = layers[kind]?.[layer];
       const attention = this.model.attention(kind)[layer];
       if (!recording || !(head >= 0 && head < attention.numHeads))
         throw new Problem(`there is no ${kind} attention in layer ${layer}, head ${head}`);
       const parts = headOf(recording, head, attention.headSize);
-      return { asked, problem: "", ...stepsData(parts, kind === "causal", ...tokens[kind]) };
+      return stepsData(parts, kind === "causal", ...tokens[kind]);
     });
   }
 
   /** A translation with one head ablated, beside other edits.
    * @param {OneAblation} question */
   ablated(question) {
-    return orProblem([], () => {
+    return orProblem(() => {
       const read = this.source.tokenizer.tokenize(asText(question.sentence));
       check(read);
       return ablated(this, read, question);
@@ -135,23 +131,21 @@ export class Translator {
 
   /** A sentence with vectors of its twin.
    * @param {Twins} question */
-  patched({ sentence, other, patches, decision }) {
-    const [mine, theirs] = [asText(sentence), asText(other)];
-    /** @type {unknown[]} */
-    const asked = [mine, theirs, patches, decision];
-    return orProblem(asked, () => {
+  patched(question) {
+    const [sentence, other] = [asText(question.sentence), asText(question.other)];
+    return answered(question, () => {
       this.edit([]);
-      const { answer, kept } = twins(this, { sentence: mine, other: theirs, patches, decision }, this.kept);
+      const { answer, kept } = twins(this, { ...question, sentence, other }, this.kept);
       this.kept = kept;
-      return { asked, problem: "", ...answer };
+      return answer;
     });
   }
 
   /** The tree of a beam search: `tree_data` in seqlearn/views/beam/beam_data.py.
    * @param {Search} question */
-  tree({ sentence, width, alpha }) {
-    const asked = [sentence, width, alpha];
-    return orProblem(asked, () => {
+  tree(question) {
+    const { sentence, width, alpha } = question;
+    return answered(question, () => {
       const read = this.source.tokenizer.tokenize(asText(sentence));
       check(read);
       this.edit([]);
@@ -161,16 +155,15 @@ export class Translator {
       const [best] = beamSearch(this.model.decoder, this.start(read), read.length + 1, options);
       const data = treeData(trace, best, options.eos, (id) => asText(this.target.vocab.tokens[id]));
       const unknown = [...new Set(read.filter((token) => !this.source.vocab.ids.has(token)))].map(asText);
-      const tree = { ...data, sentence, width, alpha, ...(unknown.length ? { unknown } : {}) };
-      return { asked, problem: "", tree };
+      return { tree: { ...data, sentence, width, alpha, ...(unknown.length ? { unknown } : {}) } };
     });
   }
 
   /** Sentences that are drawn token by token: `drawn_sentences` in seqlearn/views/answers/samples.py.
    * @param {Luck & { sentence: string }} question */
-  sampled({ sentence, ...luck }) {
-    const asked = [luck.seed, luck.temperature, luck.top_k, luck.top_p];
-    return orProblem(asked, () => {
+  sampled(question) {
+    const { sentence, ...luck } = question;
+    return answered(question, () => {
       const read = this.source.tokenizer.tokenize(asText(sentence));
       this.edit([]);
       const drawn = sample(this.model.decoder, this.start(read), read.length + 1, { ...this.ids(), ...luck });
@@ -179,7 +172,7 @@ export class Translator {
         asText(this.target.decode(tokens)) + (finished ? "" : " …"),
         rounded(Math.exp(logProb)),
       ]);
-      return { asked, problem: "", sentences };
+      return { sentences };
     });
   }
 
@@ -262,8 +255,8 @@ export class Translator {
 
   /** Runs the model on a source sentence and target tokens. Gives, by kind, what all layers recorded, and the tokens of
    * rows and columns.
-   * @param {string} source @param {string[]} target @param {Edit[]} edits */
-  attend(source, target, edits) {
+   * @param {Reading} reading */
+  attend({ source, target, edits = [] }) {
     const { vocab } = this.target;
     const read = this.source.tokenizer.tokenize(asText(source));
     check(read);
@@ -296,17 +289,22 @@ function check(read) {
   }
 }
 
+/** The answer, with the question; or what is wrong with it.
+ * @template {object} Question, Answer
+ * @param {Question} asked
+ * @param {() => Answer} answer */
+const answered = (asked, answer) => ({ asked, ...orProblem(() => ({ problem: "", ...answer() })) });
+
 /** The answer; or what is wrong with the question.
  * @template Answer
- * @param {unknown[]} asked
  * @param {() => Answer} answer
- * @returns {Answer | Refusal} */
-function orProblem(asked, answer) {
+ * @returns {Answer | { problem: string }} */
+function orProblem(answer) {
   try {
     return answer();
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return { asked, problem: error.message };
+    return { problem: error.message };
   }
 }
 

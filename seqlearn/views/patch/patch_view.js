@@ -1,6 +1,7 @@
 // PatchView: two sentences, A and B, maps of how far each vector of B would move a decision of A, and what becomes of A
 // when some of these vectors are used. Python computes, or the model in the page.
 
+import { isSame, isWaiting, questionOf } from "../shared/asking.js";
 import { BLUE_RED } from "../shared/colours.js";
 import { ageing, chance, differences, fresh, sameQuestion, whyNot } from "../shared/changes.js";
 import {
@@ -28,9 +29,9 @@ import { CHANGES } from "../shared/switches.js";
 /** @typedef {"encoder" | "decoder"} Side */
 /** @typedef {[place: string, row: number]} Patch */
 /** @typedef {{ live: boolean, places: Record<Side, [place: string, words: string][]> }} Data */
-/** @typedef {Patched & { asked: unknown[] }} Result */
-/** @typedef {Traits & { sentence: string, other: string, patches: Patch[], decision: number | null, result: Result,
- *   data: Data }} PatchTraits */
+/** @typedef {Patched & { asked: Question }} Result */
+/** @typedef {{ sentence: string, other: string, patches: Patch[], decision: number | null }} Question */
+/** @typedef {Traits & Question & { result: Result, data: Data }} PatchTraits */
 /** @typedef {Cell & { side: Side }} Pointed */
 
 /** @type {Side[]} */
@@ -119,19 +120,11 @@ class PatchStage {
       (entries) => {
         if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
         near.disconnect();
-        const [sentence, other, patches, decision] = this.asked();
-        window.live?.ask("patched", { sentence, other, patches, decision }, this);
+        window.live?.ask("patched", /** @type {Question} */ (questionOf(this.model)), this);
       },
       { rootMargin: NEAR },
     );
     near.observe(this.panels);
-  }
-
-  /** What the view asks.
-   * @returns {[sentence: string, other: string, patches: Patch[], decision: number | null]} */
-  asked() {
-    const { model } = this;
-    return [model.get("sentence"), model.get("other"), model.get("patches"), model.get("decision")];
   }
 
   /** @param {string} label */
@@ -177,25 +170,25 @@ class PatchStage {
   draw() {
     const { model } = this;
     const result = model.get("result");
-    const [sentence, other, patches, decision] = this.asked();
-    const isWaiting = !sameQuestion(result.asked, [sentence, other, patches, decision]);
-    const isWrong = !isWaiting && Boolean(result.problem);
-    const step = decision ?? result.decisions.at(-1); // the maps are about it
-    const isOther = !sameQuestion([...result.asked.slice(0, 2), result.decision], [sentence, other, step]);
+    const waits = isWaiting(model);
+    const isWrong = !waits && Boolean(result.problem);
+    const decision = model.get("decision") ?? result.decisions.at(-1); // the maps are about it
+    const question = { ...questionOf(model), patches: null, decision };
+    const isOther = !isSame({ ...result.asked, patches: null, decision: result.decision }, question);
     this.age(isWrong || isOther, isWrong);
-    this.ageNow(isWaiting || isWrong, isWrong);
-    this.echo.waits = isWaiting;
+    this.ageNow(waits || isWrong, isWrong);
+    this.echo.waits = waits;
     this.note.classList.toggle("wrong", isWrong);
     for (const box of this.boxes) box.setAttribute("aria-invalid", `${isWrong}`);
-    this.tellNote(result, isWaiting, isWrong);
+    this.tellNote(result, waits, isWrong);
     this.drawLines(result);
-    const question = JSON.stringify([...result.source, ...result.twin, ...result.words, result.decision]);
-    if (this.shown !== question) this.drawMaps(result);
-    this.shown = question;
+    const shown = JSON.stringify([...result.source, ...result.twin, ...result.words, result.decision]);
+    if (this.shown !== shown) this.drawMaps(result);
+    this.shown = shown;
     this.clear.setAttribute("aria-disabled", `${!model.get("patches").length}`);
     this.mark(isWrong ? result.patches : model.get("patches"));
-    if (isWaiting) return; // what a finger has tapped is told with the answer
-    this.latest = sameQuestion(patches, this.first) ? null : this.lastPatched();
+    if (waits) return; // what a finger has tapped is told with the answer
+    this.latest = sameQuestion(model.get("patches"), this.first) ? null : this.lastPatched();
     this.explain();
     if (this.answered !== result) this.repeat(isWrong ? result.problem : "");
     this.answered = result;
@@ -212,11 +205,11 @@ class PatchStage {
     );
   }
 
-  /** @param {Result} result @param {boolean} isWaiting @param {boolean} isWrong */
-  tellNote({ problem }, isWaiting, isWrong) {
+  /** @param {Result} result @param {boolean} waits @param {boolean} isWrong */
+  tellNote({ problem }, waits, isWrong) {
     clearTimeout(this.timer);
     const late = () => tell(this.note, `There is no answer yet: ${whyNot()}. Below is the former one.`);
-    if (isWaiting) this.timer = setTimeout(late, PATIENCE);
+    if (waits) this.timer = setTimeout(late, PATIENCE);
     else if (isWrong) tell(this.note, `${problem} Below is the former answer.`);
     else if (!this.data.live) tell(this.note, "Other sentences and patches need Python: run the notebook.");
     else

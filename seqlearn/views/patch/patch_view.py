@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, ClassVar
 
 import traitlets
-from matplotlib.figure import Figure
 
 from ...translator.translator import Translator
 from ..answers.patches import patched, side_places
 from ..live.weights import in_page, live_model
 from ..shared.arguments import as_text
+from ..shared.asking import Ask
 from ..shared.traits import Whole
 from ..shared.types import Data, Proposal
 from ..view import View
-from .patch_picture import patch_picture
 
 MOST_WEIGHTS_IN_A_PAGE = 1_000_000  # of a larger model, a map would take minutes in a page
 
@@ -43,6 +43,7 @@ class PatchView(View, folder=Path(__file__).parent):
     """
 
     caption = "Which vector decides? Swap vectors between two sentences"
+    questions: ClassVar = {"result": Ask("patched", ("sentence", "other", "patches", "decision"))}
 
     sentence = traitlets.Unicode().tag(sync=True)
     other = traitlets.Unicode().tag(sync=True)
@@ -53,20 +54,12 @@ class PatchView(View, folder=Path(__file__).parent):
     def __init__(self, translator: Translator, sentence: str, other: str, *, decision: int | None = None):
         result = patched(translator, sentence, other, decision=decision)
         self.translator = translator
-        sentence, other = result["asked"][:2]
-        super().__init__(data=_about(translator), result=result, sentence=sentence, other=other, decision=decision)
-        self.observe(self._answer, ["sentence", "other", "decision", "patches"])
+        asked = {"sentence": as_text(sentence), "other": as_text(other), "patches": [], "decision": decision}
+        super().__init__(data=_about(translator), result=result | {"asked": asked}, **asked)
 
-    def _answer(self, change: object = None) -> None:
-        """Compute; if one message changes several parts of the question, only once."""
-        asked = [self.sentence, self.other, self.patches, self.decision]
-        if self.result["asked"] == asked:
-            return
-        chosen = [(place, row) for place, row in self.patches]
-        try:
-            self.result = patched(self.translator, self.sentence, self.other, chosen, self.decision, self.result)
-        except ValueError as error:
-            self.result = self.result | {"asked": asked, "problem": str(error)}
+    def answer_to(self, trait: str, **question: Any) -> Data:  # the parts of the question
+        """What the patches change."""
+        return patched(self.translator, **question, before=self.result)
 
     @traitlets.validate("sentence", "other")
     def _text(self, proposal: Proposal) -> str:
@@ -96,11 +89,10 @@ class PatchView(View, folder=Path(__file__).parent):
 
         With one, the answer is that of the same weights, unless these translate otherwise.
         """
-        sentence, other, patches, decision = self.result["asked"]
-        asked = {"sentence": sentence, "other": other, "patches": patches, "decision": decision}
         result = self.result
+        asked = result["asked"]
         if live and not result["problem"]:
-            own = patched(in_page(self.translator), sentence, other, list(map(tuple, patches)), decision)
+            own = patched(in_page(self.translator), **asked) | {"asked": asked}
             result = own if all(own[name] == result[name] for name in ("pieces", "decisions", "words")) else result
         return super().page_state(live) | asked | {"data": self.data | {"live": live}, "result": result}
 
@@ -109,10 +101,6 @@ class PatchView(View, folder=Path(__file__).parent):
         count = len(self.result["patches"])
         patches = "1 patch" if count == 1 else f"{count} patches"
         return f"{self.result['sentence']!r} -> {self.translation!r}, {patches}"
-
-    def figure(self) -> Figure:
-        """The maps of both sides: how far each vector moves the decision."""
-        return patch_picture(self.result, self.data["places"])
 
 
 def _about(translator: Translator) -> Data:

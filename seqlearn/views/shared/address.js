@@ -49,8 +49,8 @@ export class Address {
     this.id = id;
     /** @type {States} */
     this.states = Object.hasOwn(STATES, view) ? STATES[view] : { checks: {} };
-    const { hears, checks } = this.states;
-    const asks = questionsOf(model)[hears ?? "result"]?.parts ?? this.states.asks ?? [];
+    const { hears = "", checks } = this.states;
+    const asks = questionsOf(model)[hears]?.parts ?? [];
     const { needs = asks } = this.states;
     const here = Object.keys(checks).filter((name) => model.get(name) !== undefined);
     this.names = here.filter((name) => live || !needs.includes(name));

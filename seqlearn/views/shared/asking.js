@@ -2,7 +2,7 @@
 // answers in a notebook, and the model in a page (live/answers.js); a view draws the answer, or says that it waits.
 
 /** What `Ask` of asking.py says.
- * @typedef {{ kind: string, parts: string[], when: string[], blank: object | null }} Ask */
+ * @typedef {{ kind: string, parts: string[], of: string | null, when: string[], blank: object | null }} Ask */
 /** The parts of a question, by name.
  * @typedef {Record<string, unknown>} Asked */
 /** A trait that is an answer, or one of a list of answers, each of which has the parts of its question in itself.
@@ -28,13 +28,20 @@ export function isSame(one, other) {
  * @param {Readable} model
  * @returns {Asked | null} */
 export function questionOf(model, trait = "result") {
-  const { parts = [], when = [] } = questionsOf(model)[trait] ?? {};
-  if (!parts.length || !when.every((name) => isSet(model.get(name) ?? model.get("data")[name]))) return null;
-  return Object.fromEntries(parts.map((name) => [name, model.get(name)]));
+  const { parts = [], of, when = [] } = questionsOf(model)[trait] ?? {};
+  const values = of ? model.get(of) : parts.map((name) => model.get(name));
+  if (!values.length || !when.every((name) => holds(model, name))) return null;
+  return Object.fromEntries(parts.map((name, i) => [name, values[i]]));
 }
 
-const isSet = (/** @type {unknown} */ value) =>
-  ![undefined, null, false, ""].includes(/** @type {null} */ (value)) && !(Array.isArray(value) && !value.length);
+/** Whether a trait, or a part of `data`, is set; or, as in "zoom=cell", whether it is this one.
+ * @param {Readable} model @param {string} condition */
+function holds(model, condition) {
+  const [name, wanted] = condition.split("=");
+  const value = model.get(name) ?? model.get("data")[name] ?? null;
+  if (wanted) return value === wanted;
+  return ![null, false, ""].includes(value) && !(typeof value === "object" && !Object.keys(value).length);
+}
 
 /** The answer to the question as it stands, which may be a problem; undefined while there is none.
  * @param {Readable} model

@@ -29,8 +29,11 @@ class Ask:
     """What is asked: in a page, a function of `live/answers.js` or a method of `Translator` in `live/translator.js`."""
     parts: tuple[str, ...]
     """The names of its parts, which are traits."""
+    of: str | None = None
+    """The trait that is a list of all parts, or empty: nothing is asked. None: each part is a trait of its own."""
     when: tuple[str, ...] = ()
-    """Traits, or names in `data`: as long as one of them is None, False or empty, nothing is asked."""
+    """Traits, or names in `data`: as long as one of them is None, False or empty, nothing is asked; or, where it is
+    written "zoom=cell", as long as it is another."""
     blank: Mapping[str, object] | None = None
     """What stands in place of an answer after a refusal; None: the former answer stays."""
 
@@ -46,7 +49,8 @@ class Asking(anywidget.AnyWidget):
 
     def __init__(self, **traits: object):
         super().__init__(**traits)
-        heard = {name for ask in self.questions.values() for name in (*ask.parts, *ask.when)}
+        heard = {name for ask in self.questions.values() for name in (*((ask.of,) if ask.of else ask.parts), *ask.when)}
+        heard = {name.partition("=")[0] for name in heard}
         self.observe(self._ask, sorted(heard & set(self.trait_names())))
 
     @traitlets.validate("data")
@@ -77,9 +81,14 @@ class Asking(anywidget.AnyWidget):
     def question(self, trait: str) -> Data | None:
         """The question as it stands; None: nothing is asked."""
         ask = self.questions[trait]
-        if not all(_is_set(getattr(self, name) if name in self.keys else self.data.get(name)) for name in ask.when):
-            return None
-        return {name: getattr(self, name) for name in ask.parts}
+        for name, _, wanted in (each.partition("=") for each in ask.when):
+            value = getattr(self, name) if name in self.keys else self.data.get(name)
+            if value != wanted if wanted else not _is_set(value):
+                return None
+        if ask.of is None:
+            return {name: getattr(self, name) for name in ask.parts}
+        values = getattr(self, ask.of)
+        return dict(zip(ask.parts, values, strict=True)) if values else None
 
     def _ask(self, change: object = None) -> None:
         """Answer what is asked anew; if one message changes several parts of a question, only once."""

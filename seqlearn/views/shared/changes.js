@@ -7,7 +7,7 @@ import { focusIn, make, number, oneLine, roving, tell } from "./elements.js";
 /** @import { Ablated } from "../live/ablation.js" */
 
 /** What each head does to a translation: `ablation_map` in answers/ablations.py.
- * @typedef {{ asked: unknown[], base: Ablated, heads: [kind: AnyKind, layer: number, head: number, Ablated][] }}
+ * @typedef {{ asked: object, base: Ablated, heads: [kind: AnyKind, layer: number, head: number, Ablated][] }}
  *   AblationMap
  */
 

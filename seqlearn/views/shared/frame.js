@@ -17,16 +17,16 @@ import { elementOf, followLinks, openPage } from "./page.js";
  */
 const THEMES = { light: "not all", dark: "screen", auto: "screen and (prefers-color-scheme: dark)" };
 
-/** Draws the view of this document: views[name] has its functions `build` and `answers`. live(): the model that
- * answers, in a document that asks. css: the styles of all views. The name of the view in links is that of its file.
- * @param {Record<string, { build: Build, answers?: Answers }>} views
+/** Draws the view of this document: views[name] is its function `build`. answers: see `openPage`. live(): the model, in
+ * a document that asks. css: the styles of all views. The name of the view in links is that of its file.
+ * @param {Record<string, Build>} views
+ * @param {Answers} answers
  * @param {() => Live} live
  * @param {string} css
  */
-export function openFrame(views, live, css) {
+export function openFrame(views, answers, live, css) {
   const view = elementOf("view");
   const name = view.dataset.view ?? "";
-  const { build, answers = null } = views[name];
   const page = document.documentElement;
   follow(page, window.location.hash.slice(1));
   const isLive = "live" in view.dataset;
@@ -36,7 +36,7 @@ export function openFrame(views, live, css) {
       .split("/")
       .at(-1)
       ?.replace(/\.html$/, "") ?? "";
-  const opened = openPage(build, "", { view: name, id, css }, isLive ? answers : null, window.live ?? null);
+  const opened = openPage(views[name], "", { view: name, id, css }, isLive ? answers : null, window.live ?? null);
   followLinks([opened]);
   if (window.parent !== window) talk(page, view, opened.link);
 }

@@ -1,5 +1,6 @@
 // The life of a view: it is drawn from its data, follows its traits, and asks questions.
 
+import { questionOf, questionsOf } from "./asking.js";
 import { Echo, echoing } from "./echo.js";
 import { focusIn, make } from "./elements.js";
 import { onTheme } from "./theme.js";
@@ -203,23 +204,20 @@ function drawTold(model, root) {
  */
 function ask(model, traits, seen) {
   const same = (/** @type {string} */ name) => JSON.stringify(model.get(name)) === JSON.stringify(traits[name]);
-  const question = Object.keys(traits).filter((name) => QUESTION.includes(name));
-  const result = /** @type {{ asked?: unknown } | undefined} */ (model.get("result"));
+  const question = (questionsOf(model).result?.parts ?? []).filter((name) => name in traits);
   const mark = (/** @type {Record<string, unknown>} */ values) => {
     change(model, values);
     if (values.locked || values.patches) seen();
   };
-  if (!result?.asked || question.every(same)) return mark(traits);
+  if (!questionOf(model) || question.every(same)) return mark(traits);
   const marks = Object.fromEntries(Object.entries(traits).filter(([name]) => name === "step" || name === "locked"));
   const answered = () => {
     model.off("change:result", answered);
     queueMicrotask(() => question.every(same) && mark(marks)); // unless another question was asked meanwhile
   };
   model.on("change:result", answered);
-  change(model, Object.fromEntries(Object.entries(traits).filter(([name]) => !(name in marks))));
+  mark(Object.fromEntries(Object.entries(traits).filter(([name]) => !(name in marks))));
 }
-
-const QUESTION = ["sentence", "beam", "prefix", "edits"];
 
 const TYPES = { float64: Float64Array, float32: Float32Array, uint16: Uint16Array, uint8: Uint8Array };
 

@@ -1,9 +1,9 @@
 // A link that keeps the state of a view, and its buttons. What stands in the link is written and read in address.js.
 
 import { Address, DAMAGED, same } from "./address.js";
+import { answerOf } from "./asking.js";
 import { make } from "./elements.js";
 import { change } from "./life.js";
-import { answerIn } from "./link_states.js";
 import { pngOf, save, svgOf } from "./picture.js";
 
 /** @import { Named as Known, Values } from "./address.js" */
@@ -86,16 +86,16 @@ export class Link extends Address {
       await this.answer();
       if (this.turn !== turn || !same(asked, this.now(this.asks))) return false; // somebody asked another question
     }
-    return !answerIn(this.states, this.get)?.problem; // the view says what it is
+    return !answerOf(this.model, this.states.hears)?.problem; // the view says what it is
   }
 
   /** Waits until the question is answered, and drawn. */
   answer() {
-    const event = `change:${this.states.hears ?? "result"}`;
+    const event = `change:${this.states.hears}`;
     return /** @type {Promise<void>} */ (
       new Promise((resolve) => {
         const listen = () => {
-          if (!answerIn(this.states, this.get)) return;
+          if (!answerOf(this.model, this.states.hears)) return;
           this.model.off(event, listen);
           queueMicrotask(resolve);
         };

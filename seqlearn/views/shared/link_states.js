@@ -1,7 +1,7 @@
 // What of a view may stand in an address: which traits, and which values of each. An address may come from anybody, so
 // this is the one place that decides. Traits that are not here are never written into an address, and never read.
 
-import { answerOf, questionsOf } from "./asking.js";
+import { answerOf } from "./asking.js";
 import { KINDS, MOST_TONES, MOST_TOKENS } from "./constants.js";
 import { extent } from "./elements.js";
 import { unpack } from "./life.js";
@@ -12,11 +12,10 @@ import { unpack } from "./life.js";
  * @typedef {(value: unknown) => boolean} Check */
 /** The value of a trait, as the address wants it or else as it is: `data`, `result` and the choices.
  * @typedef {(name: string) => any} Get */
-/** asks: the traits of a question, after which the others may have other values; in the order of `result.asked`. hears:
- * the trait with the answer, if it is not `result`. needs: the traits that change only where somebody answers, if they
- * are not those of `asks`, or the parts of the declared question. checks: in an order in which each needs only the ones before it.
- * @typedef {{ asks?: string[], hears?: string, needs?: string[],
- *   checks: Record<string, (get: Get) => Check> }} States */
+/** hears: the trait with the answer to a question, after which the traits that are no part of it may have other values.
+ * needs: the traits that change only where somebody answers, if they are not these parts. checks: in an order in which
+ * each needs only the ones before it.
+ * @typedef {{ hears?: string, needs?: string[], checks: Record<string, (get: Get) => Check> }} States */
 
 export const MOST_TEXT = 500; // characters of a sentence
 const MOST_PIECE = 100; // characters of a token, or of a word
@@ -97,14 +96,6 @@ const mapIn = (get) =>
 const bestIn = (get) => get("result").best[get("chosen")] ?? get("result").best[0];
 /** The tree that a BeamView asks for, or why there is none. @param {Get} get @returns {any} */
 const treeIn = (get) => answerOf({ get }, "trees");
-/** The answer to the question of a view, which may be a problem; undefined if there is none yet.
- * @param {States} states @param {Get} get
- * @returns {{ problem?: string } | undefined} */
-export function answerIn({ asks = [], hears = "result" }, get) {
-  if (questionsOf({ get })[hears]) return answerOf({ get }, hears);
-  const answer = get(hears);
-  return JSON.stringify(answer?.asked) === JSON.stringify(asks.map(get)) ? answer : undefined;
-}
 /** The tokens on the way to a node of a tree, whose first node is the start.
  * @type {(tree?: { nodes: { token: unknown[], parent: unknown[] } }) => Check} */
 const nodeOf = (tree) => (value) => {
@@ -144,7 +135,7 @@ export const STATES = {
     },
   },
   AttentionView: {
-    asks: ["sentence", "edits"],
+    hears: "result",
     needs: ["sentence", "edits", "against"],
     checks: {
       sentence,
@@ -205,7 +196,7 @@ export const STATES = {
     },
   },
   PatchView: {
-    asks: ["sentence", "other", "patches", "decision"],
+    hears: "result",
     checks: {
       sentence,
       other: sentence,
@@ -267,7 +258,7 @@ export const STATES = {
     },
   },
   TranslatorView: {
-    asks: ["sentence", "beam", "prefix", "edits"],
+    hears: "result",
     checks: {
       sentence,
       beam: (get) => oneOf(get("data").beams),

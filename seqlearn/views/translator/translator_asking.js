@@ -1,8 +1,9 @@
 // The sentence that is translated: a form, and a note about what the model knows of the sentence.
 
+import { isSame } from "../shared/asking.js";
 import { bookFolder, toBook } from "../shared/book.js";
 import { choice as choiceOf, make, tell, token, unknownText } from "../shared/elements.js";
-import { chance, sameQuestion, whyNot } from "../shared/changes.js";
+import { chance, whyNot } from "../shared/changes.js";
 import { searchName } from "./translator_choice.js";
 import { isOpen, knownWords, nearest } from "./translator_known.js";
 
@@ -25,7 +26,7 @@ export class Asking {
     const texts = beams.map(searchName);
     this.choice = choice;
     this.turn = 0; // of the next sentence
-    /** @type {unknown[] | null} */
+    /** @type {object | null} */
     this.opening = choice.model.get("result").asked; // null: other questions were answered since
     this.note = make("div", { class: "note", id: `${id}note`, "aria-live": "polite" });
     this.box = make("input", {
@@ -172,7 +173,7 @@ export class Asking {
     const search = searchName(model.get("beam"));
     const isWrong = !isWaiting && raw.problem !== "";
     const warning = isWaiting || isWrong ? null : doubts(raw, data, this.choice.isChanged());
-    if (this.opening && !sameQuestion(raw.asked, this.opening)) this.opening = null;
+    if (this.opening && !isSame(raw.asked, this.opening)) this.opening = null;
     this.search.set(search);
     this.box.setAttribute("aria-invalid", `${isWrong}`);
     this.note.classList.toggle("wrong", isWrong || warning !== null);

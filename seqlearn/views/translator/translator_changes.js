@@ -1,5 +1,6 @@
 // What if? The heads, the weights and the words that a person changes; the source, and the translation before and now.
 
+import { isSame } from "../shared/asking.js";
 import { make, token } from "../shared/elements.js";
 import {
   certainty,
@@ -180,21 +181,28 @@ export class Changes {
     this.bar.set(made.join("; "), pythonCode(this.choice.question()));
   }
 
-  /** Paints each head by what it does to this translation; asks for it first. isReady: whether the question of the view
+  /** Paints each head by what it does to this translation, if that is known. isReady: whether the question of the view
    * has its answer.
    * @param {boolean} isReady
    */
   paint(isReady) {
     const { model } = this.choice;
-    const { sentence, prefix, edits } = this.choice.question();
+    const { beam, ...question } = this.choice.question();
     const map = model.get("ablations");
-    /** @type {[string, string[], typeof edits]} */
-    const mapped = [sentence, prefix, edits];
-    const isThere = map && "base" in map && sameQuestion(map.asked, mapped);
+    const isThere = map && "base" in map && isSame(map.asked, question);
     this.board?.paint(isThere && isReady ? map : null);
     this.board?.node.setAttribute("aria-busy", String(!isThere && isReady));
+    if (!isReady) clearTimeout(this.timer);
+    return Boolean(isThere);
+  }
+
+  /** Asks what each head does to this translation, when nobody asks anything else for a while. */
+  ask() {
+    const { model } = this.choice;
+    const { sentence, prefix, edits } = this.choice.question();
     clearTimeout(this.timer);
-    if (!isThere && isReady && this.board) this.timer = setTimeout(change, REST, model, { mapped });
+    if (this.board && !this.paint(true))
+      this.timer = setTimeout(change, REST, model, { mapped: [sentence, prefix, edits] });
   }
 
   /** Marks the tokens of what is pointed at or locked, and shows the weight of a locked cell. */

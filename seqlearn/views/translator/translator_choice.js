@@ -1,5 +1,6 @@
 // The data of a TranslatorView; what is chosen in it, and what is asked.
 
+import { questionOf } from "../shared/asking.js";
 import { change, unpack } from "../shared/life.js";
 import { changes, swapped } from "../shared/changes.js";
 
@@ -22,7 +23,7 @@ import { changes, swapped } from "../shared/changes.js";
  * @typedef {{ tokens: string[], links: [source: number, target: number][], pronouns: number[] }} Gold
  *
  * @typedef {object} Result
- * @property {unknown[]} asked
+ * @property {Question} asked
  * @property {string} problem
  * @property {string} sentence
  * @property {number} beam
@@ -49,6 +50,7 @@ import { changes, swapped } from "../shared/changes.js";
  * @property {number | null} [unsure]
  * @property {number | null} [short]
  * @property {boolean} links
+ * @property {Record<string, Gold>} [golds] of a page: what is known, by the tokens of the source
  * @property {Record<string, string>} [gloss] a word in English for each target token; with it, no heads are offered
  *
  * @typedef {{ links: boolean, chosen: number, step: number, locked: Target | null, result: Result,
@@ -112,13 +114,13 @@ export class Choice {
 
   /** @returns {Question} */
   question() {
-    const { model } = this;
-    return {
-      sentence: model.get("sentence"),
-      beam: model.get("beam"),
-      prefix: model.get("prefix"),
-      edits: model.get("edits"),
-    };
+    return /** @type {Question} */ (/** @type {unknown} */ (questionOf(this.model)));
+  }
+
+  /** What is known of the sentence, or null; undefined: nobody has looked it up. */
+  gold() {
+    const [{ gold, source }, { golds }] = [this.result, this.data];
+    return gold === undefined && golds ? (golds[source.join(" ")] ?? null) : gold;
   }
 
   /** @returns {Target | null} */

@@ -199,7 +199,7 @@ export class Stage {
     const title = (layers * heads > 1 ? headName(choice.heads) : "attention weights") + (isOff ? " · ablated" : "");
     panel.nodes[1].classList.toggle("off", isOff);
     panel.show(choice.weights, { title, threshold: THRESHOLD });
-    const gold = choice.model.get("links") ? choice.result.gold : null;
+    const gold = choice.model.get("links") ? choice.gold() : null;
     goldDots(panel.nodes[1], gold, tokens, attention.keys.length);
   }
 
@@ -260,7 +260,7 @@ export class Stage {
     if (panel && target?.[0] === "key") words = panel.says(target, false);
     tell(this.told, ...words);
     tell(this.rest, ...(target ? [] : [pointHint("a word, a line or a cell", "read its weights")]));
-    const { gold } = result;
+    const gold = choice.gold();
     const isScored = choice.model.get("links") && gold !== undefined;
     tell(this.scored, ...(isScored ? scoreWords(result, gold, choice.best(), weights, headName(choice.heads)) : []));
   }

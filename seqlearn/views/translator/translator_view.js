@@ -3,6 +3,7 @@
 // the answer comes as the trait result. The form, the changes, the panels and the words are files of their own.
 
 import { layOut, roomIn } from "../shared/elements.js";
+import { isWaiting } from "../shared/asking.js";
 import { freeing } from "../shared/life.js";
 import { ageing, fresh, sameQuestion } from "../shared/changes.js";
 import { Asking } from "./translator_asking.js";
@@ -25,7 +26,7 @@ export function build(model, root, data, echo) {
   const choice = new Choice(model, data);
   const id = fresh();
   const changes = new Changes(choice, id, (target) => stage.point(target));
-  const asking = new Asking(choice, id, () => redraw(), changes.more);
+  const asking = new Asking(choice, id, () => goOn(), changes.more);
   const stage = new Stage(root, choice, changes);
   layOut(root, "translate a sentence", {
     controls: { sentence: [asking.form] },
@@ -44,31 +45,36 @@ export function build(model, root, data, echo) {
     const raw = model.get("result");
     const [isNew, before, source] = [choice.raw !== null && raw !== choice.raw, choice.best(), choice.result.source];
     stage.draw(raw, roomIn(root));
-    const isWaiting = !sameQuestion(raw.asked, Object.values(choice.question()));
+    const waits = isWaiting(model);
     const isWrong = raw.problem !== "";
-    echo.waits = isWaiting;
-    age(isWaiting || isWrong, isWrong);
-    asking.draw(raw, isWaiting);
+    echo.waits = waits;
+    age(waits || isWrong, isWrong);
+    asking.draw(raw, waits);
     changes.draw(raw);
-    changes.paint(!isWaiting && !isWrong);
+    changes.paint(!waits && !isWrong);
     stage.explain();
-    if (isWaiting) return;
-    if (choice.later && !isWrong) queueMicrotask(() => choice.goOn());
-    else if (isNew) {
+    if (isNew && !waits && (isWrong || !choice.later)) {
       const isChange = choice.history.count() > 0 || sameQuestion(source, raw.source);
       const words = isWrong ? [raw.problem] : echoWords(isChange ? before : null, choice.best(), raw.languages[1]);
       if (!isWrong && changes.again()) asking.note.scrollIntoView({ block: "nearest" });
       echo.answer(changes.line?.node, words);
     }
   };
+  /** Draws after a question or an answer, and asks what waits for the answer. */
+  const goOn = () => {
+    redraw();
+    if (isWaiting(model) || model.get("result").problem) return;
+    changes.ask();
+    if (choice.later) queueMicrotask(() => choice.goOn());
+  };
   const afresh = () => {
     choice.raw = null; // before and now are others
     if (data.live && choice.isChanged() && !choice.history.first()) choice.beginChanged(choice.question());
-    redraw();
+    goOn();
   };
   const follow = () => {
     choice.history.follow(afresh);
-    redraw();
+    goOn();
   };
   const explain = () => stage.explain();
   return {
@@ -83,8 +89,8 @@ export function build(model, root, data, echo) {
       stage.attend();
       redraw();
     },
-    result: redraw,
-    ablations: () => changes.paint(sameQuestion(model.get("result").asked, Object.values(choice.question()))),
+    result: goOn,
+    ablations: () => changes.paint(!isWaiting(model)),
     chosen: redraw,
     step: explain,
     locked: explain,

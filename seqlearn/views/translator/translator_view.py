@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
+from typing import Any, ClassVar
 
 import traitlets
-from matplotlib.figure import Figure
 
 from ...translator import DEFAULT_BEAM
 from ...translator.translator import Translator
 from ...translator.whatif import change_of
 from ..answers.ablations import ablation_map
-from ..answers.known import about, glosses, golds, opening
+from ..answers.known import about, glosses, gold_of, golds, opening
 from ..answers.translations import translated
 from ..live.weights import in_page, live_model
 from ..shared.arguments import as_text, offered
+from ..shared.asking import Ask
 from ..shared.traits import Whole
 from ..shared.types import Data, Lock, Proposal
 from ..view import View
 from .translator_data import wrong_choice
-from .translator_picture import translation_picture
 
 BEAMS = (1, 2, 4, 8)
 MOST_BEAMS = 16
@@ -46,8 +45,8 @@ class TranslatorView(View, folder=Path(__file__).parent):
         step: the target token that is explained, from 0.
         locked: what stays marked: ["query", i], a target token (then `step` is i); ["key", j], a source token (the last
             one is <eos>); ["pair", i, j]; or None.
-        mapped: [sentence, prefix, edits], for which the browser wants to know what each head does; and ablations: what
-            `ablation_map` returned.
+        mapped: [sentence, prefix, edits], for which the browser wants to know what each head does, or empty; and
+            ablations: what `ablation_map` returned.
         result: what `translations.translated` returned. Its `problem` says what is wrong with the
             sentence, or is empty.
 
@@ -60,6 +59,10 @@ class TranslatorView(View, folder=Path(__file__).parent):
     """
 
     caption = "Type a sentence, and see where its translation comes from"
+    questions: ClassVar = {
+        "result": Ask("translated", ("sentence", "beam", "prefix", "edits")),
+        "ablations": Ask("ablations", ("sentence", "prefix", "edits"), of="mapped"),
+    }
 
     sentence = traitlets.Unicode().tag(sync=True)
     beam = Whole(DEFAULT_BEAM).tag(sync=True)
@@ -90,47 +93,50 @@ class TranslatorView(View, folder=Path(__file__).parent):
         result = translated(translator, sentence, beam)
         self.translator = translator
         data = {"beams": beams, **about(translator)} | ({"gloss": glosses(translator)} if simple else {})
-        super().__init__(data=data, result=result, sentence=sentence, beam=beam, chosen=chosen)
+        asked = {name: result[name] for name in self.questions["result"].parts}
+        super().__init__(data=data, result=result | {"asked": asked}, sentence=sentence, beam=beam, chosen=chosen)
         self.step = step
         self.locked = locked
-        self.observe(self._translate, ["sentence", "beam", "prefix", "edits", "links"])
 
     @property
     def translation(self) -> str:
         """The translation that is shown."""
         return self.result["best"][self.chosen]["text"]
 
-    def _translate(self, change: object = None) -> None:
-        """Search; if one message changes several parts of the question, only once."""
-        asked = [self.sentence, self.beam, self.prefix, self.edits]
-        if self.result["asked"] == asked and not (self.links and "gold" not in self.result):
-            return
-        try:
-            self._show(translated(self.translator, *asked, links=self.links))
-        except ValueError as error:
-            self.result = self.result | {"asked": asked, "problem": str(error)}
+    def answer_to(self, trait: str, **question: Any) -> Data:  # the parts of the question
+        """Search; or ablate each head alone."""
+        if trait == "ablations":
+            return ablation_map(self.translator, **question)
+        return translated(self.translator, **question, links=self.links)
 
-    @traitlets.observe("mapped")
-    def _map(self, change: object) -> None:
-        """Ablate each head alone; nothing is said of a question that `translated` refused."""
-        if self.mapped and self.mapped != self.ablations.get("asked"):
-            with contextlib.suppress(ValueError):
-                self.ablations = ablation_map(self.translator, *self.mapped)
+    def refuse(self, trait: str, question: Data, error: Exception) -> None:
+        """Nothing is said of a map: what is wrong with its sentence is said of the translation."""
+        if trait == "result" or not isinstance(error, ValueError):
+            super().refuse(trait, question, error)
 
-    def _show(self, result: Data) -> None:
+    @traitlets.observe("links")
+    def _look_up(self, change: object) -> None:
+        """Look up what is known of the sentence."""
+        if self.links and "gold" not in self.result:
+            known: Data = {"gold": gold_of(self.translator, self.result["sentence"])}
+            self.result = self.result | known
+
+    def take(self, trait: str, answer: Data) -> None:
         """Show the best translation. The marks stay if it was shown before, and the step as far as it says the same; a
         cell that is kept stays up to the first token that is another.
         """
-        before, after = self.result["best"][self.chosen]["tokens"], result["best"][0]["tokens"]
-        same = self.result["source"] == result["source"] and before == after
-        forced = self.result["prefix"] != result["prefix"] and len(result["prefix"])
+        if trait != "result":
+            return super().take(trait, answer)
+        before, after = self.result["best"][self.chosen]["tokens"], answer["best"][0]["tokens"]
+        same = self.result["source"] == answer["source"] and before == after
+        forced = self.result["prefix"] != answer["prefix"] and len(answer["prefix"])
         split = next((i for i, pair in enumerate(zip(before, after, strict=False)) if len(set(pair)) > 1), len(after))
         step = forced - 1 if forced else min(self.step, split)
-        if self.locked and self.locked[0] == "pair" and self.result["source"] == result["source"] and not forced:
-            wrong = wrong_choice(result, self.data["beams"], 0, locked=self.locked)
+        if self.locked and self.locked[0] == "pair" and self.result["source"] == answer["source"] and not forced:
+            wrong = wrong_choice(answer, self.data["beams"], 0, locked=self.locked)
             same = same or (self.locked[1] <= split and not wrong)
         with self.hold_sync(), self.hold_trait_notifications():
-            self.result, self.chosen = result, 0
+            self.result, self.chosen = answer, 0
             if not same:
                 self.step, self.locked = min(step, len(after) - 1), None
 
@@ -185,9 +191,10 @@ class TranslatorView(View, folder=Path(__file__).parent):
         data = self.data | {"live": live, "links": bool(known)} | ({"golds": known} if known else {})
         last = self._last()
         if live:
-            own = translated(in_page(self.translator), *last["result"]["asked"], links="gold" in last["result"])
+            own = translated(in_page(self.translator), **last["result"]["asked"], links="gold" in last["result"])
             texts = [[one["tokens"] for one in each["best"]] for each in (own, last["result"])]
-            last["result"] = own if texts[0] == texts[1] else last["result"]
+            if texts[0] == texts[1]:
+                last["result"] = own | {"asked": last["result"]["asked"]}
         return super().page_state(live) | last | {"data": data}
 
     def title(self) -> str:
@@ -196,15 +203,10 @@ class TranslatorView(View, folder=Path(__file__).parent):
 
     def _last(self) -> Data:
         """The traits of the question that was answered last."""
-        names = ("sentence", "beam", "prefix", "edits")
-        asked = [self.result[name] for name in names]
-        return dict(zip(names, asked, strict=True)) | {"result": self.result | {"asked": asked, "problem": ""}}
+        asked = {name: self.result[name] for name in self.questions["result"].parts}
+        return asked | {"result": self.result | {"asked": asked, "problem": ""}}
 
     def summary(self) -> str:
         """The sentence and its translation."""
         texts = (text if len(text) <= 60 else text[:59] + "…" for text in (self.result["sentence"], self.translation))
         return " -> ".join(map(repr, texts))
-
-    def figure(self) -> Figure:
-        """The sentence and its translation, the attention (mean of all heads), and the next tokens at this step."""
-        return translation_picture(self.result, self.chosen, self.step)
