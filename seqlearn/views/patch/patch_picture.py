@@ -27,7 +27,7 @@ def patch_picture(result: Data, places: Mapping[str, Sequence[tuple[str, str]]])
     counts = [len(side["tokens"]) for _, side in sides]
     figure = Figure(figsize=(COLUMN, 2.1 + 0.24 * max(map(len, places.values()))), layout="constrained")
     axes = figure.subplots(1, 2, width_ratios=[max(count, max(counts) / 3) for count in counts])
-    chosen = [tuple(one) for one in result["asked"][2]]
+    chosen = [tuple(one) for one in result["asked"]["patches"]]
     for ax, (name, side) in zip(axes, sides, strict=True):
         moved = np.array(side["moved"], dtype=float)
         cells = ax.pcolormesh(moved, cmap=BLUE_RED, vmin=-1, vmax=1, edgecolors="#DDDDDD", linewidth=0.3)
