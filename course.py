@@ -79,7 +79,8 @@ SCRIPTS = {
     "book": ["-m", "tools.book.build"], "handout": ["-m", "tools.handout"], "mutate": ["-m", "tools.mutate"],
     "bench": ["benchmarks/bench.py"],
 }  # fmt: skip
-EXTRAS = {"test": "test", "mutate": "test", "book": "book", "handout": "class", "bench": "bench"}  # in pyproject.toml
+# In pyproject.toml.
+EXTRAS = {"test": "test", "mutate": "test", "refresh": "test", "book": "book", "handout": "class", "bench": "bench"}
 DISTRIBUTION = "--dist loadscope --no-loadscope-reorder".split()  # a lesson in one process; the order of tests/order.py
 MOST_WORKERS, MEMORY = 8, 2.5e9  # bytes for each worker of the tests, with the kernel of the lesson that it runs
 
@@ -634,7 +635,7 @@ def carry_out(arguments):
     check_python()
     translations(options.language)  # stops if there are none, before any work starts
     if options.here:
-        needed = {"lab": "seqlearn, jupyterlab", "test": "seqlearn, nbval, xdist", "refresh": "nbclient"}
+        needed = {"lab": "seqlearn, jupyterlab", "test": "seqlearn, nbval, xdist", "refresh": "nbclient, playwright"}
         needed |= {"book": "seqlearn, myst_nb, furo", "handout": "nbformat", "bench": "seqlearn"}
         needed |= {"mutate": "seqlearn, mutmut"}
         check_here(needed[options.command], EXTRAS.get(options.command))

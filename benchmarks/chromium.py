@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
-import shutil
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from table import LeftOut
 
+sys.path.append(str(Path(__file__).parents[1]))  # for tools, which is not installed
+from tools import browser
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 @contextlib.contextmanager
@@ -23,16 +24,9 @@ def chromium() -> Iterator[Browser]:
     Raises:
         LeftOut: playwright or the browser is missing.
     """
-    if importlib.util.find_spec("playwright") is None:
-        raise LeftOut("playwright is not installed: `.venv/bin/python -m pip install playwright`.")
-    program = next(filter(None, map(shutil.which, NAMES)), None)
-    if program is None:
-        raise LeftOut(f"No browser was found: install Chromium, as one of {', '.join(NAMES)} on the path.")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-        try:
-            yield browser
-        finally:
-            browser.close()
+    try:
+        browser.program()
+    except browser.NoBrowserError as missing:
+        raise LeftOut(str(missing)) from None
+    with browser.chromium() as one:
+        yield one

@@ -1,12 +1,12 @@
 """How long the views let a learner wait: python benchmarks/views.py
 
-The first part is what Python does: a translation with all that `TranslatorView` shows of it, and the pictures that a
-notebook stores. The second part is what a browser does, in Chromium, on pages of their own: a script makes an event
-and waits until the answer is painted, at least two frames, each 17 ms on a screen with 60 pictures a second. This part
-needs playwright, one of the test requirements, and is left out where no browser is found.
+The first part is what Python does: a translation with all that `TranslatorView` shows of it. The second part is what a
+browser does, in Chromium, on pages of their own: a script makes an event and waits until the answer is painted, at
+least two frames, each 17 ms on a screen with 60 pictures a second. This part needs playwright, one of the test
+requirements, and is left out where no browser is found.
 
 Each line has the median and the largest of several runs, in milliseconds. Machines differ. A learner feels a wait where
-the median of an event is above 100 ms, or that of a picture above 1,000 ms.
+the median of an event is above 100 ms.
 """
 
 from __future__ import annotations
@@ -138,16 +138,14 @@ EVENTS_OF = {
 }
 
 
-def in_python(translator: Translator, views: list[View]) -> None:
-    """Translations, and the pictures of all views."""
+def in_python(translator: Translator) -> None:
+    """Translations."""
     for name in ("transformer", "bahdanau"):
         other = Translator.pretrained(name, "cpu")
         for beam in (1, 8):
             times = clocked(lambda other=other, beam=beam: translated(other, SENTENCE, beam))
             report(f"{name}: translation of 10 tokens, {beam} beam(s)", times)
     report("transformer: translation of 100 tokens, 8 beams", clocked(lambda: translated(translator, LONG, 8), 3))
-    for view in [many_heads(20), *views]:
-        report(f"picture of {view!r:.46}", clocked(view.png, 3))
 
 
 def in_browser(views: list[View], wanted: str = "", count: int = ROUNDS) -> Iterator[tuple[str, list[float]]]:
@@ -186,7 +184,7 @@ def main() -> None:
     translator = Translator.pretrained("transformer", "cpu")
     views = examples(translator)
     print(f"{'milliseconds':58} {'median':>7} {'largest':>7}")
-    in_python(translator, views)
+    in_python(translator)
     try:
         for name, times in in_browser(views):
             report(name, times)

@@ -11,7 +11,6 @@ text stays readable at 800 pixels, they leave out the heat map and some controls
 from __future__ import annotations
 
 import io
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Literal
@@ -20,11 +19,12 @@ import nbformat
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 from PIL import Image
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize
 
 from seqlearn.translator.translator import Translator
 from seqlearn.views import TranslatorView
 from seqlearn.views.gallery import all_views, gallery
+from tools.browser import chromium
 
 ASSETS = Path(__file__).parents[1] / "assets"
 SENTENCE = "The cat eats the green apple because it is hungry."
@@ -171,22 +171,22 @@ def shoot(page: Page) -> Film:
     return film
 
 
-def film(chromium: Browser, url: str, scheme: Literal["light", "dark"]) -> Film:
+def film(browser: Browser, url: str, scheme: Literal["light", "dark"]) -> Film:
     """The story in a page with this theme."""
     size = ViewportSize(width=WIDTH, height=HEIGHT)
-    page = chromium.new_page(viewport=size, color_scheme=scheme, bypass_csp=True, device_scale_factor=SHARP)
+    page = browser.new_page(viewport=size, color_scheme=scheme, bypass_csp=True, device_scale_factor=SHARP)
     page.goto(url)
     page.add_style_tag(content=LOOK)
     page.evaluate(POINTER)
     return shoot(page)
 
 
-def exercise(chromium: Browser, path: Path) -> None:
+def exercise(browser: Browser, path: Path) -> None:
     """A picture of an exercise whose check says "not yet", as JupyterLab shows it."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in WRONG])
     NotebookClient(notebook).execute()
     notebook.cells = notebook.cells[1:]
-    page = chromium.new_page(viewport=ViewportSize(width=960, height=HEIGHT), device_scale_factor=SHARP)
+    page = browser.new_page(viewport=ViewportSize(width=960, height=HEIGHT), device_scale_factor=SHARP)
     html, _ = HTMLExporter(template_name="lab").from_notebook_node(notebook)
     page.set_content(html, wait_until="domcontentloaded")
     picture = Image.open(io.BytesIO(page.locator("main").screenshot()))
@@ -195,16 +195,13 @@ def exercise(chromium: Browser, path: Path) -> None:
 
 def main() -> None:
     """Write the page, film it in both themes, and keep all that the README shows."""
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     gallery(all_views()[:2], ASSETS / "live.html", "Which head decides?", PAGE_INTRO)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         path = Path(folder, "page.html")
         TranslatorView(Translator.pretrained("transformer", "cpu"), "The dog sleeps.").to_html(path)
-        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         for scheme, name in SCHEMES.items():
-            film(chromium, path.as_uri(), scheme).save(ASSETS / f"{name}.gif", ASSETS / f"{name}.png")
-        exercise(chromium, ASSETS / "not-yet.png")
-        chromium.close()
+            film(browser, path.as_uri(), scheme).save(ASSETS / f"{name}.gif", ASSETS / f"{name}.png")
+        exercise(browser, ASSETS / "not-yet.png")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 Every machine and every run give the same normal form: text and PNG, cells counted from 1, and nothing that depends on
 the front end, the widgets or the versions. So a diff of a lesson shows what changed for its reader. The faults of its
 figures are printed; the tests do not accept them. The views of a lesson are stored, too, for the book
-(`seqlearn/views/stored.py`), in `assets/views/`.
+(`seqlearn/views/stored.py`), in `assets/views/`. A browser takes a picture of each view (`stills.py`). If only the look
+of views has changed, `python3 -m tools.refresh --views notebooks/04-*.ipynb` takes the pictures again and runs nothing.
 """
 
 import base64
@@ -14,6 +15,7 @@ import secrets
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -24,9 +26,9 @@ from PIL import Image
 
 from seqlearn.runtime.ownership import write
 from seqlearn.views.shared.types import Data
-from seqlearn.views.stored import records_file, text_of_records
+from seqlearn.views.stored import pages, records_file, text_of_records
 from seqlearn.views.view import RECORD
-from tools import figures
+from tools import browser, figures, stills
 
 RUN = "run"  # in the metadata of each code cell, and in the records of views: the mark of the run that gave the output
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -96,6 +98,17 @@ def take_records(notebook: NotebookNode) -> list[Data]:
     return records
 
 
+def add_pictures(notebook: NotebookNode, records: list[Data]) -> None:
+    """Put a picture of each view beside the text of the output that shows the view, in place."""
+    outputs = {cell.id: cell.get("outputs", []) for cell in notebook.cells}
+    for record, png in zip(records, stills.taken(records) if records else (), strict=True):
+        output = outputs[record["cell"]][record["output"]]
+        width, height = Image.open(io.BytesIO(png)).size
+        output.data["image/png"] = small_png(base64.b64encode(png).decode())
+        size = {"width": width // stills.SCALE, "height": height // stills.SCALE}
+        output.metadata["image/png"] = output.metadata.get("image/png", {}) | size
+
+
 def mark(notebook: NotebookNode, records: list[Data], run: str) -> None:
     """Write the mark of a run into its outputs, in place: a lesson shows the outputs of one run."""
     for cell in notebook.cells:
@@ -136,6 +149,7 @@ def refresh(path: Path) -> bool:
     before = marks(notebook, was)
     normal = normalise(client.execute())
     found = take_records(normal)
+    add_pictures(normal, found)
     mark(normal, found, before.pop() if len(before) == 1 else "")
     if (text_of(normal), text_of_records(found)) != old or marks(normal, found) == {""}:
         mark(normal, found, secrets.token_hex(4))
@@ -154,6 +168,22 @@ def refresh(path: Path) -> bool:
     return new != old
 
 
+def take_again(path: Path) -> bool:
+    """Take the pictures of the views of one lesson again, from their records; whether the file changed.
+
+    Raises:
+        ValueError: a record does not fit the lesson or the present view.
+    """
+    if not pages(path):
+        return False
+    old = path.read_text(encoding="utf-8")
+    notebook = nbformat.reads(old, as_version=4)
+    add_pictures(notebook, json.loads(records_file(path).read_text(encoding="utf-8")))
+    new = text_of(notebook)
+    write(path, new)
+    return new != old
+
+
 def holds_records(text: str) -> bool:
     """Whether a file holds the views of a lesson, as `text_of_records` writes them."""
     try:
@@ -163,9 +193,18 @@ def holds_records(text: str) -> bool:
         return False
 
 
-def main(paths: list[Path]) -> int:
-    """Refresh these lessons, and print what is wrong with their figures; the exit status is the number that failed."""
+def main(paths: list[Path], work: Callable[[Path], bool] = refresh) -> int:
+    """Refresh these lessons, and print what is wrong with their figures; the exit status is the number that failed.
+
+    Args:
+        work: what is done with each lesson: `refresh`, or `take_again`.
+    """
     failed = 0
+    try:
+        browser.program()
+    except browser.NoBrowserError as missing:
+        print(f"{missing} It takes the pictures of views; nothing was run.", file=sys.stderr)
+        return 1
     with tempfile.TemporaryDirectory(prefix="ipython-", ignore_cleanup_errors=True) as fresh:
         os.environ.update(SEQLEARN_DEVICE="cpu", CUDA_VISIBLE_DEVICES="", TQDM_DISABLE="1", IPYTHONDIR=fresh)
         os.environ["SEQLEARN_RECORD_VIEWS"] = "1"
@@ -175,8 +214,8 @@ def main(paths: list[Path]) -> int:
             start = time.monotonic()
             report.write_text("", encoding="utf-8")
             try:
-                outcome = "changed" if refresh(path) else "the same"
-            except (CellExecutionError, ChangedError) as error:
+                outcome = "changed" if work(path) else "the same"
+            except (CellExecutionError, ChangedError, ValueError) as error:
                 outcome, failed = f"left as it was\n{error}", failed + 1
             print(f"{path.name}: {outcome}, {time.monotonic() - start:.0f} s", flush=True)
             print(report.read_text(encoding="utf-8"), end="", flush=True)
@@ -184,4 +223,5 @@ def main(paths: list[Path]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main([Path(name) for name in sys.argv[1:]]))
+    names = [name for name in sys.argv[1:] if name != "--views"]
+    sys.exit(main(list(map(Path, names)), take_again if "--views" in sys.argv else refresh))

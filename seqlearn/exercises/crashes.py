@@ -29,49 +29,55 @@ REVERSED = "`.T` reverses *all* axes: `.mT` or `.transpose(-2, -1)` exchanges th
 MASKS = "`&` and `|` join masks of the same queries and keys: do these two belong together?"
 ONE_OFF = "one row of logits has no label, or one label no row: row t scores token t + 1, so shift one of the two."
 IN_PLACE = "a tensor was changed in place (`+=`, `x[...] = ...`, a method that ends in `_`): make a new tensor."
+NOT_FLOAT = "these are whole numbers or truth values: `.float()` makes numbers with decimals."
 
 # What an error says -> the slip that is usually behind it. The first pattern that is found counts.
-SLIPS: list[tuple[str, str]] = [
-    (r"^NotImplementedError: no message", "the stub still raises: replace its last line by your code."),
-    (r"got an unexpected keyword argument", "an argument by a name that this function does not know."),
-    (r"positional arguments? but \d+ |missing \d+ required positional", "the number of arguments does not fit the "
-     "parameters of the function that is called here."),
-    (r"NoneType", "something is None: a function without `return`, or a method that changes in place."),
-    (r"name '\w+' is not defined", "a misspelt name, or a name of another cell: a function should use its parameters."),
-    (r"before assignment|not associated with a value", "a name is read before the function has given it a value."),
-    (r"Expected target size|to match target batch_size|multi-target not supported|Target -?\d+ is out of bounds",
-     CLASSES),
-    (r"Dimension out of range", "this axis does not exist: axes count from 0; -1 is the last one."),
-    (r"out of bounds|out of range", "indices go from 0 to the size minus 1: is a range one too long?"),
-    (r"too many indices", "more indices than axes: look at the shape."),
-    (r"shapes cannot be multiplied|Expected size for first two dimensions|size mismatch, got|inconsistent tensor size",
-     "`@` wants the last axis of the left side as long as the last but one of the right side: is a transpose missing, "
-     "`.transpose(-2, -1)` or `.T`?"),
-    (r"bitwise_xor|for \^", "`^` is no power in Python: the square of x is `x ** 2`."),
-    (r"shape of the mask", "a mask in `[...]` does not broadcast; `masked_fill(mask, value)` does."),
-    (r"expected sequence of length", "the rows differ in length: a tensor needs rows that are equally long."),
-    (r"expanded size of the tensor", "the place on the left of `=` has another size than what is put into it."),
-    (r"must match the size|not broadcastable|doesn't match the broadcast shape|must match the existing size",
-     "two shapes do not broadcast: give the smaller one an axis of size 1, with `keepdim=True` or `unsqueeze`."),
-    (r"same dtype|expected scalar type|Found dtype|same type", "two tensors differ in dtype: bring one to the other's, "
-     "`x.to(y.dtype)`."),
-    (r"without overflow|cannot be converted to type", "this dtype cannot hold so large a number: "
-     "`float(\"-inf\")` fits into every float type."),
-    (r"can't be cast|not implemented for '(Long|Int|Bool)'|only .*floating.point|Could not infer dtype|"
-     r"either a floating point", "these are whole numbers or truth values: `.float()` makes numbers with decimals."),
-    (r"boolean mask|only supports bool", "a mask is bool: make it by a comparison, such as `ids != pad`."),
-    (r"Boolean value of Tensor", "`if`, `and`, `or`, `not` want one truth value: for tensors write `&`, `|`, `~`."),
-    (r"with a bool tensor is not supported", "for masks write `~`, `&`, `|` in place of `-`."),
-    (r"nplace|in-place", IN_PLACE),
-    (r"does not require grad", "the gradient is cut off: no `item`, `detach` or `torch.no_grad()` on the way."),
-    (r"view size is not compatible", "after a transpose `view` cannot be used: `reshape` can."),
-    (r"is invalid for input of size", "the new shape has another number of entries than the tensor."),
-    (r"converted to (a )?(Python scalar|Scalar)", "one number is wanted here, and this tensor has several."),
-    (r"used as indices must be", "an index must hold whole numbers (or be a bool mask): `.long()`."),
-    (r"division by zero", "a count or a length is 0 here."),
-    (r"unpack", "another number of things comes back than there are names on the left."),
-    (r"has no attribute", "a misspelt method, or another type than you think."),
-]  # fmt: skip
+SLIPS: dict[str, str] = {
+    r"^NotImplementedError: no message": "the stub still raises: replace its last line by your code.",
+    r"got an unexpected keyword argument": "an argument by a name that this function does not know.",
+    r"positional arguments? but \d+ |missing \d+ required positional": (
+        "the number of arguments does not fit the parameters of the function that is called here."
+    ),
+    r"NoneType": "something is None: a function without `return`, or a method that changes in place.",
+    r"name '\w+' is not defined": "a misspelt name, or a name of another cell: a function should use its parameters.",
+    r"before assignment|not associated with a value": "a name is read before the function has given it a value.",
+    r"Expected target size|to match target batch_size": CLASSES,
+    r"multi-target not supported|Target -?\d+ is out of bounds": CLASSES,
+    r"Dimension out of range": "this axis does not exist: axes count from 0; -1 is the last one.",
+    r"out of bounds|out of range": "indices go from 0 to the size minus 1: is a range one too long?",
+    r"too many indices": "more indices than axes: look at the shape.",
+    r"shapes cannot be multiplied|Expected size for first two dimensions|size mismatch, got|inconsistent tensor size": (
+        "`@` wants the last axis of the left side as long as the last but one of the right side: is a transpose "
+        "missing, `.transpose(-2, -1)` or `.T`?"
+    ),
+    r"bitwise_xor|for \^": "`^` is no power in Python: the square of x is `x ** 2`.",
+    r"shape of the mask": "a mask in `[...]` does not broadcast; `masked_fill(mask, value)` does.",
+    r"expected sequence of length": "the rows differ in length: a tensor needs rows that are equally long.",
+    r"expanded size of the tensor": "the place on the left of `=` has another size than what is put into it.",
+    r"must match the size|not broadcastable|doesn't match the broadcast shape|must match the existing size": (
+        "two shapes do not broadcast: give the smaller one an axis of size 1, with `keepdim=True` or `unsqueeze`."
+    ),
+    r"same dtype|expected scalar type|Found dtype|same type": (
+        "two tensors differ in dtype: bring one to the other's, `x.to(y.dtype)`."
+    ),
+    r"without overflow|cannot be converted to type": (
+        'this dtype cannot hold so large a number: `float("-inf")` fits into every float type.'
+    ),
+    r"can't be cast|not implemented for '(Long|Int|Bool)'": NOT_FLOAT,
+    r"only .*floating.point|Could not infer dtype|either a floating point": NOT_FLOAT,
+    r"boolean mask|only supports bool": "a mask is bool: make it by a comparison, such as `ids != pad`.",
+    r"Boolean value of Tensor": "`if`, `and`, `or`, `not` want one truth value: for tensors write `&`, `|`, `~`.",
+    r"with a bool tensor is not supported": "for masks write `~`, `&`, `|` in place of `-`.",
+    r"nplace|in-place": IN_PLACE,
+    r"does not require grad": "the gradient is cut off: no `item`, `detach` or `torch.no_grad()` on the way.",
+    r"view size is not compatible": "after a transpose `view` cannot be used: `reshape` can.",
+    r"is invalid for input of size": "the new shape has another number of entries than the tensor.",
+    r"converted to (a )?(Python scalar|Scalar)": "one number is wanted here, and this tensor has several.",
+    r"used as indices must be": "an index must hold whole numbers (or be a bool mask): `.long()`.",
+    r"division by zero": "a count or a length is 0 here.",
+    r"unpack": "another number of things comes back than there are names on the left.",
+    r"has no attribute": "a misspelt method, or another type than you think.",
+}
 
 
 def explain_crash(error: BaseException) -> str:
@@ -124,7 +130,7 @@ def _tensors(frame: FrameType, line: str) -> dict[str, Tensor]:
 
 def _slip(said: str, line: str, shapes: dict[str, tuple[int, ...]]) -> str:
     """The usual reason for such an error."""
-    general = next((slip for pattern, slip in SLIPS if re.search(pattern, said)), "")
+    general = next((slip for pattern, slip in SLIPS.items() if re.search(pattern, said)), "")
     sizes = re.search(r"input batch_size \((\d+)\) to match target batch_size \((\d+)\)", said)
     if sizes and (rows := sorted((int(sizes[1]), int(sizes[2]))))[0]:
         if rows[1] - rows[0] == 1:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import functools
 import inspect
 import io
 import linecache
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 
 import torch
+from torch import Tensor
 
 from .checking import NotTried, Wrong
 from .crashes import EXERCISES, explain_crash, learners_frame
@@ -56,6 +58,35 @@ def judge(test: Answer, *, right: Implementations, broken: Implementations, miss
         _passes(runs, said, asks)
     for said, runs in more:
         _fails(runs, f"your test catches the bug above, but lets another form of it pass: {said}", asserts)
+
+
+# ---- right code that differs from other right code ----
+
+LAST_DIGITS = "it sums in another order, so its last digits depend on the shapes: compare with `torch.allclose`"
+IN_FLOAT64 = "it computes in float64"
+
+
+def in_float64(function: Callable, *args: Answer, **named: Answer) -> Tensor:
+    """What a function gives for floats in float64."""
+
+    def doubled(arg: Answer) -> Answer:
+        return arg.double() if isinstance(arg, Tensor) and arg.is_floating_point() else arg
+
+    return function(*map(doubled, args), **{name: doubled(arg) for name, arg in named.items()})
+
+
+def _with_other_digits(function: Callable, *args: Answer, **named: Answer) -> Tensor:
+    """Right but for the seventh digit, which depends on the shape of the result, as in a sum of another order."""
+    result = function(*args, **named)
+    return result * (1 + 1e-7 * result.numel() % 1e-6 + 1e-7 * result.shape[0])
+
+
+def harmless(function: Callable) -> dict[str, Callable]:
+    """Two ways in which right code may differ: the last digits, and the dtype."""
+    return {
+        LAST_DIGITS: functools.partial(_with_other_digits, function),
+        IN_FLOAT64: functools.partial(in_float64, function),
+    }
 
 
 # ---- one run ----

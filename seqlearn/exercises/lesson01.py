@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -14,7 +15,7 @@ from torch import Tensor
 from .checking import Wrong, called, check, has_parts, has_shape, matches
 from .plain import Answer
 
-Pairs: TypeAlias = list[tuple[str, str]]
+Pair: TypeAlias = tuple[str, str]
 
 NEAR = 0.08  # how far the held-out share of 400 sentences may be off: dice stay within 0.075 in 99.7 % of all cases
 
@@ -31,45 +32,60 @@ def check_pad_batch(pad_batch: Callable[..., tuple[Tensor, Tensor]]) -> None:
         ids, lengths = has_parts(called(pad_batch, sentences, pad_id, steps), "ids", "valid lengths")
         count, longest = len(sentences), max(map(len, sentences))
         hint = "cut longer sentences." if longest > steps else "`steps` is the width, not the longest sentence."
-        has_shape(ids, (count, steps), "ids", {
+        shapes = {
             (count, longest): f"with steps={steps}, your rows are {longest} wide: {hint}",
             (count,): "the parts are the wrong way round: return the ids first, then the valid lengths.",
-        })  # fmt: skip
+        }
+        has_shape(ids, (count, steps), "ids", shapes)
         has_shape(lengths, (count,), "valid lengths")
         for name, part in (("ids", ids), ("valid lengths", lengths)):
             if part.is_floating_point() or part.dtype == torch.bool:
                 raise Wrong(f"the {name} should be whole numbers; yours are {part.dtype}.")
         call, right = f"pad_batch({sentences}, {pad_id}, {steps})", _padded(sentences, pad_id, steps)
-        slips = {
-            **{f"the rows are filled up with {other}, but pad_id is {pad_id}.": _padded(sentences, other, steps)
-               for other in (0, -1, 1, 2)},
-            "the padding is on the left, or the left end is cut off: keep the beginning, pad on the right.":
-                [row[::-1] for row in _padded([sentence[::-1] for sentence in sentences], pad_id, steps)],
-            f"of a sentence that is too long you kept the last {steps} ids: keep the first ones.":
-                _padded([sentence[-steps:] for sentence in sentences], pad_id, steps),
-            f"you cut the middle out and kept <eos>: keep the first {steps} ids, whatever comes after them.":
-                _padded([s[: steps - 1] + s[max(steps, len(s)) - 1 :] for s in sentences], pad_id, steps),
-            "you keep one id too few of a long sentence: `sentence[:steps]` has `steps` ids.":
-                _padded([sentence[: steps - 1] for sentence in sentences], pad_id, steps),
-            "the rows are sorted by length: keep the order of the sentences.":
-                _padded(sorted(sentences, key=len), pad_id, steps),
-            "the rows are sorted by length, the longest first: keep the order of the sentences.":
-                _padded(sorted(sentences, key=len, reverse=True), pad_id, steps),
-        }  # fmt: skip
+        slips = _wrong_ids(sentences, pad_id, steps)
         matches(ids, right, slips, otherwise=f"the ids of {call} should be {right}; yours: {ids.tolist()}.")
         valid = [min(steps, len(sentence)) for sentence in sentences]
         told = "the ids are right, but"
-        matches(lengths, valid, {
-            f"{told} a valid length is {longest} in a row of {steps}: what is cut off does not count.":
-                [len(sentence) for sentence in sentences],
+        whole, padding = [len(sentence) for sentence in sentences], [steps - length for length in valid]
+        slips = {
+            f"{told} a valid length is {longest} in a row of {steps}: what is cut off does not count.": whole,
             f"{told} the valid lengths count the padding, too.": [steps] * count,
-            f"{told} the valid lengths count the padding instead of the rest.": [steps - length for length in valid],
+            f"{told} the valid lengths count the padding instead of the rest.": padding,
             f"{told} each valid length is one too small: <eos> counts, too.": [length - 1 for length in valid],
-        }, otherwise=f"{told} the valid lengths of {call} should be {valid}; yours: {lengths.tolist()}.")  # fmt: skip
+        }
+        otherwise = f"{told} the valid lengths of {call} should be {valid}; yours: {lengths.tolist()}."
+        matches(lengths, valid, slips, otherwise=otherwise)
 
 
 def _padded(sentences: list[list[int]], pad_id: int, steps: int) -> list[list[int]]:
     return [[*sentence, *[pad_id] * steps][:steps] for sentence in sentences]
+
+
+def _wrong_ids(sentences: list[list[int]], pad_id: int, steps: int) -> dict[str, list[list[int]]]:
+    def padded(cut: Callable[[list[int]], list[int]]) -> list[list[int]]:
+        return _padded([cut(sentence) for sentence in sentences], pad_id, steps)
+
+    on_the_left = [row[::-1] for row in padded(lambda sentence: sentence[::-1])]
+    by_length = sorted(sentences, key=len)
+    longest_first = sorted(sentences, key=len, reverse=True)
+    filled = "the rows are filled up with {}, but pad_id is {}."
+    return {
+        **{filled.format(other, pad_id): _padded(sentences, other, steps) for other in (0, -1, 1, 2)},
+        "the padding is on the left, or the left end is cut off: keep the beginning, pad on the right.": on_the_left,
+        f"of a sentence that is too long you kept the last {steps} ids: keep the first ones.": (
+            padded(lambda sentence: sentence[-steps:])
+        ),
+        f"you cut the middle out and kept <eos>: keep the first {steps} ids, whatever comes after them.": (
+            padded(lambda sentence: sentence[: steps - 1] + sentence[max(steps, len(sentence)) - 1 :])
+        ),
+        "you keep one id too few of a long sentence: `sentence[:steps]` has `steps` ids.": (
+            padded(lambda sentence: sentence[: steps - 1])
+        ),
+        "the rows are sorted by length: keep the order of the sentences.": _padded(by_length, pad_id, steps),
+        "the rows are sorted by length, the longest first: keep the order of the sentences.": (
+            _padded(longest_first, pad_id, steps)
+        ),
+    }
 
 
 @check("1.2", section="8. Pieces of words")
@@ -95,53 +111,79 @@ def check_apply_merges(apply_merges: Callable[..., list[str]]) -> None:
             raise Wrong(f'{said} It begins with "_", which is the underscore: copy "▁" ("\\u2581").')
         if joined != "▁" + word:
             raise Wrong(f'{said} Joined, the pieces should give "▁{word}": characters were lost or doubled.')
-        slips = {
-            "Nothing was joined.": ["▁", *word],
-            "Only the first merge was carried out: is there a `return` inside the loop?": _merged(word, merges[:1]),
-            "Each merge joins its pair *everywhere* in the word, not only where the pair comes first.":
-                _merged(word, merges, once=True),
-            "Each merge has one turn, in the order of the list: an earlier one does not come again after a later one.":
-                _merged(word, merges * len(word)),
-            "The merges have an order: the first one learned comes first.": _merged(word, merges[::-1]),
-            'A pair is two *whole* pieces: "a" and "b" do not match "a" and "bc".':
-                _merged(word, merges, lambda a, b, pair: a.endswith(pair[0]) and b.startswith(pair[1])),
-            'A pair is these two pieces: "ab" and "c" do not match "a" and "bc", although both give "abc".':
-                _merged(word, merges, lambda a, b, pair: a + b == "".join(pair)),
-            'A join makes *another* piece: "aa" and "a" are not the pair ("a", "a").':
-                _merged(word, merges, lambda a, b, pair: a.endswith(pair[0]) and b == pair[1], stay=True),
-        }  # fmt: skip
+        slips = {f"{said} {slip}": wrong for slip, wrong in _wrong_pieces(word, merges).items()}
         advice = "Take the merges one after the other; for each, walk through the pieces from left to right."
-        matches(pieces, right, {f"{said} {slip}": wrong for slip, wrong in slips.items()}, otherwise=f"{said} {advice}")
+        matches(pieces, right, slips, otherwise=f"{said} {advice}")
 
 
-def _merged(word: str, merges: Pairs, fits=lambda a, b, pair: (a, b) == pair, once=False, stay=False) -> list[str]:
-    """The pieces.
+def _fits(a: str, b: str, pair: Pair) -> bool:
+    return (a, b) == pair
 
-    Args:
-        fits: decides which two pieces a merge joins.
-        once: whether a merge joins only the first two.
-        stay: whether a merge may go on with the piece that it has just made.
-    """
-    pieces = ["▁", *word]
-    for pair in merges:
-        index = 0
-        while index < len(pieces) - 1:
-            a, b = pieces[index : index + 2]
-            if fits(a, b, pair):
-                pieces[index : index + 2] = [a + b]
-                if once:
-                    break
-                if stay:
-                    continue
-            index += 1
+
+def _joined(pieces: list[str], pair: Pair, fits: Callable[[str, str, Pair], bool] = _fits) -> list[str]:
+    """The pieces after one merge; `fits` decides which two it joins."""
+    pieces, index = list(pieces), 0
+    while index < len(pieces) - 1:
+        a, b = pieces[index : index + 2]
+        if fits(a, b, pair):
+            pieces[index : index + 2] = [a + b]
+        index += 1
     return pieces
+
+
+def _joined_once(pieces: list[str], pair: Pair) -> list[str]:
+    for place, both in enumerate(pairwise(pieces)):
+        if both == pair:
+            return [*pieces[:place], "".join(pair), *pieces[place + 2 :]]
+    return pieces
+
+
+def _joined_again(pieces: list[str], pair: Pair) -> list[str]:
+    """A merge that goes on with the piece that it has just made."""
+    found = pieces[:1]
+    for piece in pieces[1:]:
+        if found[-1].endswith(pair[0]) and piece == pair[1]:
+            found[-1] += piece
+        else:
+            found.append(piece)
+    return found
+
+
+def _merged(word: str, merges: list[Pair], joined: Callable[[list[str], Pair], list[str]] = _joined) -> list[str]:
+    return functools.reduce(joined, merges, ["▁", *word])
+
+
+def _wrong_pieces(word: str, merges: list[Pair]) -> dict[str, list[str]]:
+    def by(fits: Callable[[str, str, Pair], bool]) -> list[str]:
+        return _merged(word, merges, functools.partial(_joined, fits=fits))
+
+    return {
+        "Nothing was joined.": ["▁", *word],
+        "Only the first merge was carried out: is there a `return` inside the loop?": _merged(word, merges[:1]),
+        "Each merge joins its pair *everywhere* in the word, not only where the pair comes first.": (
+            _merged(word, merges, _joined_once)
+        ),
+        "Each merge has one turn, in the order of the list: an earlier one does not come again after a later one.": (
+            _merged(word, merges * len(word))
+        ),
+        "The merges have an order: the first one learned comes first.": _merged(word, merges[::-1]),
+        'A pair is two *whole* pieces: "a" and "b" do not match "a" and "bc".': (
+            by(lambda a, b, pair: a.endswith(pair[0]) and b.startswith(pair[1]))
+        ),
+        'A pair is these two pieces: "ab" and "c" do not match "a" and "bc", although both give "abc".': (
+            by(lambda a, b, pair: a + b == "".join(pair))
+        ),
+        'A join makes *another* piece: "aa" and "a" are not the pair ("a", "a").': (
+            _merged(word, merges, _joined_again)
+        ),
+    }
 
 
 @check("1.3", section="9. Splitting without a leak")
 def check_split_by_source(split_by_source: Callable[..., tuple[list, list]]) -> None:
     """Try out `split_by_source(pairs, share, seed)` -> (train, held out)."""
 
-    def split(pairs: Pairs, share: float = 0.2, seed: int = 1) -> Sequence[Answer]:
+    def split(pairs: list[Pair], share: float = 0.2, seed: int = 1) -> Sequence[Answer]:
         parts = has_parts(called(split_by_source, pairs, share, seed), "train pairs", "held-out pairs")
         for part in parts:
             for pair in part:
@@ -149,7 +191,7 @@ def check_split_by_source(split_by_source: Callable[..., tuple[list, list]]) -> 
                     raise Wrong(f"each part should be a list of pairs (english, french); yours holds {pair!r}.")
         return parts
 
-    def held_out(pairs: Pairs, seed: int = 1) -> list[str]:
+    def held_out(pairs: list[Pair], seed: int = 1) -> list[str]:
         return _sources(split(pairs, seed=seed)[1])
 
     # 400 English sentences with 1 to 5 translations each, shuffled; every tenth pair is there twice, and most French
@@ -195,13 +237,15 @@ def _sources(pairs: Iterable) -> list[str]:
     return sorted({str(english) for english, _ in pairs})
 
 
-def _examine_parts(train: Iterable, held_out: Iterable, pairs: Pairs, share: float) -> None:
+def _examine_parts(train: Iterable, held_out: Iterable, pairs: list[Pair], share: float) -> None:
     given, found = Counter(pairs), Counter(map(tuple, [*train, *held_out]))
     sources, held = _sources(pairs), _sources(held_out)
     both = sorted(set(_sources(train)) & set(held))
     if both and not {french for _, french in train} & {french for _, french in held_out}:
-        raise Wrong(f'"{both[0]}" is in both parts: you chose French sentences; choose English ones, each with all its '
-                    "translations.")  # fmt: skip
+        raise Wrong(
+            f'"{both[0]}" is in both parts: you chose French sentences; choose English ones, each with all its '
+            "translations."
+        )
     if both:
         raise Wrong(f'"{both[0]}" is in both parts, and {len(both) - 1} other sentences: choose sentences, not lines.')
     if missing := sorted(set(given) - set(found)):

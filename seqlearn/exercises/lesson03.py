@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import chain
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
 
 from .checking import Wrong, called, check, has_shape, matches, number
 from .plain import product, softmax, transposed
+
+Days: TypeAlias = list[list[float]]  # the times, or the readings, of each day
+Row: TypeAlias = Callable[[list[float], int, float], list[float]]  # times, a reading, the width -> its weights
 
 HELD_OUT = (5.5, 6.3)  # the held-out error at 2 hours is 5.88
 
@@ -61,19 +65,25 @@ def check_kernel_weights(kernel_weights: Callable[..., Tensor]) -> None:
                 f"the query {max(queries):g} gives NaN: so far from all keys, `exp` gives 0 everywhere, and 0 / 0 is "
                 "NaN. The softmax of the scores subtracts the largest first."
             )
-        scores = [[_gaussian(q - k, width) for k in keys] for q in queries]
-        right = [softmax(row) for row in scores]
-        counts = [[math.exp(score) for score in row] for row in scores]
-        matches(weights, right, {
-            "these are the scores; now take the softmax over the keys.": scores,
-            "these are the counts: divide each row by its sum.": counts,
-            "your *columns* sum to 1: each query hands out a total of 1, so it is the last axis, -1.":
-                transposed([softmax(column) for column in transposed(scores)]),
-            f"the query {max(queries):g} gets no weights: so far from all keys, `exp` gives 0 everywhere, and what you "
-            "add to the sum hides that. The softmax of the scores subtracts the largest first.":
-                [[count / (sum(row) + 1e-12) for count in row] for row in counts],
-            **{slip: [softmax([score(q - k, width) for k in keys]) for q in queries] for slip, score in SLIPS.items()},
-        })  # fmt: skip
+        right = [softmax([_gaussian(q - k, width) for k in keys]) for q in queries]
+        matches(weights, right, _wrong_weights(queries, keys, width))
+
+
+def _wrong_weights(queries: list[float], keys: list[float], width: float) -> dict[str, list[list[float]]]:
+    scores = [[_gaussian(q - k, width) for k in keys] for q in queries]
+    counts = [[math.exp(score) for score in row] for row in scores]
+    return {
+        "these are the scores; now take the softmax over the keys.": scores,
+        "these are the counts: divide each row by its sum.": counts,
+        "your *columns* sum to 1: each query hands out a total of 1, so it is the last axis, -1.": (
+            transposed([softmax(column) for column in transposed(scores)])
+        ),
+        f"the query {max(queries):g} gets no weights: so far from all keys, `exp` gives 0 everywhere, and what you add "
+        "to the sum hides that. The softmax of the scores subtracts the largest first.": (
+            [[count / (sum(row) + 1e-12) for count in row] for row in counts]
+        ),
+        **{slip: [softmax([score(q - k, width) for k in keys]) for q in queries] for slip, score in SLIPS.items()},
+    }
 
 
 def _gaussian(distance: float, width: float) -> float:
@@ -104,11 +114,13 @@ def check_predict_by_others(predict_by_others: Callable[..., Tensor]) -> None:
     ):
         answer = called(predict_by_others, torch.tensor(keys), torch.tensor(values), width)
         shape = len(keys), len(keys[0])
-        has_shape(answer, shape, "predictions", {
+        shapes = {
             (*shape, 1): f"the shape {(*shape, 1)} has an axis too many: take its only entry with [:, :, 0].",
-            (*shape, shape[1]): f"the shape {(*shape, shape[1])} is that of the weights; now multiply them by the "
-                                "values.",
-        })  # fmt: skip
+            (*shape, shape[1]): (
+                f"the shape {(*shape, shape[1])} is that of the weights; now multiply them by the values."
+            ),
+        }
+        has_shape(answer, shape, "predictions", shapes)
         right = _by_others(keys, values, width)
         if shape[1] == 1:
             told = f"a day with a single reading has nobody else to look at: predict 0, not {float(answer[0, 0]):g}."
@@ -118,63 +130,99 @@ def check_predict_by_others(predict_by_others: Callable[..., Tensor]) -> None:
             raise Wrong(f"a NaN, {FAR} Mask the *scores* before the softmax, and do not divide again after it.")
         if answer.isnan().any():
             raise Wrong("there is a NaN, though each reading has others to look at: what is masked in its row?")
-        mistakes = {diagnosis: _by_others(keys, values, width, rule) for rule, diagnosis in RULES.items()}
-        matches(answer, right, mistakes, axes=("day",))
+        matches(answer, right, _wrong_predictions(keys, values, width), axes=("day",))
 
 
 FAR = (
     "where two readings are 60 widths apart: `exp` of such a score is 0, and without its own share a reading is left "
     "with 0 / 0."
 )
-RULES = {
-    "self": "each reading still looks at itself: its own score should be minus infinity. (0 would be the *best* "
-    "score.)",
-    "only self": "each reading sees *only* itself, so it predicts its own value: the mask is upside down.",
-    "equal keys": "two readings at the same time should see each other: mask the diagonal, not the distances of 0.",
-    "after": "the weights of the others no longer sum to 1: mask the scores, *before* the softmax.",
-    "after, divided": f"a 0, {FAR} (What you add to the divisor hides that.) Mask the *scores* before the softmax.",
-    "columns": "you summed over the wrong axis: the softmax goes over the keys, -1, and so does the product.",
-    "keys": "these are averages of the *keys*: multiply the weights by the values.",
-    "first day": "every day uses the times of day 0: each day has its own keys.",
-    "no width": "the width does not enter: divide the distances by it.",
-    "no half": "the half is missing: the score is minus the square, divided by 2.",
-    "times width": "you multiply by the width: then a large width would listen to *fewer* keys. Divide by it.",
-    "earlier": "each reading sees only the readings before it: that is a causal mask. Only its own score is hidden.",
-    "later": "each reading sees only the readings after it. Only its own score is hidden.",
-    "one day": "the readings of all days look at each other: each day is by itself, so keep the axis of the days.",
+
+
+def _scores(times: list[float], i: int, width: float) -> list[float]:
+    return [_gaussian(times[i] - time, width) for time in times]
+
+
+def _hidden(scores: list[float], hides: Callable[[int], bool]) -> list[float]:
+    return softmax([-math.inf if hides(j) else score for j, score in enumerate(scores)])
+
+
+def _others(times: list[float], i: int, width: float) -> list[float]:
+    """The weights of reading `i` over the others of its day; zeros, if there are none."""
+    return _hidden(_scores(times, i, width), lambda j: j == i)
+
+
+def _weights(keys: Days, width: float, row: Row = _others) -> list[Days]:
+    """The weights `(days, readings, readings)`, row by row."""
+    return [[row(times, i, width) for i in range(len(times))] for times in keys]
+
+
+def _averages(weights: list[Days], values: Days) -> Days:
+    return [product([readings], transposed(rows))[0] for rows, readings in zip(weights, values, strict=True)]
+
+
+def _by_others(keys: Days, values: Days, width: float) -> Days:
+    """The predictions `(days, readings)`."""
+    return _averages(_weights(keys, width), values)
+
+
+def _hidden_late(times: list[float], i: int, width: float) -> list[float]:
+    """The mask after the softmax."""
+    weights = softmax(_scores(times, i, width))
+    return [*weights[:i], 0.0, *weights[i + 1 :]]
+
+
+def _divided_again(times: list[float], i: int, width: float) -> list[float]:
+    weights = _hidden_late(times, i, width)
+    return [weight / max(sum(weights), 1e-12) for weight in weights]
+
+
+def _in_one_day(keys: Days, values: Days, width: float) -> Days:
+    """All readings look at each other."""
+    (row,), n = _by_others([[*chain(*keys)]], [[*chain(*values)]], width), len(keys[0])
+    return [row[start : start + n] for start in range(0, len(row), n)]
+
+
+ROWS: dict[str, Row] = {
+    "each reading still looks at itself: its own score should be minus infinity. (0 would be the *best* score.)": (
+        lambda times, i, width: softmax(_scores(times, i, width))
+    ),
+    "each reading sees *only* itself, so it predicts its own value: the mask is upside down.": (
+        lambda times, i, width: [float(j == i) for j in range(len(times))]
+    ),
+    "two readings at the same time should see each other: mask the diagonal, not the distances of 0.": (
+        lambda times, i, width: _hidden(_scores(times, i, width), lambda j: times[j] == times[i])
+    ),
+    "the weights of the others no longer sum to 1: mask the scores, *before* the softmax.": _hidden_late,
+    f"a 0, {FAR} (What you add to the divisor hides that.) Mask the *scores* before the softmax.": _divided_again,
+    "each reading sees only the readings before it: that is a causal mask. Only its own score is hidden.": (
+        lambda times, i, width: _hidden(_scores(times, i, width), lambda j: j >= i)
+    ),
+    "each reading sees only the readings after it. Only its own score is hidden.": (
+        lambda times, i, width: _hidden(_scores(times, i, width), lambda j: j <= i)
+    ),
 }
 
 
-def _by_others(keys: list[list[float]], values: list[list[float]], width: float, rule: str = "") -> list[list[float]]:
-    """The right predictions `(days, readings)`, or those of the mistake `rule`."""
-    if rule == "one day":
-        (row,), n = _by_others([[*chain(*keys)]], [[*chain(*values)]], width), len(keys[0])
-        return [row[start : start + n] for start in range(0, len(row), n)]
-    predictions = []
-    for times, readings in zip(keys, values, strict=True):
-        times = keys[0] if rule == "first day" else times
-        weights = [_row(rule, times, i, width) for i in range(len(times))]
-        weights = transposed(weights) if rule == "columns" else weights
-        predictions.append(product([times if rule == "keys" else readings], transposed(weights))[0])
-    return predictions
-
-
-def _row(rule: str, times: list[float], i: int, width: float) -> list[float]:
-    """The weights of reading `i` over the readings of its day."""
-    if len(times) == 1:
-        return [0.0]
-    hides = {
-        "equal keys": lambda j: times[j] == times[i], "earlier": lambda j: j >= i, "later": lambda j: j <= i,
-    }.get(rule, lambda j: j == i)  # fmt: skip
-    itself = [hides(j) for j in range(len(times))]
-    if rule == "only self":
-        return [float(mine) for mine in itself]
-    reach = {"no width": 1.0, "times width": 1 / width}.get(rule, width)
-    scores = [_gaussian(times[i] - time, reach) for time in times]
-    scores = [2 * score if rule == "no half" else score for score in scores]
-    if rule == "self":
-        return softmax(scores)
-    if rule.startswith("after"):
-        weights = [0.0 if mine else weight for mine, weight in zip(itself, softmax(scores), strict=True)]
-        return [weight / max(sum(weights), 1e-12) for weight in weights] if rule == "after, divided" else weights
-    return softmax([-math.inf if mine else score for mine, score in zip(itself, scores, strict=True)])
+def _wrong_predictions(keys: Days, values: Days, width: float) -> dict[str, Days]:
+    weights = _weights(keys, width)
+    return {
+        **{said: _averages(_weights(keys, width, row), values) for said, row in ROWS.items()},
+        "you summed over the wrong axis: the softmax goes over the keys, -1, and so does the product.": (
+            _averages([transposed(rows) for rows in weights], values)
+        ),
+        "these are averages of the *keys*: multiply the weights by the values.": _averages(weights, keys),
+        "every day uses the times of day 0: each day has its own keys.": (
+            _by_others(keys[:1] * len(keys), values, width)
+        ),
+        "the width does not enter: divide the distances by it.": _by_others(keys, values, 1.0),
+        "the half is missing: the score is minus the square, divided by 2.": (
+            _by_others(keys, values, width / math.sqrt(2))
+        ),
+        "you multiply by the width: then a large width would listen to *fewer* keys. Divide by it.": (
+            _by_others(keys, values, 1 / width)
+        ),
+        "the readings of all days look at each other: each day is by itself, so keep the axis of the days.": (
+            _in_one_day(keys, values, width)
+        ),
+    }

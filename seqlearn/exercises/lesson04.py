@@ -58,9 +58,9 @@ def check_scaled_dot_product(scaled_dot_product: Callable[..., tuple[Tensor, Ten
         of_keys = "your contexts have the size of a key: the average is that of the *values*."
         has_shape(contexts, (2, 3, value_size), "contexts", {(2, 3, 4): of_keys})
         told = "the weights are right, but"
-        matches(contexts, _products(right, values), {
-            f"{told} you averaged the keys: the average is that of the *values*.": _products(right, keys),
-        }, otherwise=f"{told} the contexts are not: sum up weight times *value*, over the keys.")  # fmt: skip
+        mistakes = {f"{told} you averaged the keys: the average is that of the *values*.": _products(right, keys)}
+        otherwise = f"{told} the contexts are not: sum up weight times *value*, over the keys."
+        matches(contexts, _products(right, values), mistakes, otherwise=otherwise)
 
 
 def _products(rows: list, matrices: list) -> list:
@@ -74,9 +74,14 @@ def _scores(queries: list, keys: list) -> list:
 
 def _weights(scores: list, may: list, scale: float, hidden: float = -math.inf) -> list:
     """The weights `(sentence, query, key)`; what is masked has the score `hidden`."""
-    return table((len(scores), len(scores[0])), lambda b, q: softmax([
-        scale * score if seen else hidden for score, seen in zip(scores[b][q], may[b][q], strict=True)
-    ]))  # fmt: skip
+
+    def row(b: int, q: int) -> list[float]:
+        return softmax([scale * score if seen else hidden for score, seen in zip(scores[b][q], may[b][q], strict=True)])
+
+    return table((len(scores), len(scores[0])), row)
+
+
+NORMALISED = "you normalised {}: the root of d divides the products, not the lengths of the vectors."
 
 
 def _wrong_weights(queries: list, keys: list, values: list, may: list) -> dict[str, Numbers]:
@@ -96,23 +101,27 @@ def _wrong_weights(queries: list, keys: list, values: list, may: list) -> dict[s
         f"you divided by the root of {m}, the number of keys; {d_is}": weights(scale=m**-0.5),
         f"you divided by the root of {n}, the number of queries; {d_is}": weights(scale=n**-0.5),
         f"you divided by the root of {e}, the size of a value; d is the size of a query.": weights(scale=e**-0.5),
-        f"you divided by the root of {batch}, the number of sentences: `len` counts the *first* axis, d the last.":
-            weights(scale=batch**-0.5),
+        f"you divided by the root of {batch}, the number of sentences: `len` counts the *first* axis, d the last.": (
+            weights(scale=batch**-0.5)
+        ),
         "these are the weights without a mask: hide what is False.": weights(may=everybody),
-        "neither scaled nor masked: divide the products by the root of d, then hide what is False.":
-            weights(may=everybody, scale=1.0),
+        "neither scaled nor masked: divide the products by the root of d, then hide what is False.": (
+            weights(may=everybody, scale=1.0)
+        ),
         "the mask is upside down: True means *may be attended*.": weights(may=(~mask).tolist()),
-        "you masked after the softmax, so rows do not sum to 1: mask the scores, then take the softmax.":
-            torch.tensor(weights(may=everybody)) * mask,
+        "you masked after the softmax, so rows do not sum to 1: mask the scores, then take the softmax.": (
+            torch.tensor(weights(may=everybody)) * mask
+        ),
         "a score of 0 hides nothing, as e to the 0 is 1; use -inf.": weights(hidden=0.0),
         "you compared the queries with the *values*, not keys.": weights(_scores(queries, values)) if e == d else None,
-        "`reshape` and `view` only regroup the numbers of the keys: to exchange two axes, `keys.transpose(-2, -1)`.":
-            weights(_products(queries, torch.tensor(keys).view(batch, d, m).tolist())),
-        **{f"you normalised the {names}{too}: the root of d divides the products, not the lengths of the vectors.":
-           weights(_scores(asked, unit_keys), scale=scale)
-           for names, asked in (("keys", queries), ("queries and the keys", unit_queries))
-           for too, scale in (("", 1.0), (", too", d**-0.5))},
-    }  # fmt: skip
+        "`reshape` and `view` only regroup the numbers of the keys: to exchange two axes, `keys.transpose(-2, -1)`.": (
+            weights(_products(queries, torch.tensor(keys).view(batch, d, m).tolist()))
+        ),
+        NORMALISED.format("the keys"): weights(_scores(queries, unit_keys), scale=1.0),
+        NORMALISED.format("the keys, too"): weights(_scores(queries, unit_keys)),
+        NORMALISED.format("the queries and the keys"): weights(_scores(unit_queries, unit_keys), scale=1.0),
+        NORMALISED.format("the queries and the keys, too"): weights(_scores(unit_queries, unit_keys)),
+    }
 
 
 def _first_row_off(weights: Tensor, right: list, scores: list, mask: Tensor) -> str:
@@ -136,6 +145,12 @@ def _first_row_off(weights: Tensor, right: list, scores: list, mask: Tensor) -> 
     return f"sentence 0, query 0 should be {shown(right[0][0])}; yours: {shown(given[0, 0])}."
 
 
+PAIRWISE = (
+    "query 0 met key 0 only, query 1 key 1, and so on: with a new axis in each, `[:, :, None, :]` and "
+    "`[:, None, :, :]`, each query meets each key."
+)
+
+
 @check("4.3", section="7. Queries and keys of different size: the additive score")
 def check_additive_scores(additive_scores: Callable[..., Tensor]) -> None:
     """Try out `additive_scores(queries, keys, W_q, W_k, w_v)`: first with sizes alike, then all different."""
@@ -144,18 +159,17 @@ def check_additive_scores(additive_scores: Callable[..., Tensor]) -> None:
         shapes = ((batch, n, query_size), (batch, m, key_size), (h, query_size), (h, key_size), (h,))
         inputs = [torch.randn(shape, generator=generator) for shape in shapes]
         answer = called(additive_scores, *inputs)
-        has_shape(answer, (batch, n, m), "scores", {
+        shapes = {
             (batch, n, m, h): "you still have h numbers for each pair: the dot product with w_v makes one of them.",
             (batch, n, m, 1): "there is one axis of size 1 too many at the end: `squeeze(-1)` takes it away.",
-            (batch, n): "query 0 met key 0 only, query 1 key 1, and so on: with a new axis in each, "
-                        "`[:, :, None, :]` and `[:, None, :, :]`, each query meets each key.",
-        })  # fmt: skip
+            (batch, n): PAIRWISE,
+        }
+        has_shape(answer, (batch, n, m), "scores", shapes)
         given = [numbers(tensor) for tensor in inputs]
         right = _additive(*given)
-        matches(answer, right, _wrong_scores(*given), otherwise=(
-            f"sentence 0, query 0, keys 0 and 1 should have the scores {shown(right[0][0][:2])}; "
-            f"yours: {shown(answer[0, 0, :2])}."
-        ))  # fmt: skip
+        told = f"sentence 0, query 0, keys 0 and 1 should have the scores {shown(right[0][0][:2])}; "
+        told += f"yours: {shown(answer[0, 0, :2])}."
+        matches(answer, right, _wrong_scores(*given), otherwise=told)
 
 
 def _additive(queries, keys, W_q, W_k, w_v, join: Callable = lambda q, k: math.tanh(q + k)) -> list:
@@ -172,37 +186,38 @@ def _additive(queries, keys, W_q, W_k, w_v, join: Callable = lambda q, k: math.t
 
 JOINS: dict[str, Callable[[float, float], float]] = {
     "the tanh is missing.": lambda q, k: q + k,
-    "add first, then take tanh of the *sum*: you took the tanh of queries and keys one by one.":
-        lambda q, k: math.tanh(q) + math.tanh(k),
+    "add first, then take tanh of the *sum*: you took the tanh of queries and keys one by one.": (
+        lambda q, k: math.tanh(q) + math.tanh(k)
+    ),
     "you subtracted the keys from the queries: the two are *added*.": lambda q, k: math.tanh(q - k),
     "you multiplied query and key: this score is additive.": lambda q, k: math.tanh(q * k),
     "the sum goes through tanh, not through the sigmoid.": lambda q, k: 1 / (1 + math.exp(-q - k)),
     "the sum goes through tanh, not through the ReLU.": lambda q, k: max(q + k, 0.0),
-}  # fmt: skip
+}
 
 
 def _wrong_scores(queries, keys, W_q, W_k, w_v) -> dict[str, Numbers]:
     """Diagnosis -> the scores of a usual mistake."""
-    right, h, flat = _additive(queries, keys, W_q, W_k, w_v), len(w_v), JOINS["the tanh is missing."]
+    right, h = torch.tensor(_additive(queries, keys, W_q, W_k, w_v)), len(w_v)
+    flat = torch.tensor(_additive(queries, keys, W_q, W_k, w_v, JOINS["the tanh is missing."]))
     mistakes: dict[str, Numbers] = {
-        "a row for each key, a column for each query: it should be the other way round.":
-            [transposed(rows) for rows in right],
-        "these are the weights: return the scores, before the softmax.":
-            [[softmax(row) for row in rows] for rows in right],
+        "a row for each key, a column for each query: it should be the other way round.": right.mT,
+        "these are the weights: return the scores, before the softmax.": right.softmax(-1),
         **{slip: _additive(queries, keys, W_q, W_k, w_v, join) for slip, join in JOINS.items()},
-        "first the tanh, then the product with w_v: you did it the other way round.":
-            torch.tensor(_additive(queries, keys, W_q, W_k, w_v, flat)).tanh(),
+        "first the tanh, then the product with w_v: you did it the other way round.": flat.tanh(),
         "w_v is missing: you summed up, without weighing.": _additive(queries, keys, W_q, W_k, [1.0] * h),
-        "you took the *mean* over the hidden units: the dot product with w_v is a sum.": torch.tensor(right) / h,
-        "divided by a root: that belongs to the dot product, not to this score.": torch.tensor(right) / math.sqrt(h),
-    }  # fmt: skip
+        "you took the *mean* over the hidden units: the dot product with w_v is a sum.": right / h,
+        "divided by a root: that belongs to the dot product, not to this score.": right / math.sqrt(h),
+    }
     if len(W_q) == len(W_q[0]) == len(W_k[0]) == len(queries[0]) == len(keys[0]):  # the first trial
         unchanged = torch.eye(h).tolist()
         mistakes |= {
-            "your matrices are transposed: for rows of vectors it is `queries @ W_q.T`.":
-                _additive(queries, keys, transposed(W_q), transposed(W_k), w_v),
+            "your matrices are transposed: for rows of vectors it is `queries @ W_q.T`.": (
+                _additive(queries, keys, transposed(W_q), transposed(W_k), w_v)
+            ),
             "you exchanged W_q and W_k.": _additive(queries, keys, W_k, W_q, w_v),
-            "you multiplied from the left: vectors are *rows* here, `queries @ W_q.T`.":
-                _additive(_products([W_q] * 2, queries), _products([W_k] * 2, keys), unchanged, unchanged, w_v),
-        }  # fmt: skip
+            "you multiplied from the left: vectors are *rows* here, `queries @ W_q.T`.": (
+                _additive(_products([W_q] * 2, queries), _products([W_k] * 2, keys), unchanged, unchanged, w_v)
+            ),
+        }
     return mistakes

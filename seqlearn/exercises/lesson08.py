@@ -103,33 +103,44 @@ def _table_mistakes(steps: int, size: int) -> dict[str, list[list[float]]]:
         "cosines everywhere: the even columns want the sine.": table(None, math.cos, math.cos),
         "these are the angles: take their sine and cosine.": table(None, float, float),
         "first all sines, then all cosines: they should take turns, `[:, 0::2]` and `[:, 1::2]`.": halves(table()),
-        "your positions start from 1: the first row is position 0, with sines 0 and cosines 1.":
-            _table(steps + 1, size)[1:],
-        "your pairs start from 1: the first one is pair 0, with the frequency 1.":
-            table(lambda c: _frequency(c // 2 + 1, size)),
-        "your hands slow down too fast: the exponent is 2m/size with m the *pair*. Was the 2 taken twice?":
-            table(lambda c: _frequency(c // 2 * 2, size)),
-        "your hands slow down too slowly: the exponent is 2m/size, and yours is m/size.":
-            table(lambda c: _frequency(c // 2 / 2, size)),
-        "each column has its own frequency: the two columns of a pair share one, that of the sine.":
-            table(lambda c: _frequency(c / 2, size)),
-        "you took 2 times the column in the exponent: it is 2 times the *pair*, for both of its columns.":
-            table(lambda c: _frequency(c, size)),
-        "all hands have the same speed: is the base missing, or did `//` round the exponent to 0?":
-            table(lambda c: 1.0),
+        "your positions start from 1: the first row is position 0, with sines 0 and cosines 1.": (
+            _table(steps + 1, size)[1:]
+        ),
+        "your pairs start from 1: the first one is pair 0, with the frequency 1.": (
+            table(lambda c: _frequency(c // 2 + 1, size))
+        ),
+        "your hands slow down too fast: the exponent is 2m/size with m the *pair*. Was the 2 taken twice?": (
+            table(lambda c: _frequency(c // 2 * 2, size))
+        ),
+        "your hands slow down too slowly: the exponent is 2m/size, and yours is m/size.": (
+            table(lambda c: _frequency(c // 2 / 2, size))
+        ),
+        "each column has its own frequency: the two columns of a pair share one, that of the sine.": (
+            table(lambda c: _frequency(c / 2, size))
+        ),
+        "you took 2 times the column in the exponent: it is 2 times the *pair*, for both of its columns.": (
+            table(lambda c: _frequency(c, size))
+        ),
+        "all hands have the same speed: is the base missing, or did `//` round the exponent to 0?": (
+            table(lambda c: 1.0)
+        ),
         "the base is 1000: it should be 10000, with four zeros.": table(lambda c: 1000 ** (-(c // 2) * 2 / size)),
-        "you multiply by the power of the base: divide by it, or take a minus in the exponent.":
-            table(lambda c: 1 / _frequency(c // 2, size)),
+        "you multiply by the power of the base: divide by it, or take a minus in the exponent.": (
+            table(lambda c: 1 / _frequency(c // 2, size))
+        ),
         "that is 10000 *times* 2m/size: take the power, `**`.": table(lambda c: 1 / (BASE * (c // 2) * 2 / size or 1)),
-        "you divide by the number of steps in the exponent: it is the size, d.":
-            table(lambda c: _frequency(c // 2, steps)),
-        "your angles were taken for degrees: sines take radians, as they are.":
-            table(lambda c: math.radians(_frequency(c // 2, size))),
-        f"you divide by size - 2 in the exponent, as some libraries do: for size {size}, divide by {size}.":
-            table(lambda c: _frequency(c // 2, size - 2 or 1)),
+        "you divide by the number of steps in the exponent: it is the size, d.": (
+            table(lambda c: _frequency(c // 2, steps))
+        ),
+        "your angles were taken for degrees: sines take radians, as they are.": (
+            table(lambda c: math.radians(_frequency(c // 2, size)))
+        ),
+        f"you divide by size - 2 in the exponent, as some libraries do: for size {size}, divide by {size}.": (
+            table(lambda c: _frequency(c // 2, size - 2 or 1))
+        ),
         "first all sines, then all cosines, and you divide by size - 2, as some libraries do: here the columns take "
         "turns, and you divide by the size.": halves(table(lambda c: _frequency(c // 2, size - 2 or 1))),
-    }  # fmt: skip
+    }
 
 
 SINE_LAST = "for size {} the last column should be the sine of the last hand; yours is"
@@ -145,12 +156,13 @@ def _odd_mistakes(right: list[list[float]], steps: int, size: int) -> dict[str, 
     return {
         divided.format(size, size + 1): _table(steps, size, lambda c: _frequency(c // 2, size + 1)),
         divided.format(size, size - 1): _table(steps, size, lambda c: _frequency(c // 2, size - 1 or 1)),
-        f"for size {size} you left the *first* cosine out: it is the last one that has no column.":
-            _table(steps, size, lambda c: _frequency((c + 1) // 2, size)),
+        f"for size {size} you left the *first* cosine out: it is the last one that has no column.": (
+            _table(steps, size, lambda c: _frequency((c + 1) // 2, size))
+        ),
         f"{SINE_LAST.format(size)} the *cosine* of the last hand.": with_last(math.cos, size // 2),
         f"{SINE_LAST.format(size)} the sine of the hand before the last.": with_last(math.sin, size // 2 - 1),
         f"{SINE_LAST.format(size)} the cosine of the hand before the last.": with_last(math.cos, size // 2 - 1),
-    }  # fmt: skip
+    }
 
 
 @check("8.5", section="9. Rotary positions")
@@ -175,64 +187,85 @@ def check_turn_all(turn_all: Callable[[Tensor], Tensor]) -> None:
 Rows = list[list[float]]
 
 
+def _angle(i: int, m: float, size: int) -> float:
+    return i * _frequency(m, size)
+
+
 def _turned(
-    rows: Rows, angle: Callable | None = None, turn: Callable | None = None, pairs: Callable | None = None
+    rows: Rows,
+    angle: Callable[[int, int, int], float] = _angle,
+    turn: Callable = lambda x, y, c, s: (x * c - y * s, x * s + y * c),
+    pairs: Callable = lambda m: (2 * m, 2 * m + 1),
 ) -> Rows:
     """The right answer of 8.5; that of a usual mistake with another angle, another turn or other pairs."""
     size = len(rows[0])
-    angle = angle or (lambda i, m: i * _frequency(m, size))
-    turn = turn or (lambda x, y, c, s: (x * c - y * s, x * s + y * c))
-    pairs = pairs or (lambda m: (2 * m, 2 * m + 1))
     answer = [[0.0] * size for _ in rows]
     for i, row in enumerate(rows):
         for m in range(size // 2):
-            (one, other), theta = pairs(m), angle(i, m)
+            (one, other), theta = pairs(m), angle(i, m, size)
             answer[i][one], answer[i][other] = turn(row[one], row[other], math.cos(theta), math.sin(theta))
     return answer
 
 
-def _turned_mistakes(rows: Rows) -> list[tuple[str, Rows]]:
+TURNS: dict[str, Callable[[float, float, float, float], tuple[float, float]]] = {
+    "you turn clockwise: the minus belongs to the *first* number, x cos - y sin.": (
+        lambda x, y, c, s: (x * c + y * s, -x * s + y * c)
+    ),
+    "the second number of each pair is made from the *new* first one: keep the old one until both are done.": (
+        lambda x, y, c, s: (x * c - y * s, (x * c - y * s) * s + y * c)
+    ),
+    "the first number of each pair is made from the *new* second one: keep the old one until both are done.": (
+        lambda x, y, c, s: (x * c - (x * s + y * c) * s, x * s + y * c)
+    ),
+    "a minus is missing: the first number of a pair is x cos *minus* y sin.": (
+        lambda x, y, c, s: (x * c + y * s, x * s + y * c)
+    ),
+    "there is one minus too many: the second number of a pair is x sin *plus* y cos.": (
+        lambda x, y, c, s: (x * c - y * s, x * s - y * c)
+    ),
+    "sine and cosine are exchanged: a turn by 0 changes nothing, so row 0 should stay as it is.": (
+        lambda x, y, c, s: (x * s - y * c, x * c + y * s)
+    ),
+    "each number is only multiplied by its own sine or cosine: a turn mixes both numbers of a pair.": (
+        lambda x, y, c, s: (x * s, y * c)
+    ),
+    "each number is only multiplied by its own cosine or sine: a turn mixes both numbers of a pair.": (
+        lambda x, y, c, s: (x * c, y * s)
+    ),
+}
+ANGLES: dict[str, Callable[[int, int, int], float]] = {
+    "your positions start from 1: row 0 is position 0, and does not turn.": lambda i, m, size: _angle(i + 1, m, size),
+    "every row turns by the same angle: multiply the frequency by the position.": lambda i, m, size: _angle(1, m, size),
+    "all pairs turn at the same speed: the angle is the position times the frequency of the *pair*.": (
+        lambda i, m, size: i
+    ),
+    "your pairs start from 1: the first one is pair 0, with the frequency 1.": (
+        lambda i, m, size: _angle(i, m + 1, size)
+    ),
+    "the exponent is 2m/size, and yours is 4m/size: was the 2 taken twice?": lambda i, m, size: _angle(i, 2 * m, size),
+    "the exponent is 2m/size, and yours is m/size.": lambda i, m, size: _angle(i, m / 2, size),
+    "you multiply by the power of the base: divide by it, or take a minus in the exponent.": (
+        lambda i, m, size: i / _frequency(m, size)
+    ),
+    "your angles were taken for degrees: sines take radians, as they are.": (
+        lambda i, m, size: math.radians(_angle(i, m, size))
+    ),
+    "your base is 1000: take 10000.": lambda i, m, size: i * 1000 ** (-2 * m / size),
+    "your base is 100000: take 10000.": lambda i, m, size: i * 100000 ** (-2 * m / size),
+}
+
+
+def _turned_mistakes(rows: Rows) -> dict[str, Rows]:
     steps, size = len(rows), len(rows[0])
-    right, speed = _turned(rows), lambda m: _frequency(m, size)
-    in_halves = _turned(rows, pairs=lambda m: (m, m + size // 2))
     added = [[x + y for x, y in zip(*both, strict=True)] for both in zip(rows, _table(steps, size), strict=True)]
-    return [
-        ("nothing has turned: the answer is x itself.", rows),
-        ("you turn clockwise: the minus belongs to the *first* number, x cos - y sin.",
-         _turned(rows, turn=lambda x, y, c, s: (x * c + y * s, -x * s + y * c))),
-        ("you pair dimension m with m + size/2, as some other code does: here 2m and 2m + 1 are a pair.", in_halves),
-        ("you add the sinusoids: rotary positions *turn* the pairs of x, and add nothing.", added),
-        ("the second number of each pair is made from the *new* first one: keep the old one until both are done.",
-         _turned(rows, turn=lambda x, y, c, s: (x * c - y * s, (x * c - y * s) * s + y * c))),
-        ("the first number of each pair is made from the *new* second one: keep the old one until both are done.",
-         _turned(rows, turn=lambda x, y, c, s: (x * c - (x * s + y * c) * s, x * s + y * c))),
-        ("a minus is missing: the first number of a pair is x cos *minus* y sin.",
-         _turned(rows, turn=lambda x, y, c, s: (x * c + y * s, x * s + y * c))),
-        ("there is one minus too many: the second number of a pair is x sin *plus* y cos.",
-         _turned(rows, turn=lambda x, y, c, s: (x * c - y * s, x * s - y * c))),
-        ("sine and cosine are exchanged: a turn by 0 changes nothing, so row 0 should stay as it is.",
-         _turned(rows, turn=lambda x, y, c, s: (x * s - y * c, x * c + y * s))),
-        ("each number is only multiplied by its own sine or cosine: a turn mixes both numbers of a pair.",
-         _turned(rows, turn=lambda x, y, c, s: (x * s, y * c))),
-        ("each number is only multiplied by its own cosine or sine: a turn mixes both numbers of a pair.",
-         _turned(rows, turn=lambda x, y, c, s: (x * c, y * s))),
-        ("the new numbers are right, but first all first ones, then all second ones: they should take turns, "
-         "`[:, 0::2]` and `[:, 1::2]`.", [row[0::2] + row[1::2] for row in right]),
-        ("your positions start from 1: row 0 is position 0, and does not turn.",
-         _turned(rows, lambda i, m: (i + 1) * speed(m))),
-        ("every row turns by the same angle: multiply the frequency by the position.",
-         _turned(rows, lambda i, m: speed(m))),
-        ("all pairs turn at the same speed: the angle is the position times the frequency of the *pair*.",
-         _turned(rows, lambda i, m: i)),
-        ("your pairs start from 1: the first one is pair 0, with the frequency 1.",
-         _turned(rows, lambda i, m: i * speed(m + 1))),
-        ("the exponent is 2m/size, and yours is 4m/size: was the 2 taken twice?",
-         _turned(rows, lambda i, m: i * speed(2 * m))),
-        ("the exponent is 2m/size, and yours is m/size.", _turned(rows, lambda i, m: i * speed(m / 2))),
-        ("you multiply by the power of the base: divide by it, or take a minus in the exponent.",
-         _turned(rows, lambda i, m: i / speed(m))),
-        ("your angles were taken for degrees: sines take radians, as they are.",
-         _turned(rows, lambda i, m: math.radians(i * speed(m)))),
-        *((f"your base is {base}: take {BASE:.0f}.", _turned(rows, lambda i, m, base=base: i * base ** (-2 * m / size)))
-          for base in (1000, 100000)),
-    ]  # fmt: skip
+    return {
+        "nothing has turned: the answer is x itself.": rows,
+        "you pair dimension m with m + size/2, as some other code does: here 2m and 2m + 1 are a pair.": (
+            _turned(rows, pairs=lambda m: (m, m + size // 2))
+        ),
+        "you add the sinusoids: rotary positions *turn* the pairs of x, and add nothing.": added,
+        **{said: _turned(rows, turn=turn) for said, turn in TURNS.items()},
+        "the new numbers are right, but first all first ones, then all second ones: they should take turns, "
+        "`[:, 0::2]` and `[:, 1::2]`.": [row[0::2] + row[1::2] for row in _turned(rows)],
+        **{said: _turned(rows, angle) for said, angle in ANGLES.items()},
+    }

@@ -51,20 +51,24 @@ def _share_mistakes(weights: Tensor, asked: list, right: list[float]) -> dict[st
         "only the first of the wanted columns counts": shares(lambda row, wanted: _best(row) == wanted[0]),
         "only the last of the wanted columns counts": shares(lambda row, wanted: _best(row) == wanted[-1]),
         "you asked for more than half": shares(lambda row, wanted: sum(row[k] for k in wanted) > 0.5),
-        "you took the *two* largest weights":
-            shares(lambda row, wanted: any(row[k] in sorted(row)[-2:] for k in wanted)),
+        "you took the *two* largest weights": (
+            shares(lambda row, wanted: any(row[k] in sorted(row)[-2:] for k in wanted))
+        ),
         "these are counts: divide by the number of pairs in `wanted`": [share * len(asked) for share in right],
         "divide by the listed rows, not by all rows": [share * len(asked) / weights.shape[1] for share in right],
         "these are the shares of misses": [1 - share for share in right],
         "these are all heads thrown together: a share for *each* head": [sum(right) / len(right)] * len(right),
-        "you averaged the weights of the heads first: a share for *each* head":
-            _shares(weights.mean(0, keepdim=True), asked) * len(right),
+        "you averaged the weights of the heads first: a share for *each* head": (
+            _shares(weights.mean(0, keepdim=True), asked) * len(right)
+        ),
         "you looked into the rows 0, 1, 2, ...: each pair names its row": _shares(weights, in_order),
-        "a row that comes twice counts twice: in a dictionary, one of them is lost":
-            _shares(weights, [*dict(asked).items()]),
-        "you took the largest weight of each *column*: `argmax(-1)` goes over the keys":
-            [sum(int(head[:, row].argmax()) in wanted for row, wanted in asked) / len(asked) for head in weights],
-    }  # fmt: skip
+        "a row that comes twice counts twice: in a dictionary, one of them is lost": (
+            _shares(weights, [*dict(asked).items()])
+        ),
+        "you took the largest weight of each *column*: `argmax(-1)` goes over the keys": (
+            [sum(int(head[:, row].argmax()) in wanted for row, wanted in asked) / len(asked) for head in weights]
+        ),
+    }
 
 
 @check("11.2", section="2. Average or rollout")
@@ -82,52 +86,64 @@ def check_rollout(my_rollout: Callable[[Tensor], Tensor]) -> None:
         matches(answer, right, _rollout_mistakes(weights.double()), otherwise=otherwise)
 
 
-def _rolled(weights: Tensor, *, same=1.0, other=0.0, half=0.5, left=True) -> list[list[float]]:
-    """The formula, product by product; with the options, that of a usual mistake."""
-    shape = weights.shape[-2:]
-    total = torch.eye(shape[0]).tolist()
-    added = torch.tensor(table(shape, lambda i, j: same if i == j else other))
+def _halved(mean: Tensor, same: Tensor) -> Tensor:
+    return (mean + same) / 2
+
+
+def _rolled(
+    weights: Tensor, mixed: Callable[[Tensor, Tensor], Tensor] = _halved, join: Callable = product
+) -> list[list[float]]:
+    """The formula, layer by layer: the heads' mean is `mixed` with the identity, and joined to the layers below it."""
+    same = torch.eye(weights.shape[-1], dtype=torch.float64)
+    total = same.tolist()
     for layer in weights.double():
-        mixed = (half * (layer.mean(0) + added)).tolist()
-        total = product(mixed, total) if left else product(total, mixed)
+        total = join(mixed(layer.mean(0), same).tolist(), total)
     return total
+
+
+# How somebody mixes the mean of a layer's heads with the identity.
+MIXED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "the identity is missing: half of each word passes by in the residual connection.": lambda mean, same: mean,
+    "you added the identity and did not halve: rows should sum to 1.": lambda mean, same: mean + same,
+    "you halved the identity alone: `/` comes before `+`, so put the sum in brackets.": (
+        lambda mean, same: mean + same / 2
+    ),
+    "you halved the mean alone: put the sum in brackets.": lambda mean, same: mean / 2 + same,
+    "you halved, but did not add the identity.": lambda mean, same: mean / 2,
+    "you added 1 to every entry: the identity is `torch.eye(n)`, 1 on the diagonal only.": (
+        lambda mean, same: (mean + 1) / 2
+    ),
+}
+REVERSED = "the order is reversed: a later layer is multiplied from the *left*."
+EACH_ROLLED = "you rolled out each head by itself: take the mean of the heads in each layer, then multiply."
+AXES = "you averaged over the layers and multiplied the heads: axis 0 counts layers, axis 1 heads."
+BY_ENTRY = "you multiplied entry by entry, `*`: you want the matrix product, `@`."
+ADDED = "you added the layers up: *multiply* them."
 
 
 def _rollout_mistakes(weights: Tensor) -> list[tuple[str, Tensor | list[list[float]]]]:
     same = torch.eye(weights.shape[-1])
-    halved = (weights.mean(1) + same) / 2
-    by_entry = "you multiplied entry by entry, `*`: you want the matrix product, `@`."
-    added = "you added the layers up: *multiply* them."
+    halved = _halved(weights.mean(1), same)
     by_head = torch.tensor([_rolled(weights[:, [head]]) for head in range(weights.shape[1])])
     return [
-        ("the identity is missing: half of each word passes by in the residual connection.",
-         _rolled(weights, same=0.0, half=1.0)),
-        ("you added the identity and did not halve: rows should sum to 1.", _rolled(weights, half=1.0)),
-        ("you halved the identity alone: `/` comes before `+`, so put the sum in brackets.",
-         _rolled(weights, same=0.5, half=1.0)),
-        ("you halved the mean alone: put the sum in brackets.", _rolled(weights, same=2.0)),
-        ("you halved, but did not add the identity.", _rolled(weights, same=0.0)),
-        ("the order is reversed: a later layer is multiplied from the *left*.", _rolled(weights, left=False)),
+        *((said, _rolled(weights, mixed)) for said, mixed in MIXED.items()),
+        (REVERSED, _rolled(weights, join=lambda layer, total: product(total, layer))),
         ("you took the largest of the heads: take their mean.", _rolled(weights.amax(1, keepdim=True))),
         ("you took head 0 alone: take the mean of the heads.", _rolled(weights[:, :1])),
         ("you added the heads up: take their mean.", _rolled(weights.sum(1, keepdim=True))),
-        ("you rolled out each head by itself: take the mean of the heads in each layer, then multiply.",
-         by_head.mean(0)),
-        ("you averaged over the layers and multiplied the heads: axis 0 counts layers, axis 1 heads.",
-         _rolled(weights.transpose(0, 1))),
-        ("you added 1 to every entry: the identity is `torch.eye(n)`, 1 on the diagonal only.",
-         _rolled(weights, other=1.0)),
+        (EACH_ROLLED, by_head.mean(0)),
+        (AXES, _rolled(weights.transpose(0, 1))),
         ("this is the last layer alone: multiply all of them.", _rolled(weights[-1:])),
         ("this is the first layer alone: multiply all of them.", _rolled(weights[:1])),
         ("layer 0 is missing: start from the identity, and multiply all layers.", _rolled(weights[1:])),
         ("this is the average of all maps.", weights.mean((0, 1))),
         ("you averaged over the layers: *multiply* the layers, average over the heads only.", halved.mean(0)),
         ("rows and columns are exchanged.", torch.tensor(_rolled(weights)).T),
-        (by_entry, halved.prod(0)),
-        (by_entry, same * halved.prod(0)),
-        (added, halved.sum(0)),
-        (added, same + halved.sum(0)),
-    ]  # fmt: skip
+        (BY_ENTRY, halved.prod(0)),
+        (BY_ENTRY, same * halved.prod(0)),
+        (ADDED, halved.sum(0)),
+        (ADDED, same + halved.sum(0)),
+    ]
 
 
 @check("11.3", section="5. Ablate a head")
@@ -151,45 +167,55 @@ def check_look_at_last(look_at_last: Callable[..., Tensor]) -> None:
         has_shape(answer, weights.shape)
         has_dtype(answer, weights.dtype, "answer", "an edit gives weights, numbers: `.to(weights.dtype)`.")
         right = _edited(weights, may, head)
-
-        def in_head(values: Tensor, weights: Tensor = weights, head: int = head) -> Tensor:
-            edited = weights.clone()
-            edited[:, head] = values[:, head]
-            return edited
-
-        matches(answer, right, {
-            "you edited a *sentence*, not a head: the first axis is the batch, the second one the heads.":
-                _edited(weights, may, head, axis=0),
-            f"head {head} still has its own weights.": weights,
-            "this is the *first* key that may be attended; you want the last one.":
-                _edited(weights, may, head, lambda keys, query: keys[:1]),
-            "each query looks at itself: the last key that it may attend to is often another one.":
-                _edited(weights, may, head, lambda keys, query: [query]),
-            "this is `uniform`: here one key gets everything.":
-                in_head(may / may.sum(-1, keepdim=True).clamp(min=1)),
-            "you took `may` of sentence 0 for every sentence: each has its own, `may[:, head]`.":
-                _edited(weights, may[:1].expand_as(may), head),
-            "you took `may` of head 0: each head has its own, `may[:, head]`.":
-                _edited(weights, may[:, :1].expand_as(may), head),
-            "a key that may be attended can have the weight 0: ask `may`, not `weights > 0`.":
-                _edited(weights, weights > 0, head),
-            "a key before the last True has got weight, though it may not be attended: `may &` is missing.":
-                in_head((may.flip(-1).cumsum(-1).flip(-1) == 1).to(weights.dtype)),
-            "the last key has kept its own weight: it gets 1.": in_head(weights * torch.tensor(right)),
-        }, otherwise=_other_edit(answer, weights, may, head))  # fmt: skip
+        mistakes = _edit_mistakes(weights, may, head, torch.tensor(right))
+        matches(answer, right, mistakes, otherwise=_other_edit(answer, weights, may, head))
 
 
-def _edited(weights, may, head, choose=lambda keys, query: keys[-1:], axis=1) -> list:
-    """The right answer, entry by entry; or with other keys, or for a sentence (axis 0) in place of a head."""
+def _edited(weights: Tensor, may: Tensor, head: int, choose=lambda keys, query: keys[-1:]) -> list:
+    """The right answer, entry by entry; or with other keys than the last one that may be attended."""
     old, keys = weights.tolist(), may.tolist()
 
     def entry(b: int, h: int, query: int, key: int) -> float:
-        if (b, h)[axis] != head:
+        if h != head:
             return old[b][h][query][key]
         allowed = [k for k, attended in enumerate(keys[b][h][query]) if attended]
         return float(key in allowed and key in choose(allowed, query))
 
     return table(weights.shape, entry)
+
+
+def _edit_mistakes(weights: Tensor, may: Tensor, head: int, right: Tensor) -> dict[str, Tensor | list]:
+    of_sentence = torch.tensor(_edited(weights.transpose(0, 1), may.transpose(0, 1), head)).transpose(0, 1)
+
+    def in_head(values: Tensor) -> Tensor:
+        edited = weights.clone()
+        edited[:, head] = values[:, head]
+        return edited
+
+    return {
+        "you edited a *sentence*, not a head: the first axis is the batch, the second one the heads.": of_sentence,
+        f"head {head} still has its own weights.": weights,
+        "this is the *first* key that may be attended; you want the last one.": (
+            _edited(weights, may, head, lambda keys, query: keys[:1])
+        ),
+        "each query looks at itself: the last key that it may attend to is often another one.": (
+            _edited(weights, may, head, lambda keys, query: [query])
+        ),
+        "this is `uniform`: here one key gets everything.": in_head(may / may.sum(-1, keepdim=True).clamp(min=1)),
+        "you took `may` of sentence 0 for every sentence: each has its own, `may[:, head]`.": (
+            _edited(weights, may[:1].expand_as(may), head)
+        ),
+        "you took `may` of head 0: each head has its own, `may[:, head]`.": (
+            _edited(weights, may[:, :1].expand_as(may), head)
+        ),
+        "a key that may be attended can have the weight 0: ask `may`, not `weights > 0`.": (
+            _edited(weights, weights > 0, head)
+        ),
+        "a key before the last True has got weight, though it may not be attended: `may &` is missing.": (
+            in_head(may.flip(-1).cumsum(-1).flip(-1) == 1)
+        ),
+        "the last key has kept its own weight: it gets 1.": in_head(weights * right),
+    }
 
 
 def _other_edit(answer: Tensor, weights: Tensor, may: Tensor, head: int) -> str:

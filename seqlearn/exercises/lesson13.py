@@ -23,7 +23,6 @@ def check_prefix_mask(prefix_mask: Callable[[int, int], Tensor]) -> None:
         answer = called(prefix_mask, prompt, steps)
         has_shape(answer, (steps, steps), "mask")
         has_dtype(answer, torch.bool, "mask", "`True` means: may be attended.")
-
         otherwise = f"with prompt = {prompt} and steps = {steps}, {_first_cell_off(answer, prompt)}"
         right, mistakes = _masks(prompt, steps)
         matches(answer, right, mistakes, otherwise=otherwise)
@@ -40,22 +39,27 @@ def _masks(p: int, steps: int) -> tuple[list, dict[str, list]]:
         "rows and columns are exchanged: a row is the token that looks.": mask(lambda i, j: i <= j or i < p),
         "this is the other triangle: `tril` keeps the past, `triu` the future.": mask(lambda i, j: j >= i or j < p),
         "this is the triangle of the future: begin with `tril`, and open the prompt.": mask(lambda i, j: j >= i),
-        "the tokens after the prompt see each other in both directions: among themselves they are causal.":
-            mask(lambda i, j: i >= p or j < p),
-        "this is the causal mask: the tokens of the prompt should see each other in *both* directions.":
-            mask(lambda i, j: j <= i),
+        "the tokens after the prompt see each other in both directions: among themselves they are causal.": (
+            mask(lambda i, j: i >= p or j < p)
+        ),
+        "this is the causal mask: the tokens of the prompt should see each other in *both* directions.": (
+            mask(lambda i, j: j <= i)
+        ),
         "now every token sees every other: after the prompt, no token sees a later one.": mask(lambda i, j: True),
-        "the target does not see the prompt: its rows need the columns of the prompt, too.":
-            mask(lambda i, j: (i < p and j < p) or (i >= p and p <= j <= i)),
-        "a token after the prompt does not see itself: the diagonal counts as past.":
-            mask(lambda i, j: j < i or j < p),
-        "in your mask the first token after the prompt counts as prompt: count from 0, so it has the index `prompt`.":
-            mask(lambda i, j: j <= i or j <= p),
-        "in your mask the last token of the prompt does not count as prompt: it has the index `prompt - 1`.":
-            mask(lambda i, j: j <= i or j < p - 1),
-        "the tokens of the prompt see the target: only the *columns* of the prompt are open to all rows.":
-            mask(lambda i, j: j <= i or i < p),
-    }  # fmt: skip
+        "the target does not see the prompt: its rows need the columns of the prompt, too.": (
+            mask(lambda i, j: (i < p and j < p) or (i >= p and p <= j <= i))
+        ),
+        "a token after the prompt does not see itself: the diagonal counts as past.": mask(lambda i, j: j < i or j < p),
+        "in your mask the first token after the prompt counts as prompt: count from 0, so it has the index `prompt`.": (
+            mask(lambda i, j: j <= i or j <= p)
+        ),
+        "in your mask the last token of the prompt does not count as prompt: it has the index `prompt - 1`.": (
+            mask(lambda i, j: j <= i or j < p - 1)
+        ),
+        "the tokens of the prompt see the target: only the *columns* of the prompt are open to all rows.": (
+            mask(lambda i, j: j <= i or i < p)
+        ),
+    }
 
 
 def _first_cell_off(answer: Tensor, prompt: int) -> str:
@@ -66,6 +70,11 @@ def _first_cell_off(answer: Tensor, prompt: int) -> str:
     return ""
 
 
+BOS_COUNTS = (
+    "<bos> counts, too: nobody has to predict it. The first row that counts is row `prompt`, which reads <bos>."
+)
+
+
 @check("13.2", section="1. One model with one half removed")
 def check_target_loss(target_loss: Callable[..., Tensor]) -> None:
     """Try out `target_loss(logits, ids, prompt)` on random logits."""
@@ -74,38 +83,46 @@ def check_target_loss(target_loss: Callable[..., Tensor]) -> None:
         logits = (60 if words == 4 else 2) * torch.randn(steps, words, generator=generator).requires_grad_()
         ids = torch.randint(words, (steps,), generator=generator)
         answer, logits = called(target_loss, logits, ids, prompt), logits.detach()
-        has_shape(answer, (), "loss (one number)", {
-            (steps - prompt - 1,): "these are the losses of the single tokens: take their mean.",
-        })  # fmt: skip
-        losses = _losses(logits, ids, 1)  # of the rows 0 to steps - 2
-        right = losses[prompt:]
-        unshifted = _losses(logits, ids, 0)
-        mean = _mean
-        matches(answer, mean(right), {
-            "this is the loss on *all* tokens: the source and <bos> should not count.": mean(losses),
-            "this is the loss on the *source*: you want the target.": mean(losses[:prompt]),
-            "nothing is shifted: row t of the logits scores token t + 1.": mean(unshifted[prompt + 1 :]),
-            "nothing is shifted, and <bos> counts: row t of the logits scores token t + 1.": mean(unshifted[prompt:]),
-            "this is the loss on all tokens, and nothing is shifted.": mean(unshifted),
-            "<bos> counts, too: nobody has to predict it. The first row that counts is row `prompt`, "
-            "which reads <bos>.": mean(losses[prompt - 1 :]),
-            "the first token of the target does not count: it is predicted by row `prompt`, which reads <bos>.":
-                mean(losses[prompt + 1 :]),
-            "the last token, <eos>, does not count: the model has to learn when to stop.": mean(right[:-1]),
-            "this is the sum: take the mean over the tokens of the target.": sum(right),
-            "you divided by the number of all tokens: divide by the number of those of the target.": sum(right) / steps,
-            "you divided by the number of all predictions: divide by those of the target.": sum(right) / (steps - 1),
-            "you took the softmax before: `F.cross_entropy` wants logits, and takes the softmax itself.":
-                mean(_losses(torch.tensor([softmax(row) for row in logits.double().tolist()]), ids, 1)[prompt:]),
-            "shifted the wrong way: row t of the logits scores token t + 1, and not token t - 1.":
-                mean(_losses(logits[1:], ids, 0)[prompt:]),
-            "the sign: a loss is *minus* the log-probability.": -mean(right),
-            "these are the logits of the right tokens: take the log-softmax before.":
-                -mean([float(logits[t, ids[t + 1]]) for t in range(prompt, steps - 1)]),
-        }, otherwise=f"with prompt = {prompt} and {steps} tokens the loss should be {mean(right):.3f}; "
-                     f"yours: {shown(answer)}.")  # fmt: skip
+        single = {(steps - prompt - 1,): "these are the losses of the single tokens: take their mean."}
+        has_shape(answer, (), "loss (one number)", single)
+        right, mistakes = _target_losses(logits, ids, prompt)
+        otherwise = f"with prompt = {prompt} and {steps} tokens the loss should be {right:.3f}; yours: {shown(answer)}."
+        matches(answer, right, mistakes, otherwise=otherwise)
         if not answer.requires_grad:
             raise Wrong("the number is right, but no gradient flows: no `item`, no `detach`, no `torch.no_grad()`.")
+
+
+def _target_losses(logits: Tensor, ids: Tensor, prompt: int) -> tuple[float, dict[str, float]]:
+    """The right loss, and those of usual mistakes."""
+    steps = len(ids)
+    shifted, unshifted = _losses(logits, ids, 1), _losses(logits, ids, 0)  # of the rows 0 to steps - 2, and of all
+    losses = shifted[prompt:]
+    probabilities = torch.tensor([softmax(row) for row in logits.double().tolist()])
+    return mean(losses), {
+        "this is the loss on *all* tokens: the source and <bos> should not count.": mean(shifted),
+        "this is the loss on the *source*: you want the target.": mean(shifted[:prompt]),
+        "nothing is shifted: row t of the logits scores token t + 1.": mean(unshifted[prompt + 1 :]),
+        "nothing is shifted, and <bos> counts: row t of the logits scores token t + 1.": mean(unshifted[prompt:]),
+        "this is the loss on all tokens, and nothing is shifted.": mean(unshifted),
+        BOS_COUNTS: mean(shifted[prompt - 1 :]),
+        "the first token of the target does not count: it is predicted by row `prompt`, which reads <bos>.": (
+            mean(losses[1:])
+        ),
+        "the last token, <eos>, does not count: the model has to learn when to stop.": mean(losses[:-1]),
+        "this is the sum: take the mean over the tokens of the target.": sum(losses),
+        "you divided by the number of all tokens: divide by the number of those of the target.": sum(losses) / steps,
+        "you divided by the number of all predictions: divide by those of the target.": sum(losses) / len(shifted),
+        "you took the softmax before: `F.cross_entropy` wants logits, and takes the softmax itself.": (
+            mean(_losses(probabilities, ids, 1)[prompt:])
+        ),
+        "shifted the wrong way: row t of the logits scores token t + 1, and not token t - 1.": (
+            mean(_losses(logits[1:], ids, 0)[prompt:])
+        ),
+        "the sign: a loss is *minus* the log-probability.": -mean(losses),
+        "these are the logits of the right tokens: take the log-softmax before.": (
+            -mean([float(logits[t, ids[t + 1]]) for t in range(prompt, steps - 1)])
+        ),
+    }
 
 
 def _losses(logits: Tensor, ids: Tensor, shift: int) -> list[float]:
@@ -114,19 +131,30 @@ def _losses(logits: Tensor, ids: Tensor, shift: int) -> list[float]:
     return [-math.log(rows[t][int(ids[t + shift])]) for t in range(len(rows) - shift)]
 
 
-def _mean(values: list[float]) -> float:
+def mean(values: list[float]) -> float:
+    """The mean; infinity, if there are no values."""
     return sum(values) / len(values) if values else math.inf
+
+
+MISPLACED = (
+    "the kept probabilities stand in wrong places: `scatter` puts values back to their indices. (`gather`, or an "
+    "index, takes them from there.)"
+)
 
 
 @check("13.4", section="4. Sampling: how a language model writes")
 def check_top_p(top_p_filter: Callable[..., Tensor]) -> None:
     """Try out `top_p_filter(probs, top_p)` on probabilities in several orders."""
     for probs, top_p in (
-        ([0.1, 0.4, 0.05, 0.25, 0.2], 0.55), ([0.05, 0.55, 0.15, 0.12, 0.08, 0.05], 0.5), ([0.2, 0.1, 0.6, 0.1], 0.5),
+        ([0.1, 0.4, 0.05, 0.25, 0.2], 0.55),
+        ([0.05, 0.55, 0.15, 0.12, 0.08, 0.05], 0.5),
+        ([0.2, 0.1, 0.6, 0.1], 0.5),
         ([0.25, 0.4, 0.2, 0.15], 0.9),
-        ([0.3, 0.1, 0.4, 0.2], 1.0), ([0.25, 0.5, 0.125, 0.125], 0.5), ([0.25, 0.3, 0.2, 0.25], 0.5),  # any of two
+        ([0.3, 0.1, 0.4, 0.2], 1.0),
+        ([0.25, 0.5, 0.125, 0.125], 0.5),
+        ([0.25, 0.3, 0.2, 0.25], 0.5),  # any of two
         ([n / 55 for n in (9, 9, 9, 9, 3, 7, 8, 1)], 1.0),  # with 32 bits, the sum stays below 1
-    ):  # fmt: skip
+    ):
         answer = called(top_p_filter, torch.tensor(probs), top_p)
         has_shape(answer, (len(probs),), "probabilities, one for each token,")
         if answer.isnan().any():
@@ -154,23 +182,28 @@ def _nuclei(probs: list[float], top_p: float, answer: list[float]) -> tuple[list
         "the probabilities that are left do not sum to 1: divide by their sum.": nucleus,
         "the token that crosses the line is missing: the kept ones have to reach `top_p`.": _divided(cut),
         "the token that crosses the line is missing, and the rest does not sum to 1.": cut,
-        "the kept probabilities stand in wrong places: `scatter` puts values back to their indices. (`gather`, or an "
-        "index, takes them from there.)": _divided([nucleus[order[token]] for token in order]),
-        "one token too many is kept: stop as soon as the sum reaches `top_p`.":
-            _divided(kept(lambda rank: rank == 0 or before[rank - 1] < top_p - 1e-9)),
-        "you kept a share of the *tokens*: count their probabilities, until the sum reaches `top_p`.":
-            _divided(kept(lambda rank: rank < max(1, int(top_p * len(probs))))),
-        "these are sorted: give each token its own place in the vocabulary back.":
-            [*_divided([probs[token] for token in order if nucleus[token]]), *[0.0] * nucleus.count(0.0)],
-        "only tokens with a probability of `top_p` itself are kept: it is their *sum* that counts.":
-            [prob if prob >= top_p else 0.0 for prob in probs],
+        MISPLACED: _divided([nucleus[order[token]] for token in order]),
+        "one token too many is kept: stop as soon as the sum reaches `top_p`.": (
+            _divided(kept(lambda rank: rank == 0 or before[rank - 1] < top_p - 1e-9))
+        ),
+        "you kept a share of the *tokens*: count their probabilities, until the sum reaches `top_p`.": (
+            _divided(kept(lambda rank: rank < max(1, int(top_p * len(probs)))))
+        ),
+        "these are sorted: give each token its own place in the vocabulary back.": (
+            _divided(sorted(nucleus, reverse=True))
+        ),
+        "only tokens with a probability of `top_p` itself are kept: it is their *sum* that counts.": (
+            [prob if prob >= top_p else 0.0 for prob in probs]
+        ),
         "you began with the *least* likely token: sort with `descending=True`.": _from_below(probs, top_p),
         "these are the tokens that should be removed.": _divided(rest),
-        "you took a softmax of what is left: removed tokens get a probability again. Divide by the sum.":
-            softmax(nucleus),
-        "you took a softmax of the probabilities that are left: divide them by their sum.":
-            softmax([prob or -math.inf for prob in nucleus]),
-    }  # fmt: skip
+        "you took a softmax of what is left: removed tokens get a probability again. Divide by the sum.": (
+            softmax(nucleus)
+        ),
+        "you took a softmax of the probabilities that are left: divide them by their sum.": (
+            softmax([prob or -math.inf for prob in nucleus])
+        ),
+    }
 
 
 def _divided(values: list[float]) -> list[float]:
@@ -203,6 +236,7 @@ def _cache_number(answer: object, wanted: str, sizes: dict[str, int], unit: int,
     """What is wrong with a number of bytes; nothing, if it is right."""
     given = number(answer, wanted)
     right = 2 * math.prod(sizes.values()) / unit
+    decimal = KiB / 1000 if unit == KiB else GiB / 1000**3
     mistakes = {
         "keys *and* values are kept: twice as much.": right / 2,
         "the query heads share the heads of keys and values: count those.": right * query_heads / sizes["kv_heads"],
@@ -214,11 +248,10 @@ def _cache_number(answer: object, wanted: str, sizes: dict[str, int], unit: int,
         "these are numbers, not bytes: each one takes several bytes.": right / sizes["bytes"],
         "these are bits: 8 of them are a byte.": right * 8,
         "these are bytes: divide by the unit.": right * unit,
-        "1 KiB is 1,024 bytes, and 1 GiB is 1,024 · 1,024 · 1,024: you divided by a power of 1,000.":
-            right * unit / (1000 if unit == KiB else 1000**3),
+        "1 KiB is 1,024 bytes, and 1 GiB is 1,024 · 1,024 · 1,024: you divided by a power of 1,000.": right * decimal,
         "a power of 1,024 is missing.": right * 1024,
         "a power of 1,024 too many.": right / 1024,
-    }  # fmt: skip
+    }
     if is_close(given, right, 0.005 * right):
         return ""
     named = [what for what, wrong in mistakes.items() if is_close(given, wrong, 0.002 * wrong)]

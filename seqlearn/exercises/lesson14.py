@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from .checking import Wrong, called, check, has_shape, matches, number, shown
+from .checking import Wrong, called, check, has_shape, matches, number, shown, table
 
 
 @check("14.1", section="1. Two sentences, one noun apart")
@@ -18,32 +18,38 @@ def check_patch_rows(patch_rows: Callable[..., Tensor]) -> None:
         own, theirs = (torch.randn(shape, generator=generator) for _ in range(2))
         answer = called(patch_rows, own, theirs, rows)
         has_shape(answer, shape, "vectors", {(shape[0], len(rows), shape[2]): "return all rows, not only the patched."})
-        right = _rows(own, theirs, lambda place, rows=rows: place[1] in rows)
-        matches(answer, right, {
-            "nothing is patched: these are the vectors of the sentence itself.": own,
-            "all rows come from the other sentence: only those in `rows` should.": theirs,
-            "it is the other way round: the rows in `rows` come from the other sentence, and all others stay.":
-                _rows(theirs, own, lambda place, rows=rows: place[1] in rows),
-            "you patched *numbers* of each vector: rows are the middle axis, `[:, rows]`.":
-                _rows(own, theirs, lambda place, rows=rows: place[2] in rows),
-            "you patched *sentences*: rows are the middle axis, `[:, rows]`.":
-                _rows(own, theirs, lambda place, rows=rows: place[0] in rows),
-            "only the first sentence of the batch is patched.":
-                _rows(own, theirs, lambda place, rows=rows: place[1] in rows and place[0] == 0),
-            "only one of the rows is patched.": _rows(own, theirs, lambda place, rows=rows: place[1] in rows[:1]),
-            "rows count from 0.": _rows(own, theirs, lambda place, rows=rows: place[1] + 1 in rows),
-            "the two vectors are added: the other one should stand in the place of the own one.":
-                _rows(own, own + theirs, lambda place, rows=rows: place[1] in rows),
-        }, axes=("sentence", "row"))  # fmt: skip
+        matches(answer, *_patched_rows(own, theirs, rows), axes=("sentence", "row"))
 
 
-def _rows(own: Tensor, theirs: Tensor, taken: Callable[[tuple[int, int, int]], bool]) -> list:
-    batch, rows, size = own.shape
-    mine, other = own.tolist(), theirs.tolist()
-    return [
-        [[(other if taken((b, r, n)) else mine)[b][r][n] for n in range(size)] for r in range(rows)]
-        for b in range(batch)
-    ]
+def _patched_rows(own: Tensor, theirs: Tensor, rows: list[int]) -> tuple[list, dict[str, Tensor | list]]:
+    """The right vectors, and those of usual mistakes."""
+
+    def patched(own: Tensor, theirs: Tensor, taken: Callable[[int, int, int], bool]) -> list:
+        """The own vectors, number by number; `taken(sentence, row, number)` says which are those of the other one."""
+        mine, other = own.tolist(), theirs.tolist()
+        return table(own.shape, lambda b, row, n: (other if taken(b, row, n) else mine)[b][row][n])
+
+    return patched(own, theirs, lambda b, row, n: row in rows), {
+        "nothing is patched: these are the vectors of the sentence itself.": own,
+        "all rows come from the other sentence: only those in `rows` should.": theirs,
+        "it is the other way round: the rows in `rows` come from the other sentence, and all others stay.": (
+            patched(theirs, own, lambda b, row, n: row in rows)
+        ),
+        "you patched *numbers* of each vector: rows are the middle axis, `[:, rows]`.": (
+            patched(own, theirs, lambda b, row, n: n in rows)
+        ),
+        "you patched *sentences*: rows are the middle axis, `[:, rows]`.": (
+            patched(own, theirs, lambda b, row, n: b in rows)
+        ),
+        "only the first sentence of the batch is patched.": (
+            patched(own, theirs, lambda b, row, n: row in rows and b == 0)
+        ),
+        "only one of the rows is patched.": patched(own, theirs, lambda b, row, n: row in rows[:1]),
+        "rows count from 0.": patched(own, theirs, lambda b, row, n: row + 1 in rows),
+        "the two vectors are added: the other one should stand in the place of the own one.": (
+            patched(own, own + theirs, lambda b, row, n: row in rows)
+        ),
+    }
 
 
 @check("14.2", section="2. Many pairs")
@@ -59,34 +65,47 @@ def check_moved(moved: Callable[..., float]) -> None:
     ):
         tensors = [torch.tensor(leans) for leans in (before, patched, after)]
         answer = number(called(moved, *tensors), "return one number")
-        ways = [new - old for old, new in zip(before, after, strict=True)]
-        moves = [new - old for old, new in zip(before, patched, strict=True)]
-        toward = [move * (1 if way > 0 else -1) for move, way in zip(moves, ways, strict=True)]
-        could = sum(map(abs, ways))
-        right = sum(toward) / could
-        matches(answer, right, {
-            "this is what is *left*: 0 means that the lean stays, and 1 that it goes all the way.": 1 - right,
-            "the sign: a move toward the lean of the other sentence is positive, and a move away negative.": -right,
-            "the moves of the pairs cancel: some should go up, others down. Give each move the sign of its own way.":
-                sum(moves) / (sum(ways) or 1),
-            "the moves of the pairs cancel: give each move the sign of its own way, `after - before`.":
-                sum(moves) / could,
-            "a move *away* from the other sentence counts as a move toward it: no `abs` on what moved.":
-                sum(map(abs, moves)) / could,
-            "a lean may go beyond that of the other sentence: all of its way counts.":
-                sum(min(move, abs(way)) for move, way in zip(toward, ways, strict=True)) / could,
-            "the way of a pair goes to the lean of the other sentence, which may have the same sign: `after - before`.":
-                sum(move * (1 if new > 0 else -1) for move, new in zip(moves, after, strict=True)) / could,
-            "this is the mean of the shares of the pairs: sum up first, divide once.":
-                sum(move / (abs(way) or 1) for move, way in zip(toward, ways, strict=True)) / len(ways),
-            "you divided by the leans before: the whole way is from `before` to `after`.":
-                sum(toward) / sum(map(abs, before)),
-            "this is the sum: divide by how far the leans could move.": sum(toward),
-            "these are flips: how far does the lean move?":
-                sum(old * new < 0 for old, new in zip(before, patched, strict=True)) / len(before),
-        }, otherwise=f"for the leans {shown(before, '.0f')} before, {shown(patched, '.0f')} patched and "
-                     f"{shown(after, '.0f')} of the other sentences, {right:.3f} of the way is moved; "
-                     f"yours: {answer:.3f}.")  # fmt: skip
+        right, mistakes = _shares_moved(before, patched, after)
+        otherwise = (
+            f"for the leans {shown(before, '.0f')} before, {shown(patched, '.0f')} patched and {shown(after, '.0f')} "
+            f"of the other sentences, {right:.3f} of the way is moved; yours: {answer:.3f}."
+        )
+        matches(answer, right, mistakes, otherwise=otherwise)
+
+
+def _shares_moved(before: list[float], patched: list[float], after: list[float]) -> tuple[float, dict[str, float]]:
+    """The right share, and those of usual mistakes."""
+    ways = [new - old for old, new in zip(before, after, strict=True)]
+    moves = [new - old for old, new in zip(before, patched, strict=True)]
+
+    def toward(ends: list[float]) -> list[float]:
+        """Each move, positive where it goes in the direction of its end."""
+        return [move if end > 0 else -move for move, end in zip(moves, ends, strict=True)]
+
+    moved, could = sum(toward(ways)), sum(map(abs, ways))
+    of_each = list(zip(toward(ways), map(abs, ways), strict=True))
+    flips = [old * new < 0 for old, new in zip(before, patched, strict=True)]
+    return moved / could, {
+        "this is what is *left*: 0 means that the lean stays, and 1 that it goes all the way.": 1 - moved / could,
+        "the sign: a move toward the lean of the other sentence is positive, and a move away negative.": -moved / could,
+        "the moves of the pairs cancel: some should go up, others down. Give each move the sign of its own way.": (
+            sum(moves) / (sum(ways) or 1)
+        ),
+        "the moves of the pairs cancel: give each move the sign of its own way, `after - before`.": sum(moves) / could,
+        "a move *away* from the other sentence counts as a move toward it: no `abs` on what moved.": (
+            sum(map(abs, moves)) / could
+        ),
+        "a lean may go beyond that of the other sentence: all of its way counts.": sum(map(min, of_each)) / could,
+        "the way of a pair goes to the lean of the other sentence, which may have the same sign: `after - before`.": (
+            sum(toward(after)) / could
+        ),
+        "this is the mean of the shares of the pairs: sum up first, divide once.": (
+            sum(move / (way or 1) for move, way in of_each) / len(ways)
+        ),
+        "you divided by the leans before: the whole way is from `before` to `after`.": moved / sum(map(abs, before)),
+        "this is the sum: divide by how far the leans could move.": moved,
+        "these are flips: how far does the lean move?": sum(flips) / len(flips),
+    }
 
 
 # ---- 14.3: an experiment ----

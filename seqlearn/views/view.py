@@ -13,7 +13,6 @@ object with get, set and on.
 
 from __future__ import annotations
 
-import base64
 import html
 import json
 import os
@@ -25,7 +24,6 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import traitlets
-from matplotlib.figure import Figure
 
 from ..runtime.ownership import write
 from .live.weights import course_model, live_engine, name_of_model
@@ -33,9 +31,7 @@ from .shared.arguments import as_text
 from .shared.asking import Asking
 from .shared.bundle import bundle, modules_of
 from .shared.colours import as_css
-from .shared.fonts import any_script
 from .shared.page import model_part, page_of, safe_json, script_part, state_part
-from .shared.sharp import sharp_png
 from .shared.types import Data
 
 VIEWS = Path(__file__).parent
@@ -66,7 +62,7 @@ class Scripts:
 class View(Asking):
     """The base of every view: `class BeamView(View, folder=Path(__file__).parent)` draws with `beam_view.js`.
 
-    The name of the folder is that of the files in it. A view sets `data` and defines `figure` and `summary`.
+    The name of the folder is that of the files in it. A view sets `data` and defines `summary`.
     """
 
     scripts: ClassVar[Scripts]
@@ -89,10 +85,6 @@ class View(Asking):
             cls._esm = bundle(f"{LIFE}{cls.scripts.imported()}export default {{ render: life(build0) }};\n", VIEWS)
             cls._css = "\n".join(cls.scripts.styles)
         super().__init_subclass__(**kwargs)
-
-    def figure(self) -> Figure:
-        """The current state of the view as a picture, shown where no kernel runs."""
-        raise NotImplementedError
 
     def summary(self) -> str:
         """What the view shows, in a few words that are the same in every run: the `repr` contains them."""
@@ -175,13 +167,12 @@ class View(Asking):
         }
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[Data, Data]:  # of anywidget
-        """The live view where widgets run, a picture elsewhere, and a text that is the same in every run."""
+        """The live view where widgets run; elsewhere a text that is the same in every run. See `tools/stills.py`."""
         bundle, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
-        picture, size = sharp_png(any_script(self.figure)())
-        bundle = bundle | {"image/png": base64.b64encode(picture).decode(), "text/plain": repr(self)}
+        bundle = bundle | {"text/plain": repr(self)}
         if os.environ.get("SEQLEARN_RECORD_VIEWS"):
             bundle[RECORD] = self.record()
-        return bundle, metadata | {"image/png": size}
+        return bundle, metadata
 
 
 def parts_of(views: Mapping[str, View], together: bool = False) -> str:

@@ -1,18 +1,18 @@
 """A real Chromium, with a guard: whatever asks for more than this machine, or writes an error to the console, fails."""
 
 import os
-import shutil
 from urllib.parse import urlsplit
 
 import pytest
 from browser.settling import LOCATOR, answered, on_its_page
 from playwright.sync_api import Locator
 
+from tools.browser import NoBrowserError, program
+
 ARGUMENTS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync",
 ]  # fmt: skip
-BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]  # the first one starts quickest
 LOCAL = {"file", "data", "blob", "about"}
 
 
@@ -46,10 +46,10 @@ def acts():
 @pytest.fixture(scope="module")  # no longer: playwright's event loop would be in the way of the lessons' kernels
 def context(tmp_path_factory):
     """A browser with a fresh profile."""
-    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if executable is None:
-        absent = "No browser was found: install chromium to run the browser tests"
-        pytest.fail(absent) if os.environ.get("CI") else pytest.skip(absent)
+    try:
+        executable = program()
+    except NoBrowserError as absent:
+        pytest.fail(str(absent)) if os.environ.get("CI") else pytest.skip(str(absent))
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -7,17 +7,8 @@ from contextlib import suppress
 
 from playwright.sync_api import Error
 
-SETTLED = """async () => {
-    const frame = () => new Promise(requestAnimationFrame);
-    const isBusy = () => document.querySelector('.seqlearn[aria-busy=true], .seqlearn [aria-busy=true]') !== null;
-    for (const end = Date.now() + 60_000; Date.now() < end; ) { // for what hangs, not for slow machines
-        if (isBusy()) { await frame(); continue; }
-        await frame(), await frame(); // what observes sizes, or what is in sight, looks
-        await new Promise((go) => setTimeout(go));
-        if (!isBusy()) return true;
-    }
-    return false;
-}"""
+from tools.browser import SETTLED
+
 WAITS = "() => Boolean(window.live && !window.isSilent && document.querySelector('.seqlearn[aria-busy=true]'))"
 LOCATOR = "click dblclick tap hover fill press press_sequentially check uncheck select_option drag_to".split()
 

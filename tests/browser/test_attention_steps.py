@@ -659,8 +659,6 @@ def test_a_small_weight_has_no_number_in_its_cell(show, count, hides):
     assert inks[0] > 1 and (inks[1] == 1) == hides
     hover(page, 0, 1)
     assert said(page).splitlines()[1] == "e^0 / (e^4 + e^0 + e^−∞ + e^−∞ + e^−∞) ≈ 0.02"
-    drawn = [text.get_text() for text in view.figure().axes[3].texts]
-    assert drawn[:3] == ["0.98", "" if hides else "0.02", "–"], "in the picture, too"
 
 
 def test_any_token_is_text(show):

@@ -16,18 +16,34 @@ def cut_in(page):
     return page.locator(".words [role=option]").evaluate_all(ROWS)
 
 
-@pytest.mark.parametrize("joins", [0, 1, 4, 9, 10])
-def test_what_is_drawn_is_the_picture_of_python(show, joins):
-    """Each piece, and the words of the title."""
+SAID = {  # after so many joins
+    0: "Most frequent neighbours: ▁ + w, 4 times. As often, but later in the words: w + a, a + s, s + h",
+    1: "Most frequent neighbours: ▁w + a, 4 times. As often, but later in the words: a + s, s + h",
+    4: "Most frequent neighbours: ▁ + e, 3 times. As often, but later in the words: e + a, a + t",
+    9: "Most frequent neighbours: in + g, 2 times",
+    10: "All joins are made.",
+}
+
+
+@pytest.mark.parametrize("joins", SAID)
+def test_what_is_drawn_is_what_python_computes(show, joins):
+    """Each piece, and the words above the pieces."""
     made = view(joins=joins, word="seating")
-    page, (ax,) = show(made), made.figure().axes
+    page, pieces = show(made), sum(len(made.pieces(word)) for word in SEVEN)
     assert cut_in(page) == [made.pieces(word) for word in SEVEN]
     assert page.locator(TYPED).all_inner_texts() == made.pieces("seating")
-    counts, *following = ax.get_title("left").split("\n")
-    assert page.locator(".totals").inner_text() == counts
-    assert page.locator(".totals + p").inner_text() == " ".join(following)
+    assert page.locator(".totals").inner_text() == (
+        f"After {joins} join{'s' * (joins != 1)}: {pieces} pieces in 7 words, {11 + joins} in the vocabulary"
+    )
+    assert page.locator(".totals + p").inner_text() == SAID[joins]
     assert page.locator(".known bdi").all_inner_texts() == made.vocabulary()
     assert page.locator(".known .made").all_inner_texts() == made.vocabulary()[11:][-1:], "what was joined last"
+
+
+def test_a_pair_that_is_not_the_most_frequent_is_not_called_so(show):
+    most = "Most frequent neighbours: a + a, 2 times. As often: ▁ + a"
+    for merge, said in (("a a", most), ("a b", "Next: a + b, 1 time")):
+        assert show(PiecesView(["aab", "aac"], [merge])).locator(".totals + p").inner_text() == said
 
 
 def test_a_press_makes_the_next_join_and_one_can_go_back(show):

@@ -35,20 +35,27 @@ def test_a_sum_of_exactly_p_is_enough(show):
 
 @pytest.mark.parametrize("name", ["any", "float64", "ties"])
 @pytest.mark.parametrize("setting", [(1.0, None, None), (3.0, None, None), (0.2, 10, None), (1.7, 20, 0.87)], ids=str)
-def test_what_is_drawn_is_the_picture_of_python(show, name, setting):
-    """Each bar, each outline and each number; and the line above has the words of the picture's title."""
+def test_what_is_drawn_is_what_python_computes(show, name, setting):
+    """Each bar, each outline and each number, one bar for all other tokens; and the line above."""
     settings = dict(zip(("temperature", "top_k", "top_p"), setting, strict=True))
     made = SamplingView(MANY[name], [f"t{i}" for i in range(30)], **settings, shown=12)
-    page, (ax,) = show(made), made.figure().axes
-    end = ax.get_xticks()[-1]
-    for part, bars in zip((".bar", ".outline"), ax.containers[:2], strict=True):
+    page, now, before = show(made), made.probabilities(), SamplingView(MANY[name]).probabilities()
+    every = [[i] for i in made.data["shown"]] + [sorted(set(range(30)) - set(made.data["shown"]))]
+    kept = [ids for ids in every if now[ids].any()]
+    shares, others = ([float(probs[ids].sum()) for ids in kept] for probs in (now, before))
+    end = 0.5 if max(*shares, *others) <= 0.5 else 1
+    for part, numbers in ((".bar", shares), (".outline", others)):
         widths = page.locator(f"{ROW} {part}").evaluate_all("nodes => nodes.map(node => parseFloat(node.style.width))")
-        assert widths == pytest.approx([100 * bar.get_width() / end for bar in bars], abs=1e-3)
-    assert page.locator(SHARE).all_inner_texts() == [text.get_text() for text in ax.texts]
+        assert widths == pytest.approx([100 * number / end for number in numbers], abs=1e-3)
+    written = ["<0.001" if 0 < share < 0.0005 else f"{share:.3f}" for share in shares]
+    assert page.locator(SHARE).all_inner_texts() == written
     names = page.locator(f"{ROW} > :first-child").all_inner_texts()
-    gone = [page.locator(".gone").inner_text().split(":")[0]] if page.locator(".gone").is_visible() else []
-    assert names + gone == [label.get_text() for label in ax.get_yticklabels()]
-    assert page.locator(".left").inner_text() == ax.get_title("left").split("\n")[0]
+    assert names == [f"t{ids[0]}" if len(ids) == 1 else f"the other {len(ids)} together" for ids in kept]
+    gone, left = page.locator(".gone"), int((now > 0).sum())
+    assert gone.is_visible() == (len(kept) < len(every))
+    assert not gone.is_visible() or gone.inner_text().startswith(f"{30 - left} removed:")
+    likeliest = f"{left} of 30 tokens are left; the likeliest, “{names[0]}”, has {written[0]}"
+    assert page.locator(".left").inner_text() == likeliest and left > 1
     assert page.locator(".ends span").last.inner_text() == f"{end:g}"
 
 

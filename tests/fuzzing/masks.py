@@ -479,10 +479,7 @@ ELSEWHERE = {
     "views.batch.batch_data.plan_of": DRAWN,
     "views.batch.batch_data.widths_of": DRAWN,
     "views.batch.batch_data.padding_of": DRAWN,
-    "views.batch.batch_picture.batch_picture": DRAWN,
     "views.plots.length_histogram": DRAWN,
-    "views.softmax.softmax_picture.softmax_picture": DRAWN,
-    "views.softmax.softmax_picture.message_of": DRAWN,
 }
 NAMES = {"mask", "may", "real", "lengths", "source_lens", "lens", "attention_mask", "valid_lens"}
 OURS = str(Path(seqlearn.__file__).parent)

@@ -4,7 +4,6 @@ The solution is read from the lesson, where a learner reads it. A mistake stands
 in `seqlearn/exercises/`.
 """
 
-import importlib
 import os
 import re
 from dataclasses import replace
@@ -26,6 +25,11 @@ SENTENCE = "The girl washes the red apple and eats it."
 def attention():
     """The map that lessons 00 and 06 read from, by the model that comes with the course."""
     return Translator.pretrained("bahdanau", "cpu").attend(SENTENCE)
+
+
+def modules_of(lesson):
+    """The module of a lesson's checks, and those that it is split into."""
+    return sorted(Path(checking.__file__).parent.glob(f"{lesson}*.py"))
 
 
 def exercises():
@@ -87,8 +91,8 @@ class Mistakes:
 def test_each_mistake_gets_its_own_sentence(imports, stub, check, solution, attention, monkeypatch, capsys):
     """In one of the check's cases it differs from the right answer, and from every other mistake."""
     mistakes = Mistakes()
-    module = importlib.import_module(f"seqlearn.exercises.{re.search('lesson[0-9]+', check)[0]}")
-    monkeypatch.setattr(module, "matches", mistakes, raising=False)
+    for module in modules_of(re.search("lesson[0-9]+", check)[0]):
+        monkeypatch.setattr(f"seqlearn.exercises.{module.stem}.matches", mistakes, raising=False)
     namespace = {"attention": attention}
     for source in (imports, solution, check):
         exec(source, namespace)
@@ -120,6 +124,6 @@ def test_a_map_of_another_sentence_is_said(attention, capsys):
 def test_the_sections_that_checks_name_exist():
     for path in NOTEBOOKS.glob("*.ipynb"):
         more = list(NOTEBOOKS.glob(f"more/{path.name[:2]}-*.ipynb"))
-        checks = Path(checking.__file__).with_name(f"lesson{path.name[:2]}.py").read_text("utf-8")
+        checks = "".join(file.read_text("utf-8") for file in modules_of(f"lesson{path.name[:2]}"))
         for section in re.findall(r'section="([^"]+)"', checks):
             assert any(f"## {section}" in file.read_text("utf-8") for file in [path, *more]), section

@@ -1,8 +1,10 @@
 """The checks of lesson 01: right answers of other kinds than the stored one, and typical wrong ones."""
 
+import functools
 import hashlib
 import json
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +19,11 @@ from seqlearn.exercises import lesson01
 NUMBERS = Path(__file__).parents[2] / "assets/experiments/fra-eng/numbers.json"
 
 
-def padded(sentences, pad_id, steps, *, left=False, keep_end=False, cut=True, wide=None, fill=None):
-    """The solution of 1.1, with a switch for each typical mistake."""
-    fill, wide = pad_id if fill is None else fill, steps if wide is None else wide
-    rows = []
-    for sentence in sentences:
-        sentence = (sentence[-steps:] if keep_end else sentence[:steps]) if cut else sentence
-        pads = [fill] * (wide - len(sentence))
-        rows.append([*pads, *sentence] if left else [*sentence, *pads])
+def padded(sentences, pad_id, steps, *, cut=True, wide=None):
+    """The solution of 1.1, or other widths."""
+    rows = [sentence[:steps] if cut else sentence for sentence in sentences]
+    wide = steps if wide is None else wide
+    rows = [[*row, *[pad_id] * (wide - len(row))] for row in rows]
     return torch.tensor(rows), torch.tensor([min(len(sentence), steps) for sentence in sentences])
 
 
@@ -98,15 +97,14 @@ def by_pad_sequence(sentences, pad_id, steps):
 test_right_pads = all_right(lesson01.check_pad_batch, "1.1", [padded, into_a_full_tensor, by_pad_sequence])
 
 
-def merged(word, merges, *, begin="▁", first_only=False, stop=None, order=1):
-    """A solution of 1.2 unlike the stored one, with a switch for each typical mistake."""
+def merged(word, merges, *, begin="▁"):
+    """A solution of 1.2 unlike the stored one."""
     pieces = [*begin, *word]
-    for pair in merges[:stop][::order]:
-        done, joined = False, []
+    for pair in merges:
+        joined = []
         for piece in pieces:
-            if joined and (joined[-1], piece) == pair and not (done and first_only):
+            if joined and (joined[-1], piece) == pair:
                 joined[-1] += piece
-                done = True
             else:
                 joined.append(piece)
         pieces = joined
@@ -128,7 +126,26 @@ def from_the_right(word, merges):
     return pieces
 
 
-test_right_merges = all_right(lesson01.check_apply_merges, "1.2", [merged])
+def by_text(word, merges):
+    """As in the code of Sennrich and others (2016)."""
+    text = " ".join("▁" + word)
+    for a, b in merges:
+        text = re.sub(rf"(?<!\S){re.escape(a)} {re.escape(b)}(?!\S)", a + b, text)
+    return text.split()
+
+
+def by_recursion(word, merges):
+    def joined(pieces, pair):
+        if len(pieces) < 2:
+            return pieces
+        if tuple(pieces[:2]) == pair:
+            return ["".join(pair), *joined(pieces[2:], pair)]
+        return [pieces[0], *joined(pieces[1:], pair)]
+
+    return tuple(functools.reduce(joined, merges, ["▁", *word]))
+
+
+test_right_merges = all_right(lesson01.check_apply_merges, "1.2", [merged, by_text, by_recursion])
 
 
 test_wrong_merges = judged(

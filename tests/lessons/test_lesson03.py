@@ -70,24 +70,21 @@ def test_the_picture_of_the_lesson_is_as_the_check_says():
         assert start < number < end, diagnosis
 
 
-def gaussian(
-    queries, keys, width, *, half=2, sign=-1, square=True, inside=True, soft=True, axis=-1, stable=True, eps=0.0
-):
-    """The solution of 3.2, with a switch for each typical mistake."""
-    u = queries[:, None] - keys
-    u = u / width if inside else u
-    scores = sign * (u**2 if square else u.abs()) / half
-    if stable and soft:
-        return scores.softmax(axis)
-    powers = scores.exp()
-    return powers / (powers.sum(axis, keepdim=True) + eps) if soft else powers
+def gaussian(queries, keys, width):
+    """The solution of 3.2."""
+    return (-(((queries[:, None] - keys) / width) ** 2) / 2).softmax(-1)
+
+
+def counts(queries, keys, width):
+    return (-(((queries[:, None] - keys) / width) ** 2) / 2).exp()
+
+
+def by_counts(*args):
+    return counts(*args) / counts(*args).sum(-1, keepdim=True)
 
 
 def nearest_if_all_are_far(queries, keys, width):
-    powers, nearest = (
-        gaussian(queries, keys, width, soft=False, stable=False),
-        (queries[:, None] - keys).abs().argmin(1),
-    )
+    powers, nearest = counts(queries, keys, width), (queries[:, None] - keys).abs().argmin(1)
     total = powers.sum(1, keepdim=True)
     return torch.where(total > 0, powers / total, torch.eye(len(keys))[nearest])
 
@@ -98,7 +95,7 @@ def in_place(queries, keys, width):
 
 
 WRONG_WEIGHTS = [
-    (lambda *args: gaussian(*args, stable=False), "the query 100 gives nan: so far from all keys"),
+    (by_counts, "the query 100 gives nan: so far from all keys"),
     (lambda q, k, h: gaussian(k, q, h), "a row for each *query*"),
     (lambda q, k, h: gaussian(q, k, h)[0], "should have shape (3, 4); yours: (4,)"),
     (lambda q, k, h: gaussian(q, k, h).tolist(), "of type list"),
@@ -124,32 +121,12 @@ def test_right_weights(capsys):
         assert said_by(lesson03.check_kernel_weights, answer, capsys) == "Exercise 3.2: right!\n"
 
 
-def by_others(
-    keys,
-    values,
-    width,
-    *,
-    mask="others",
-    hidden=-INF,
-    half=2,
-    after=False,
-    empty=True,
-    transpose=False,
-    first=False,
-    equal=False,
-):
-    """The solution of 3.3, with a switch for each typical mistake."""
-    keys = keys[:1].expand_as(keys) if first else keys
-    scores = -(((keys[:, :, None] - keys[:, None, :]) / width) ** 2) / half
+def by_others(keys, values, width, *, hidden=-INF, empty=True):
+    """The solution of 3.3; with other hidden scores, or without the zeros of a reading that has no others."""
     itself = torch.eye(keys.shape[1], dtype=torch.bool)
-    itself = keys[:, :, None] == keys[:, None, :] if equal else itself
-    ahead = torch.ones_like(itself).triu()
-    masks = {"others": itself, "none": itself & False, "itself": ~itself, "earlier": ahead, "later": ahead.mT}
-    hide = masks[mask]
-    weights = (scores if after else scores.masked_fill(hide, hidden)).softmax(-1)
-    if empty or after:
-        weights = weights.masked_fill(hide, 0.0)
-    weights = weights.transpose(1, 2) if transpose else weights
+    scores = -(((keys[:, :, None] - keys[:, None, :]) / width) ** 2) / 2
+    weights = scores.masked_fill(itself, hidden).softmax(-1)
+    weights = weights.masked_fill(itself, 0.0) if empty else weights
     return torch.bmm(weights, values[:, :, None])[:, :, 0]
 
 
@@ -159,11 +136,11 @@ def writes(keys, values, width):
     return answer
 
 
-def divides_again(keys, values, width, eps=0.0):
+def divides_again(keys, values, width):
     """Right on paper; of a far neighbour nothing is left."""
     weights = (-(((keys[:, :, None] - keys[:, None, :]) / width) ** 2) / 2).softmax(-1)
     weights = weights * ~torch.eye(keys.shape[1], dtype=torch.bool)
-    return torch.bmm(weights / (weights.sum(-1, keepdim=True) + eps), values[:, :, None])[:, :, 0]
+    return torch.bmm(weights / weights.sum(-1, keepdim=True), values[:, :, None])[:, :, 0]
 
 
 def exp_by_hand(keys, values, width):
@@ -198,5 +175,14 @@ def test_right_predictions_by_others(capsys):
         pairs = zip(keys, values, strict=True)
         return torch.stack([masked_softmax(-(((k[:, None] - k) / width) ** 2) / 2, others) @ v for k, v in pairs])
 
-    for answer in (by_others, day_by_day):
+    def without_itself(keys, values, width):
+        answer = torch.zeros_like(values)
+        for day, times in enumerate(keys):
+            for i in range(len(times) if len(times) > 1 else 0):
+                rest = [j for j in range(len(times)) if j != i]
+                weights = (-(((times[i] - times[rest]) / width) ** 2) / 2).softmax(0)
+                answer[day, i] = weights @ values[day, rest]
+        return answer
+
+    for answer in (by_others, day_by_day, without_itself):
         assert said_by(lesson03.check_predict_by_others, answer, capsys) == "Exercise 3.3: right!\n"

@@ -66,46 +66,11 @@ def test_the_view_of_the_lesson_shows_what_the_check_asks():
     )
 
 
-def table(steps, size, *, start=0, skip=0, factor=2, base=10000.0, sign=-1, first=torch.sin, second=torch.cos):
-    """The solution of 8.2 and 8.4, with a switch for each typical mistake."""
-    pairs = torch.arange(skip, skip + (size + 1) // 2, dtype=torch.float64)
-    angles = torch.arange(start, start + steps)[:, None] * base ** (sign * factor * pairs / size)
-    return torch.stack([first(angles), second(angles)], dim=-1).flatten(1)[:, :size]
-
-
-def in_halves(answer):
-    return torch.cat([answer[:, 0::2], answer[:, 1::2]], dim=1)
-
-
-def halves(steps, size):
-    return in_halves(table(steps, size))
-
-
-def by_column(steps, size, factor=1):
-    columns = torch.arange(size)
-    angles = torch.arange(steps)[:, None] * 10000.0 ** (-factor * columns / size)
-    return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
-
-
-def times_base(steps, size):
-    angles = torch.arange(steps)[:, None] / (10000.0 * torch.arange(0, size, 2) / size).where(
-        torch.arange(size // 2) > 0, 1.0
-    )
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
-
-
-def by_size(steps, size, divisor):
-    angles = torch.arange(steps)[:, None] / 10000.0 ** (torch.arange(0, size, 2) / divisor)
+def table(steps, size):
+    """The solution of 8.2 and 8.4."""
+    pairs = torch.arange((size + 1) // 2, dtype=torch.float64)
+    angles = torch.arange(steps)[:, None] * 10000.0 ** (-2 * pairs / size)
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :size]
-
-
-def like_tensor2tensor(steps, size):
-    """Its slowest hand has exactly the base: the exponents are divided by size - 2."""
-    return by_size(steps, size, max(size - 2, 1))
-
-
-def same(angles):
-    return angles
 
 
 def by_loops_over_angles(steps, size):
@@ -127,25 +92,10 @@ WRONG_TABLES = [
     (sinusoids, "that is the package's or the lesson's table"),
     (renamed_table, "that is the package's or the lesson's table"),
     (from_the_layer, "that is the package's or the lesson's table"),
-    (lambda n, d: table(n, d, first=torch.cos, second=torch.sin), "the cosine comes first"),
-    (lambda n, d: table(n, d, first=torch.cos), "cosines everywhere"),
-    (halves, "first all sines, then all cosines"),
-    (lambda n, d: table(n, d, factor=4), "was the 2 taken twice"),
-    (lambda n, d: table(n, d, factor=1), "your hands slow down too slowly"),
-    (by_column, "each column has its own frequency"),
-    (lambda n, d: by_column(n, d, factor=2), "2 times the column in the exponent"),
-    (lambda n, d: table(n, d, base=1.0), "is the base missing"),
-    (lambda n, d: variants(by_size)("/ divisor", "// divisor")(n, d, d), "did `//` round the exponent to 0"),
-    (lambda n, d: table(n, d, base=1000.0), "the base is 1000"),
-    (lambda n, d: table(n, d, sign=1), "you multiply by the power"),
-    (times_base, "10000 *times* 2m/size"),
-    (lambda n, d: by_size(n, d, n), "you divide by the number of steps"),
-    (lambda n, d: table(n, d, first=same, second=same), "these are the angles"),
+    (variants(by_loops_over_angles)("* 2 / size", "* 2 // size"), "did `//` round the exponent to 0"),
     (lambda n, d: table(n, d).T, "your table is transposed"),
     (lambda n, d: table(n, d)[None], "should have shape (5, 8); yours: (1, 5, 8)"),
     (lambda n, d: table(n, d).tolist(), "of type list"),
-    (like_tensor2tensor, "you divide by size - 2 in the exponent, as some libraries do"),
-    (lambda n, d: in_halves(like_tensor2tensor(n, d)), "first all sines, then all cosines, and you divide by size - 2"),
     (lambda n, d: table(n, d).half(), "torch.float16 has three digits at most"),
     (lambda n, d: -table(n, d), "for 5 steps and size 8, position 0 should be [0.000, 1.000"),
     (lambda n, d: table(n, d) * math.nan, "there is a NaN in your answer"),
@@ -198,25 +148,24 @@ WRONG_ANY_TABLES = [
     (with_last(lambda i, d: 0 * i), "for size 5 the last column is all zeros"),
     (with_last(lambda i, d: i), "for size 5 the last column should be the sine of the last hand; yours is something"),
     (lambda n, d: table(n, d).T, "your table is transposed"),
-]  # fmt: skip
+]
 
 
 test_wrong_tables_of_any_size = judged(lesson08.check_any_table, "8.4", WRONG_ANY_TABLES)
 
 
-test_right_tables_of_any_size = all_right(lesson08.check_any_table, "8.4", [table, by_loops_over_angles])
+test_right_tables_of_any_size = all_right(
+    lesson08.check_any_table, "8.4", [table, by_loops_over_angles, lambda n, d: filled(n, d, slice(d // 2))]
+)
 
 
-def rows_turned(x, *, start=0, factor=2, sign=-1, base=10000.0, angle=None, turn=None, pairs=None, order=None):
-    """The solution of 8.5, with a switch for each typical mistake."""
+def rows_turned(x, *, order=lambda both: torch.stack(both, -1).flatten(1)):
+    """The solution of 8.5, with another order of the numbers."""
     steps, size = x.shape
-    speeds = base ** (sign * factor * torch.arange(size // 2, dtype=torch.float64) / size)
-    angles = torch.arange(start, start + steps)[:, None] * speeds
-    angles = angle(angles, speeds) if angle else angles
-    first, second = x.unflatten(1, (-1, 2)).unbind(-1) if pairs is None else pairs(x)
+    angles = torch.arange(steps)[:, None] * 10000.0 ** (-2 * torch.arange(size // 2, dtype=torch.float64) / size)
+    first, second = x.unflatten(1, (-1, 2)).unbind(-1)
     cosine, sine = angles.cos(), angles.sin()
-    both = (turn or (lambda x, y, c, s: (x * c - y * s, x * s + y * c)))(first, second, cosine, sine)
-    return (torch.stack(both, -1).flatten(1) if order is None else order(both)).float()
+    return order((first * cosine - second * sine, first * sine + second * cosine)).float()
 
 
 def in_its_own_argument(x):

@@ -106,14 +106,11 @@ test_target_losses = judged(lesson13.check_target_loss, "13.2", LOSSES)
 # ---- 13.4 ----
 
 
-def nucleus(probs, top_p, *, shift=0, inside=False, descending=True, back=True):
-    """The solution, with a switch for each typical mistake; not divided by its sum."""
-    found, order = probs.sort(descending=descending)
-    before = found.cumsum(0) - (0 if inside else found)
-    kept = torch.where(before < top_p - 1e-6 if not inside else before <= top_p + 1e-6, found, 0.0)
-    if shift:
-        kept[: int((kept > 0).sum()) + shift] = found[: int((kept > 0).sum()) + shift]
-    return torch.zeros_like(probs).scatter(0, order, kept) if back else kept
+def nucleus(probs, top_p):
+    """The solution, not divided by its sum."""
+    found, order = probs.sort(descending=True)
+    kept = torch.where(found.cumsum(0) - found < top_p - 1e-6, found, 0.0)
+    return torch.zeros_like(probs).scatter(0, order, kept)
 
 
 def divided(probs):
@@ -156,6 +153,7 @@ test_top_p_filters = judged(lesson13.check_top_p, "13.4", TOPS)
 CACHES = [
     ((40, 1.25), "right!"),
     ((40.0, torch.tensor(1.25)), "right!"),
+    ((2 * 4 * 2 * 32 * 20 * 4 / 2**10, 2 * 80 * 8 * 128 * 4096 * 2 / 2**30), "right!"),
     ((40, None), "2 is still to come"),
     ((20, 1.25), "keys *and* values"),
     ((80, 1.25), "the query heads share"),

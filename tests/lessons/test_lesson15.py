@@ -29,16 +29,12 @@ def one_by_one(translation, references):
     return right / max(1, len(translation))
 
 
-def unclipped(translation, references):
-    return sum(any(word in each for each in references) for word in translation) / max(1, len(translation))
-
-
-def together(translation, references):
-    return right_precision(translation, [[word for each in references for word in each]])
-
-
-def different_words(translation, references):
-    return sum(any(word in each for each in references) for word in set(translation)) / max(1, len(translation))
+def by_crossing_out(translation, references):
+    left, right = [list(each) for each in references], 0
+    for word in translation:
+        right += any(word in each for each in left)
+        left = [each[: each.index(word)] + each[each.index(word) + 1 :] if word in each else each for each in left]
+    return right / len(translation) if translation else 0.0
 
 
 def crashes_on_nothing(translation, references):
@@ -48,19 +44,11 @@ def crashes_on_nothing(translation, references):
 PRECISIONS = [
     (right_precision, "right!"),
     (one_by_one, "right!"),
-    (unclipped, "clip it"),
-    (together, "thrown together"),
-    (lambda translation, references: right_precision(translation, references[:1]), "only the first reference counts"),
-    (different_words, "different words are counted"),
+    (by_crossing_out, "right!"),
+    *((rule, why) for why, rule in lesson15._MISTAKES.items()),
     (crashes_on_nothing, "division by zero"),
     (lambda translation, references: right_precision(translation, references) if translation else 1, "empty"),
     (lambda translation, references: 0.9, "yours is 0.900"),
-    (lambda words, people: right_precision(words, people[:2]), "only the first two references count"),
-    (
-        lambda words, people: sum(right_precision(words, [each]) for each in people) / len(people),
-        "the mean over the ref",
-    ),
-    (lambda words, people: max(right_precision(words, [each]) for each in people), "each *word* takes the reference"),
     (
         lambda words, people: right_precision(words, [" ".join(each) for each in people]),
         "('le a chat', ['les chats'",
@@ -96,8 +84,30 @@ def swap_letters(word):
     return "".join(letters)
 
 
+def with_places(text, share, rng):
+    words = text.split(" ")
+    for place, word in enumerate(words):
+        if len([letter for letter in word if letter.isalpha()]) > 3 and rng.random() < share:
+            letters = list(word)
+            letters[1:3] = reversed(letters[1:3])
+            words[place] = "".join(letters)
+    return " ".join(words)
+
+
+def by_pattern(text, share, rng):
+    """Whatever stands between two spaces is a word."""
+
+    def spoiled(word):
+        asked = len(re.sub(r"[\W\d_]", "", word[0])) >= 4 and rng.random() < share
+        return word[0][0] + word[0][2] + word[0][1] + word[0][3:] if asked else word[0]
+
+    return re.sub("[^ ]+", spoiled, text)
+
+
 TYPOS = [
     (typos(), "right!"),
+    (with_places, "right!"),
+    (by_pattern, "right!"),
     (typos(long=lambda word: len(word) >= 4), "a word of three letters stays"),
     *(
         (typos(long=lambda word, count=count: count(word) >= 4), "count by `str.isalpha`")
@@ -127,6 +137,7 @@ test_typos = judged(lesson15.check_typos, "15.3", TYPOS)
 LABELS = [
     (lesson15.OURS, "right!"),
     ("RRGRRRWWWGGOGRRRWONRRNNRRGGGNN", "right!"),  # another reader
+    ("RRWWRGGWWGWWGRRROONRRGNGWWOWNN", "right!"),
     (list(lesson15.OURS), "in quotes"),
     (lesson15.OURS.lower(), "none of the letters"),
     (lesson15.OURS[:-1], "you have 29 letters"),

@@ -25,7 +25,8 @@ from seqlearn.views.maps import heatmap
 from seqlearn.views.shared.sharp import sharp_png
 from seqlearn.views.stored import records_file
 from seqlearn.views.tables import measured
-from tools.refresh import marks, normalise, small_png, text_of
+from tools.browser import NoBrowserError, program
+from tools.refresh import main, marks, normalise, small_png, text_of
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}  # for a lesson elsewhere
@@ -249,9 +250,13 @@ def test_a_bad_name_is_found(name):
     assert "is no name like" in faults(a_lesson(), name)[0]
 
 
-def refresh(path: Path) -> subprocess.CompletedProcess:
+def refresh(path: Path, *options: str) -> subprocess.CompletedProcess:
     """What `course.py refresh` runs, on one lesson."""
-    command = [sys.executable, "-m", "tools.refresh", str(path)]
+    try:
+        program()
+    except NoBrowserError as missing:
+        pytest.skip(str(missing))
+    command = [sys.executable, "-m", "tools.refresh", *options, str(path)]
     return subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT)
 
 
@@ -297,6 +302,8 @@ def test_refresh_stores_the_views_of_a_lesson_beside_it(tmp_path):
         ["stream"],
         *[["image/png", "text/plain"]] * 2,
     ]
+    first, second = (output.metadata["image/png"] for output in outputs[1:])
+    assert first["width"] == second["width"] == 960 and first["height"] > second["height"], "of two keys, and of one"
     records = json.loads(views.read_text(encoding="utf-8"))
     assert [(one["cell"], one["output"], one["state"]["scores"]) for one in records] == [
         ("shows", 1, [1.0, 2.0]),
@@ -307,6 +314,13 @@ def test_refresh_stores_the_views_of_a_lesson_beside_it(tmp_path):
     assert "the same" in refresh(path).stdout and (path.read_bytes(), views.read_bytes()) == stored
     (run,) = marks(nbformat.read(path, as_version=4), records)
     book = nbformat.read(path, as_version=4)
+    shows = book.cells[1]
+    shows.outputs[1].data["image/png"], shows.source = "iVBO", "1 / 0"
+    nbformat.write(book, path)
+    assert "changed" in refresh(path, "--views").stdout, "only the pictures, and nothing is run"
+    shows.outputs = outputs
+    assert nbformat.read(path, as_version=4) == book and views.read_bytes() == stored[1]
+    shows.source = VIEW
     book.cells[0].source = "1 + 2"
     nbformat.write(book, path)
     assert refresh(path).returncode == 0
@@ -314,6 +328,16 @@ def test_refresh_stores_the_views_of_a_lesson_beside_it(tmp_path):
     assert run != new and re.fullmatch("[0-9a-f]{8}", new), "another run, for all cells and views"
     nbformat.write(new_notebook(cells=[new_code_cell("1 + 1")]), path)
     assert refresh(path).returncode == 0 and not views.exists(), "no view, no record"
+
+
+def test_refresh_without_a_browser_stops_before_any_work(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "04-a-lesson.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell("1 + 1")]), path)
+    before = path.read_bytes()
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert main([path]) == 1 and path.read_bytes() == before
+    said = capsys.readouterr()
+    assert said.out == "" and re.fullmatch(r"No browser was found: install Chromium, .+; nothing was run\.\n", said.err)
 
 
 @pytest.mark.slow
@@ -389,6 +413,17 @@ def test_nbval_compares_numbers_with_their_bounds_and_asks_what_holds(tmp_path):
         output = new_output("execute_result", {**there, "image/png": "iVBO"}, execution_count=2)
         cells = [new_code_cell(first), new_code_cell(source, id=id, outputs=[output])]
         assert outcomes(new_notebook(cells=cells), tmp_path) == [True, passes], source
+
+
+@pytest.mark.slow
+def test_nbval_compares_the_text_of_a_view_and_misses_no_picture(tmp_path):
+    """`refresh` alone takes the picture; a run in the tests makes none."""
+    stored = "SoftmaxView(2 keys, 0 masked, score −∞, then softmax)"
+    cells = [new_code_cell("import torch\nfrom seqlearn.views import SoftmaxView")]
+    for keys in (2, 3):
+        output = new_output("execute_result", {"text/plain": stored, "image/png": "iVBO"}, execution_count=keys)
+        cells.append(new_code_cell(f"SoftmaxView(torch.zeros({keys}))", outputs=[output]))
+    assert outcomes(new_notebook(cells=cells), tmp_path) == [True, True, False]
 
 
 FIGURES = {

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 import traitlets
-from matplotlib.patches import Rectangle
 from views.refusals import keeps, refuses
 
 from seqlearn.analysis.attention_map import AttentionMap
@@ -16,11 +15,8 @@ from seqlearn.nn.recording import attention_layers, record_attention, record_vec
 from seqlearn.translator.translator import Translator
 from seqlearn.translator.whatif import change_of, what_if
 from seqlearn.views import AttentionView
-from seqlearn.views.attention.attention_picture import attention_picture
 from seqlearn.views.attention.vectors import head_vectors
-from seqlearn.views.shared.attention import map_data
 from seqlearn.views.shared.packing import unpack
-from tools.figures import faults
 
 SOURCE, TARGET = ["she", "eats", "it"], ["elle", "la", "mange", "<eos>"]
 
@@ -219,104 +215,6 @@ def test_summary():
     assert repr(view) == "AttentionView(encoder, 2 layers, 1 heads, 3 queries, 3 keys, also cross and causal)"
 
 
-def parts_of(figure):
-    """The axes of a picture: lines, heat map and small maps."""
-    named = {ax.get_label(): ax for ax in figure.axes}
-    return named["lines"], next(ax for name, ax in named.items() if not name), named.get("heads")
-
-
-def lines_of(ax):
-    """Of each colour, the lines as (query, key): width, and opacity of the blue, which has no red."""
-    found = {}
-    (lines,) = ax.collections
-    inks = 1 - lines.get_colors()[:, :3]  # on white
-    for segment, width, ink in zip(lines.get_segments(), lines.get_linewidths(), inks, strict=True):
-        same = found.setdefault(tuple((ink / ink.max()).round(1)), {})
-        same[tuple(int(y) for _, y in segment)] = (width, ink[0])
-    return list(found.values())
-
-
-def test_the_picture():
-    one = causal()
-    roles = {("causal", 0, 1): "word before: 70 %"}
-    view = AttentionView(one, layer=1, head=2, locked=["pair", 3, 1], roles=roles)
-    figure = view.figure()
-    lines, large, small = parts_of(figure)
-    drawn = large.collections[0].get_array().reshape(4, 4)
-    np.testing.assert_allclose(drawn.filled(0), one.weights[1, 2], atol=1e-6)
-    assert np.array_equal(drawn.mask, ~one.mask.numpy()) and large.collections[0].get_clim() == (0, 1)
-    weight = float(one.weights[1, 2, 3, 1])
-    assert figure.get_suptitle() == (
-        f"causal attention, layer 1, head 2: mange looks at elle ({weight:.2f})\n<bos> elle la mange"
-    )
-    (found,) = lines_of(lines)
-    weights = one.weights[1, 2].numpy()
-    assert set(found) == {(i, j) for i, j in np.ndindex(4, 4) if weights[i, j] >= 0.05}
-    for (i, j), (width, alpha) in found.items():
-        assert width == pytest.approx(0.5 + 4.5 * weights[i, j], abs=0.01)
-        assert alpha == pytest.approx((0.15 + 0.85 * weights[i, j]) * (1 if i == 3 else 0.2), abs=0.01)
-    assert [label.get_text() for label in lines.get_yticklabels()] == ["<bos>", *TARGET[:-1]]
-    assert [label.get_text() for label in large.get_yticklabels()] == ["<bos>", *TARGET[:-1]]
-    assert {text.get_text() for text in large.texts} == {
-        f"{x:.2f}".lstrip("0") for x in weights.flatten() if x >= 0.05
-    }, "numbers from .05 on"
-    boxes = [patch.get_bbox().bounds for patch in large.patches if isinstance(patch, Rectangle)]
-    assert boxes == [(0, 3, 4, 1)] * 2 + [(1, 3, 1, 1)] * 2
-    picture = small.images[0].get_array()
-    assert picture.shape == (2 * 5, 3 * 5), "a gap after each"
-    np.testing.assert_allclose(picture[5:9, 10:14], 255 * one.weights[1, 2], atol=0.6)
-    assert small.patches[0].get_bbox().bounds == pytest.approx((2, 1, 0.8, 0.8))
-    assert small.get_xlabel().endswith("0.1 word before: 70 %")
-    view.show, view.locked = "rollout", None
-    figure = view.figure()
-    lines, large, small = parts_of(figure)
-    rolled = large.collections[0].get_array().reshape(4, 4).filled(0)
-    np.testing.assert_allclose(rolled, plain_rollout(one.weights), atol=1e-6)
-    assert figure.get_suptitle().startswith("causal attention, rollout\n") and not large.patches
-    assert small.patches[0].get_bbox().bounds == pytest.approx((0, 0, 2.8, 1.8))
-    view.show, view.layer, view.head = "head", 0, 1
-    assert view.figure().get_suptitle().startswith("causal attention, layer 0, head 1: word before: 70 %")
-
-
-def test_the_picture_of_an_overlay():
-    one = cross()
-    view = AttentionView(one, overlay=[[0, 1], [1, 2]], threshold=0.3)
-    figure = view.figure()
-    drawn = [{tuple(at) for at in (one.weights[at] >= 0.3).nonzero().tolist()} for at in ((0, 1), (1, 2))]
-    lines = parts_of(figure)[0]
-    assert sorted(map(sorted, lines_of(lines))) == sorted(map(sorted, drawn))
-    inks = (1 - lines.collections[0].get_colors()[:, :3]).max(1)
-    assert (np.diff(inks) >= 0).all(), "the heaviest on top, of whichever head"
-    assert [text.get_text() for text in lines.get_legend().get_texts()] == ["0.1", "1.2"]
-    many = AttentionView(attention(layers=8, heads=9, queries=64, keys=64, sharp=5), overlay=[[3, 4]], threshold=0.2)
-    assert many.data["maps"][0]["weights"]["dtype"] == "uint16"
-    (found,) = lines_of(parts_of(many.figure())[0])
-    for (i, j), (width, _) in found.items():
-        assert width == pytest.approx(0.5 + 4.5 * float(many.maps["cross"].weights[3, 4, i, j]), abs=0.01)
-    assert figure.get_suptitle() == "cross attention, heads 0.1 and 1.2\nshe eats it → elle la mange <eos>"
-
-
-def test_the_picture_of_one_head_has_no_small_maps():
-    view = AttentionView(cross(layers=1, heads=1), locked=["key", 1])
-    _, large, small = parts_of(view.figure())
-    assert small is None and large.patches[0].get_bbox().bounds == (1, 0, 1, 4)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("queries", "keys"), [(4, 3), (11, 11), (14, 14), (30, 12), (100, 256)])
-def test_no_picture_is_wider_than_a_lesson(queries, keys):
-    view = AttentionView(attention(queries=queries, keys=keys, heads=8), locked=["query", 1])
-    assert view.figure().get_figwidth() <= 9.6
-    assert not faults(view.figure())
-
-
-@pytest.mark.slow
-def test_the_picture_of_a_long_sentence_has_few_labels():
-    _, large, _ = parts_of(AttentionView(attention(queries=100, keys=256, sharp=0)).figure())
-    assert large.collections[0].get_clim() == (0, 0.02), "the brightest colour is that of the browser"
-    assert len(large.get_yticks()) <= 32 and len(large.get_xticks()) <= 32
-
-
 # ---- The vectors of the heads, and the zoom ----
 
 SENTENCE, FRENCH = "The girl washes the red apple and eats it.", "La fille lave la pomme rouge et la mange."
@@ -358,7 +256,6 @@ def test_a_decoder_only_model(transformer, prefix):
     torch.testing.assert_close(scores.softmax(-1), attention.weights, atol=1e-5, rtol=0)
     view.edits = [["ablate", "causal", 1, 2]]
     assert not view.maps["causal"].weights[1, 2].any() and view.maps["causal"].weights[1, 1].any()
-    assert view.figure().get_suptitle().startswith("causal attention")
 
 
 def softmax(scores):
@@ -496,7 +393,7 @@ def test_a_view_of_a_translator_reads_again():
     assert (view.maps["cross"].weights[0] == 0).all() and float(view.maps["encoder"].weights[0, 0, 8, 5]) == 1
     view.zoom = "cell"
     assert list(view.steps["asked"].values()) == ["encoder", 1, 0]
-    assert view.figure().axes and view.page_state(live=True)["data"]["layers"]
+    assert view.page_state(live=True)["data"]["layers"]
     view.kind, view.show = "cross", "layer"
     assert view.shown.weights.shape[:2] == (1, 1)
     with pytest.raises(ValueError, match="an edit is"):
@@ -542,43 +439,20 @@ def test_another_reading_stands_beside():
     for sent, kind in zip(view.other["maps"], view.maps, strict=True):
         expected = translator.attend(other, translator.translate(other), kind).weights
         torch.testing.assert_close(unpack(sent["weights"]), expected)
-    titles = [part._suptitle.get_text() for part in view.figure().subfigs]
-    assert "other reading: the [boy] washes" in titles[0] and "this reading: the [girl] washes" in titles[1]
     edits = [["ablate", "cross", 1, 0]]
     view.set_state({"against": [SENTENCE, edits]})
     assert (unpack(view.other["maps"][0]["weights"])[1, 0] == 0).all()
-    lines = [ax for part in view.figure().subfigs for ax in part.axes if ax.get_label() == "lines"]
-    assert [len(ax.collections) for ax in lines] == [0, 1], "the ablated head above has no lines"
-    view.edits = edits
-    assert view.figure().subfigs == [], "both are the same"
     view.against = []
-    view.edits = []
-    assert view.figure().subfigs == [] and view.page_state(live=True)["other"]["edits"] == edits
+    assert view.page_state(live=True)["other"]["edits"] == edits
     view.against = ["", []]
     assert view.other == {
         "asked": {"sentence": "", "edits": []},
         "problem": "There is nothing to translate: type a sentence.",
     }
-    assert view.figure().subfigs == []
     with pytest.raises(traitlets.TraitError, match="against is \\[sentence, edits\\], or empty, not \\['a'\\]"):
         view.against = ["a"]
     with pytest.raises(ValueError, match="There is nothing to translate"):
         AttentionView.of(translator, SENTENCE, against=" ")
-
-
-@pytest.mark.slow
-def test_one_scale_for_two_readings():
-    faint, strong = (
-        AttentionMap(weights[None, None], list("abcdefgh"), list("abcdefgh"), "cross")
-        for weights in (torch.full((8, 8), 1 / 8), torch.eye(8))
-    )
-    readings = [(one, map_data(one) | {"roles": None}, "a text") for one in (faint, strong)]
-    assert [data["full"] for _, data, _ in readings] == [0.2, 1.0]
-    chosen = {"show": "head", "layer": 0, "head": 0, "threshold": 0.0, "locked": None, "overlay": ()}
-    parts = attention_picture(*readings, **chosen).subfigs
-    assert [part.axes[1].collections[0].get_clim() for part in parts] == [(0, 1), (0, 1)]
-    faint_lines, strong_lines = (part.axes[0].collections[0].get_linewidths() for part in parts)
-    assert max(faint_lines) < min(strong_lines) / 4
 
 
 def test_a_view_of_maps_alone_cannot_be_edited():

@@ -100,19 +100,3 @@ test_what_cannot_be_chosen = keeps(
         ("batch_size", 64, "batch_size is one of .+, not 64"),
     ],
 )
-
-
-def test_the_picture_has_all_three_orders():
-    """Bars as long as the sentences, on a hatched box as wide as the batch."""
-    shown = BatchView(LENGTHS, batch_size=16)
-    figure = shown.figure()
-    assert figure.get_suptitle() == "50 sentences in batches of 16, in three orders"
-    for ax, order in zip(figure.axes, ORDERS, strict=True):
-        assert ax.get_title("left") == f"{order}\n{shown.padding(order):.1%} padding"
-        batches = lengths_in(shown, order)
-        bars = [[bar.get_width() for bar in container] for container in ax.containers]
-        assert bars == batches
-        boxes = [patch for patch in ax.patches if patch.get_hatch()]
-        assert [(box.get_width(), box.get_height()) for box in boxes] == [(max(b), len(b)) for b in batches]
-    (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["token", "padding"]

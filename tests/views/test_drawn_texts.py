@@ -10,7 +10,7 @@ from hostile import HOSTILE
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from views.samples import PLAIN, SAMPLES
+from views.samples import PLAIN
 
 from seqlearn.analysis.attention_map import AttentionMap
 from seqlearn.training.loop import History
@@ -66,8 +66,7 @@ FIGURES = {  # everything that makes a figure, with these tokens as its texts
     "text_table": lambda tokens: tables.text_table([tokens], tokens, title=tokens[0]).figure(),
     "LivePlot": live,
 }
-VIEWS = {name: lambda tokens, name=name: SAMPLES[name](tokens).figure() for name in SAMPLES}
-WORDLESS = {"loss_curves", "BatchView", "KernelView"}  # no text of the learner; KernelView: two names
+WORDLESS = {"loss_curves"}  # no text of the learner
 
 
 def test_every_function_that_makes_a_figure_is_here():
@@ -92,11 +91,11 @@ def assert_no_tex(figure):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FIGURES | VIEWS)
+@pytest.mark.parametrize("name", FIGURES)
 def test_no_axis_shows_tex(name):
     """When `savefig` draws after the function has returned, as a notebook does."""
     with matplotlib.rc_context(PAPER):
-        figure = (FIGURES | VIEWS)[name](PLAIN)
+        figure = FIGURES[name](PLAIN)
         figure.savefig(io.BytesIO())
         assert_no_tex(figure)
 
@@ -150,24 +149,24 @@ def without_dollars(texts):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "parsed"), [(name, True) for name in sorted((FIGURES | VIEWS).keys() - WORDLESS)] + [("heatmap", False)]
+    ("name", "parsed"), [(name, True) for name in sorted(FIGURES.keys() - WORDLESS)] + [("heatmap", False)]
 )
 def test_a_dollar_is_a_dollar(name, parsed, monkeypatch):
     """Each text is as wide as it was typed; as a formula it would have another width, or fail."""
     monkeypatch.setattr("seqlearn.views.shared.fonts.families", lambda: ["DejaVu Sans"])
     with matplotlib.rc_context({"text.parse_math": parsed}):
         torch.manual_seed(0)
-        typed = widths((FIGURES | VIEWS)[name](DOLLARS))
+        typed = widths(FIGURES[name](DOLLARS))
         torch.manual_seed(0)
-        assert typed == pytest.approx(widths((FIGURES | VIEWS)[name](without_dollars(DOLLARS))), abs=0.51)
+        assert typed == pytest.approx(widths(FIGURES[name](without_dollars(DOLLARS))), abs=0.51)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("error", "ignore:constrained_layout not applied")  # a title as long as a book
-@pytest.mark.parametrize("name", FIGURES | VIEWS)
+@pytest.mark.parametrize("name", FIGURES)
 def test_no_text_fails_or_warns(name):
     for start in range(0, len(HOSTILE), 15):
-        (FIGURES | VIEWS)[name](HOSTILE[start : start + 15]).canvas.draw()
+        FIGURES[name](HOSTILE[start : start + 15]).canvas.draw()
 
 
 def test_a_dollar_is_a_dollar_in_axes_that_were_made_before():

@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 from matplotlib import pyplot as plt
-from views.samples import PLAIN, SAMPLES
+from views.samples import PLAIN
 from views.test_drawn_texts import FIGURES, history, live
 
 from seqlearn.analysis.attention_map import AttentionMap
@@ -161,16 +161,12 @@ ORDINARY = {  # what lessons draw, small and large, with short and long texts
     "text_table": lambda: tables.text_table([[" ".join(WORDS)] * 3] * 5, ["source", "greedy", "beam"]).figure(),
 }
 PLAIN_FIGURES = {f"{name}, plain": lambda draw=draw: draw(PLAIN) for name, draw in FIGURES.items()}
-VIEWS = {
-    f"{name}, {len(words)} words": lambda name=name, words=words: SAMPLES[name](words).figure()
-    for name, words in itertools.product(SAMPLES, (PLAIN, WORDS))
-}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ORDINARY | PLAIN_FIGURES | VIEWS)
+@pytest.mark.parametrize("name", ORDINARY | PLAIN_FIGURES)
 def test_no_figure_of_the_package_has_a_fault(name):
-    assert faults((ORDINARY | PLAIN_FIGURES | VIEWS)[name]()) == []
+    assert faults((ORDINARY | PLAIN_FIGURES)[name]()) == []
 
 
 def test_every_figure_of_the_package_is_drawn():

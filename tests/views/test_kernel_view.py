@@ -85,63 +85,6 @@ test_what_cannot_be_chosen = keeps(
 )
 
 
-def test_the_picture():
-    keys, values, queries = data()
-    view = KernelView(keys, values, queries, width=0.5, truth=queries.sin())
-    curve, weights = view.figure().axes[:2]
-    assert curve.get_title("left") == "gaussian kernel, width 0.5"
-    drawn = {line.get_label(): line.get_ydata() for line in curve.lines}
-    line = unpack(view.data["line"])
-    at_queries = drawn["prediction"][torch.isin(line, unpack(view.data["queries"])).numpy()]
-    assert at_queries.tolist() == view.prediction().tolist() and len(line) > 400, "smooth, through all predictions"
-    assert drawn["truth"].tolist() == queries.sort()[0].sin().tolist()
-    assert weights.images[0].get_array().tolist() == view.weights().tolist()
-
-
-def test_the_largest_weight_has_the_brightest_colour():
-    """As in the live view, for each kernel and width."""
-    keys = torch.linspace(0, 5, 20)
-    view = KernelView(keys, keys, keys, ("gaussian", "constant"), 0.5, widths=[0.05, 0.5, 5.0])
-    for kernel, width in (("gaussian", 0.05), ("gaussian", 5.0), ("constant", 0.5)):
-        view.kernel, view.width = kernel, width
-        most = float(KernelRegression(kernel, width).weights(keys, keys).max())
-        assert view.figure().axes[1].images[0].get_clim() == (0, pytest.approx(most, rel=1e-3))
-    nothing = KernelView(torch.tensor([0.0]), torch.ones(1), torch.tensor([9.0]), ("boxcar",), 0.5)
-    assert nothing.figure().axes[1].images[0].get_clim() == (0, 1)
-
-
-def test_the_picture_shows_the_locked_query_and_where_no_prediction_is():
-    """As the live view: a line at the query, dots as large as their weights, two lines around its row, and rings."""
-    keys, hours = torch.tensor([0.0, 6.25, 9.5]), torch.tensor([0.0, 6.25, 20.0])
-    view = KernelView(keys, keys + 7, hours, ("boxcar",), 0.5, truth=hours, clock=True, xlabel="time", ylabel="degrees")
-    assert view.figure().axes[0].get_title("left") == "boxcar kernel, width 0.5: no prediction for 1 of 3 queries"
-    view.locked = [1]
-    curve, weights = view.figure().axes[:2]
-    assert curve.get_title("left").splitlines()[1] == "query 6:15: prediction 13.25, truth 6.25"
-    dots, rings = curve.collections
-    assert dots.get_sizes().tolist() == [4, 204, 4] and rings.get_offsets()[:, 0].tolist() == [20]
-    assert 6.25 in [line.get_xdata()[0] for line in curve.lines if len(line.get_xdata()) == 2]
-    assert [line.get_ydata()[0] for line in weights.lines] == [0.5, 1.5]
-    assert weights.get_title("left") == "90 % of this query's weight: on 1 of 3 keys"
-    view.locked = [2]
-    assert "query 20:00: no prediction, truth 20.00" in view.figure().axes[0].get_title("left")
-    assert view.title() == "An average that knows what you ask for: degrees from time"
-
-
-def test_a_tick_has_two_decimals():
-    keys = torch.tensor([0.0874, 3.0])
-    ticks = KernelView(keys, keys, keys).figure().axes[1].get_xticklabels()
-    assert [tick.get_text() for tick in ticks] == ["0.09", "3"]
-
-
-def test_axes_may_have_names():
-    points = torch.arange(3.0)
-    view = KernelView(points, points, points, xlabel="time (hours)", ylabel="degrees")
-    curve, weights, _ = view.figure().axes
-    assert (curve.get_xlabel(), curve.get_ylabel()) == ("time (hours)", "degrees")
-    assert weights.get_xlabel() == "key: time (hours) of a data point"
-
-
 def test_the_curve_is_smooth_and_has_gaps():
     """A prediction at each of many points, by the package; a gap where no key is within reach."""
     keys, values, queries = torch.tensor([0.0, 1.0, 9.0]), torch.tensor([1.0, 2.0, 3.0]), torch.tensor([0.0, 9.0])
@@ -155,7 +98,6 @@ def test_the_curve_is_smooth_and_has_gaps():
             assert torch.equal(there, package.weights(line, keys).sum(-1) > 0)
             torch.testing.assert_close(curves[k, w][there], package(line, keys, values)[there], atol=1e-5, rtol=1e-5)
     assert curves[1, 0].isnan().any() and not curves[0].isnan().any()
-    assert view.figure().axes[1].get_title("left") == "90 % of a query's weight: on 1 of 3 keys"
 
 
 def test_moved_readings_are_answered():
@@ -172,15 +114,5 @@ def test_moved_readings_are_answered():
         torch.testing.assert_close(view.prediction(), package(queries, x, y), atol=1e-5, rtol=1e-5)
         torch.testing.assert_close(view.weights(), package.weights(queries, x), atol=1e-5, rtol=1e-5)
         assert view.answer["of"] == [kernel, width, view.readings]
-    assert [y for x, y in view.figure().axes[0].collections[0].get_offsets().tolist() if x == 3.25] == [7.0]
     view.kernel, view.width, view.readings = "gaussian", 0.5, given
     assert view.answer == {} and torch.equal(view.prediction(), before)
-
-
-def test_hours_are_clock_times():
-    hours = torch.linspace(0, 24, 97)
-    view = KernelView(torch.tensor([0.5, 6.26, 23.999]), torch.ones(3), hours, clock=True)
-    curve, weights, _ = view.figure().axes
-    assert [label.get_text() for label in weights.get_xticklabels()] == ["0:30", "6:16", "24:00"]
-    assert [label.get_text() for label in weights.get_yticklabels()] == ["0:00", "6:00", "12:00", "18:00", "24:00"]
-    assert [label.get_text() for label in curve.get_xticklabels()] == ["0:00", "6:00", "12:00", "18:00", "24:00"]

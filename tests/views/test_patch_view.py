@@ -3,7 +3,6 @@
 import pytest
 import torch
 import traitlets
-from matplotlib.colors import to_hex
 
 from seqlearn.nn.patching import patch, places, record_stream
 from seqlearn.translator.translator import Translator
@@ -150,17 +149,3 @@ def test_places_in_words():
     names = ["encoder.pos_encoding", "decoder.blocks.1", "encoder.norm", "encoder 1.3", "causal 0.1", "cross 1.0"]
     words = ["embedding", "after block 1", "after the norm", "head 1.3", "causal 0.1", "cross 1.0"]
     assert list(map(name_of, names)) == words
-
-
-def test_the_picture_shows_the_maps_and_the_patches(view):
-    view.patches = [["encoder 1.3", 7], ["decoder.blocks.0", 5]]
-    figure = view.figure()
-    encoder, decoder = figure.axes[:2]
-    for ax, side in ((encoder, "encoder"), (decoder, "decoder")):
-        numbers = torch.tensor(view.result["maps"][side]["moved"])
-        assert torch.allclose(torch.from_numpy(ax.collections[0].get_array()).float(), numbers.float())
-        assert ax.collections[0].get_clim() == (-1, 1) and len(ax.patches) == 2, "a white and a black frame"
-        middle = ax.collections[0].cmap(0.5)
-        assert int(to_hex(middle)[1:3], 16) > 240, "0 is white"
-    assert [label.get_text() for label in encoder.get_yticklabels()][-1] == "head 1.3"
-    assert "after “la fille lave la pomme et”" in figure.get_suptitle()

@@ -41,11 +41,6 @@ def test_the_pieces_are_those_of_the_definition(word):
         assert view(joins=joins).pieces(word) == by_definition(word, MERGES[:joins]), joins
 
 
-def test_a_space_in_what_is_typed_begins_a_new_word():
-    (ax,) = view(joins=10, word="eats  was").figure().axes
-    assert [text.get_text() for text in ax.texts][-3:] == ["▁eat", "s", "▁was"]
-
-
 def test_the_pieces_are_those_of_the_package():
     """Its merges are texts with a space; all words of some sentences, and one that was not learned."""
     lines = [pair.target for pair in write_pairs(200)]
@@ -83,45 +78,3 @@ test_a_merge_has_two_pieces = refuses(
 test_as_many_joins_as_there_are_merges = keeps(
     view, [("joins", joins, f"joins is from 0 to 10, not {joins}") for joins in (-1, 11)]
 )
-
-
-def test_the_picture():
-    """The words in their boxes, in a frame what is joined next, hatched what is unknown."""
-    figure = view(joins=4, word="kiwi").figure()
-    (ax,), (legend,) = figure.axes, figure.legends
-    assert ax.get_title("left") == (
-        "After 4 joins: 27 pieces in 7 words, 15 in the vocabulary\nMost frequent neighbours: ▁ + e, 3 times.\n"
-        "As often, but later in the words: e + a, a + t"
-    )
-    assert [label.get_text() for label in ax.get_yticklabels()] == [*SEVEN, "typed: kiwi"]
-    assert "".join(text.get_text() for text in ax.texts) == "".join(f"▁{word}" for word in [*SEVEN, "kiwi"])
-    frames = [patch for patch in ax.patches if patch.get_facecolor()[3] == 0]
-    assert len(frames) == 3 and sum(bool(patch.get_hatch()) for patch in ax.patches) == 1
-    assert [text.get_text() for text in legend.get_texts()] == ["joined next", "joined last", "unknown"]
-
-
-def test_the_picture_before_the_first_join_and_after_the_last():
-    start, end = (view(joins=joins).figure() for joins in (0, 10))
-    assert start.axes[0].get_title("left").startswith("After 0 joins: 43 pieces in 7 words, 11 in the vocabulary\n")
-    assert end.axes[0].get_title("left").split("\n") == [
-        "After 10 joins: 12 pieces in 7 words, 21 in the vocabulary",
-        "All joins are made.",
-    ]
-    assert [text.get_text() for text in end.legends[0].get_texts()] == ["joined last"]
-    assert PiecesView(["a"], []).figure().legends == []
-
-
-def test_a_pair_that_is_not_the_most_frequent_is_not_called_so():
-    titles = [PiecesView(["aab", "aac"], [merge]).figure().axes[0].get_title("left") for merge in ("a a", "a b", "x y")]
-    assert [title.split("\n")[1:] for title in titles] == [
-        ["Most frequent neighbours: a + a, 2 times.", "As often: ▁ + a"],
-        ["Next: a + b, 1 time"],
-        ["Next: x + y, 0 times"],
-    ]
-
-
-def test_a_long_list_and_a_long_word_have_a_picture():
-    (ax,) = PiecesView([*"abcdefghijklmnopqrst", "x" * 99], []).figure().axes
-    assert "(drawn: 14)" in ax.get_title("left") and len(ax.get_yticklabels()) == 14
-    (ax,) = PiecesView(["x" * 99], [("x", "x")]).figure().axes
-    assert ax.texts[-1].get_text() == "…" and len(ax.texts) == 25

@@ -3,7 +3,6 @@
 import math
 import re
 
-import numpy as np
 import pytest
 import torch
 import traitlets
@@ -120,52 +119,9 @@ def test_position_offset_and_pair():
     assert PositionView(plain(1, 2)).offset == 0
 
 
-def test_the_picture():
-    view = PositionView(plain(9, 6), position=3, offset=4, pair=1)
-    table, turn, products = view.figure().axes[:3]
-    image = table.images[0]
-    np.testing.assert_allclose(image.get_array(), plain(9, 6), atol=1e-6)
-    assert image.get_clim() == (-1, 1) and image.get_cmap().name == "RdBu_r", "white at 0"
-    around = [[float(y) for y in lines.get_segments()[0][:, 1]] + [float(y) for y in lines.get_segments()[1][:, 1]]
-              for lines in table.collections]  # fmt: skip
-    assert sorted(around) == [[2.5, 2.5, 3.5, 3.5], [6.5, 6.5, 7.5, 7.5]], "no line hides a row"
-    assert table.get_title("left") == "i = 3 and j = 7, of 9 positions"
-    dots, *hands, spiral = turn.lines
-    np.testing.assert_allclose(np.stack(dots.get_data(), -1), plain(9, 6)[:, 2:4], atol=1e-6)
-    ends = [(line.get_xdata()[-1], line.get_ydata()[-1]) for line in hands[::2]]
-    assert ends == [pytest.approx(tuple(plain(9, 6)[row, 2:4].tolist()), abs=1e-6) for row in (3, 7)]
-    w = 10000 ** (-2 / 6)
-    assert f"k = 4 turns by\nk ω = {4 * w:.3g} rad = {math.degrees(4 * w):.0f}°" in turn.get_xlabel()
-    assert turn.get_xlabel().endswith(f"{math.cos(4 * w):.3f}   {math.sin(4 * w):.3f}\n"
-                                      f"−{math.sin(4 * w):.3f}   {math.cos(4 * w):.3f}")  # fmt: skip
-    assert (turn.get_title("left"), products.get_title("left")) == (
-        f"pair 1 turns by {math.degrees(4 * w):.0f}°",
-        f"P[3] · P[7] = {float(view.products()[7]):.2f}:\nonly the distance counts",
-    )
-    (x0, xk), (y0, yk) = ([line[0], line[-1]] for line in spiral.get_data())
-    turned = math.atan2(xk, yk) - math.atan2(x0, y0)
-    assert turned % (2 * math.pi) == pytest.approx(4 * w % (2 * math.pi)), "from the hand of i to that of j"
-    assert list(products.lines[0].get_xdata()) == list(range(-3, 6))
-    assert products.lines[0].get_ydata().tolist() == view.products().tolist()
-
-
-def test_the_picture_of_a_table_without_rotation():
-    figure = PositionView(torch.randn(5, 4)).figure()
-    assert len(figure.axes) == 3 and figure.get_supxlabel().startswith("No rotation is shown")
-
-
-@pytest.mark.parametrize(("offset", "sides"), [(1, ["top", "bottom"]), (-30, ["center_baseline"] * 2)])
-def test_names_beside_the_table_move_apart_only_where_they_are_near(offset, sides):
-    figure = PositionView(sinusoids(60, 8), position=40, offset=offset).figure()
-    names = {text.get_text(): text.get_va() for text in figure.axes[0].texts}
-    assert [names["j"], names["i"]] == sides
-
-
 def test_words_stand_at_the_first_positions():
     view = PositionView(sinusoids(4, 6), start=1, tokens=["the", "<b>"])
     assert view.data["tokens"] == ["the", "<b>"] and "tokens" not in PositionView(sinusoids(4, 6)).data
-    labels = [label.get_text() for label in view.figure().axes[0].get_yticklabels()]
-    assert labels == ["the 1", "<b> 2", "3", "4"]
     with pytest.raises(ValueError, match="5 tokens do not fit into a table of 4 positions"):
         PositionView(sinusoids(4, 6), tokens="abcde")
 

@@ -72,17 +72,6 @@ def test_another_riddle_wants_another_head(view):
     assert first != second
 
 
-def test_nothing_is_told_before_a_head_was_tried(view):
-    """No colour and no word in the picture, and no answer in the texts."""
-    ax = view.figure().axes[0]
-    filled = [bar for bar in ax.patches if bar.get_fill() and (bar.get_alpha() or 0) > 0]
-    assert filled == [] and "without" not in ax.get_title("left")
-    view.tried = ["encoder 0 1"]
-    ax = view.figure().axes[0]
-    assert [bar for bar in ax.patches if bar.get_fill() and (bar.get_alpha() or 0) > 0.3]
-    assert ax.get_title("left").endswith("without encoder 0.1: le chat mange la pomme verte parce qu'elle a faim.")
-
-
 def test_traits_that_do_not_fit(view):
     with pytest.raises(traitlets.TraitError, match="riddle is 0 to 1, not 2"):
         view.riddle = 2

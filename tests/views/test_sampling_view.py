@@ -140,48 +140,6 @@ test_what_cannot_be_chosen = keeps(
 )
 
 
-def bars_of(ax):
-    """The widths of the bars, and of the outlines."""
-    return tuple([bar.get_width() for bar in bars] for bars in ax.containers)
-
-
-def test_the_picture():
-    """A bar for each token that is left; one line for all that are removed; outlines of what was."""
-    figure = view(shown=2, top_k=1).figure()
-    (ax,) = figure.axes
-    bars, outlines = bars_of(ax)
-    assert bars == pytest.approx([1]) and outlines == pytest.approx([4 / 8])
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["la", "3 removed"]
-    assert [text.get_text() for text in ax.texts] == ["1.000"]
-    assert ax.get_title("left") == "1 of 4 tokens is left: “la”, with 1.000\ntemperature 1, top-k 1"
-    assert ax.get_xticks()[-1] == 1, "the axis has room for the longest bar"
-    (legend,) = figure.legends
-    outline = "probability at temperature 1, nothing removed"
-    assert [text.get_text() for text in legend.get_texts()] == ["probability", outline]
-
-
-def test_the_picture_with_nothing_removed():
-    figure = view(shown=3).figure()
-    (ax,) = figure.axes
-    bars, outlines = bars_of(ax)
-    assert bars == outlines == pytest.approx([4 / 8, 2 / 8, 1 / 8, 1 / 8])
-    assert [label.get_text() for label in ax.get_yticklabels()][-1] == "the other token"
-    assert ax.get_title("left") == "4 of 4 tokens are left; the likeliest, “la”, has 0.500\ntemperature 1"
-    (ax,) = SamplingView(torch.zeros(4), WORDS).figure().axes
-    assert ax.get_xticks()[-1] == 0.5 and len(ax.get_yticklabels()) == 4, "no bar for no token"
-
-
-def test_the_picture_with_a_part_of_the_others_removed():
-    """Their bar stays, and there is no line for what is removed."""
-    (ax,) = view(shown=2, top_k=3).figure().axes
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["la", "le", "the other 2 together"]
-
-
-def test_a_small_probability_is_not_written_as_0():
-    (ax,) = SamplingView(torch.tensor([9.0, 0.0]), "ab").figure().axes
-    assert [text.get_text() for text in ax.texts] == ["1.000", "<0.001"]
-
-
 # ---- Sentences that are drawn ----
 
 BOXES = "What big boxes!"

@@ -69,32 +69,5 @@ test_what_cannot_be_chosen = keeps(
 )
 
 
-@pytest.mark.parametrize(
-    ("masking", "title"),
-    [
-        (MASKINGS[0], "score −∞, then softmax\nthe weights sum to 1.000"),
-        (MASKINGS[1], "score 0, then softmax\nthe weights sum to 1.000; wrong: masked keys get 0.090"),
-        (MASKINGS[2], "softmax, then weight 0\nthe weights sum to 0.335; wrong: 0.665 of the attention is lost"),
-    ],
-)
-def test_the_picture(masking, title):
-    """Each masked key has stripes over the whole row; its weight stands before them."""
-    ax = view(masking).figure().axes[0]
-    weights = view(masking).weights().tolist()
-    striped = [bar for bar in ax.patches if bar.get_hatch()]
-    assert [(bar.get_width(), round(bar.get_y() + 0.4)) for bar in striped] == [(0.03, 2)]
-    bars = [bar for bar in ax.patches if not bar.get_hatch()]
-    assert [bar.get_width() for bar in bars] == pytest.approx(weights)
-    assert bars[2].get_zorder() > striped[0].get_zorder()
-    labels = [label.get_text() for label in ax.get_yticklabels()]
-    assert labels == ["the (score 2.0)", "apple (score 1.0)", "<pad> (score 3.0, masked)"]
-    assert ax.get_title("left") == title
-
-
 def test_the_title_of_a_page_names_the_keys():
     assert view().title() == "Scores become attention weights: the apple <pad>"
-
-
-def test_a_small_weight_is_not_written_as_0():
-    ax = SoftmaxView(torch.tensor([9.0, 0.0])).figure().axes[0]
-    assert [text.get_text() for text in ax.texts] == ["1.000", "<0.001"]

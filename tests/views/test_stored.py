@@ -1,12 +1,15 @@
 """The stored views of the lessons: one record for each view that a lesson shows, and the documents made of them."""
 
+import base64
 import copy
+import io
 import json
 import re
 from pathlib import Path
 
 import pytest
 import torch
+from PIL import Image
 from views.samples import PLAIN, SAMPLES
 
 from seqlearn.translator.translator import Translator
@@ -14,6 +17,7 @@ from seqlearn.views import SoftmaxView, TranslatorView
 from seqlearn.views.live.weights import course_model
 from seqlearn.views.stored import DARK, classes, pages, records_file, shared_files, text_of_records
 from seqlearn.views.view import RECORD
+from tools.stills import SCALE, WIDTH
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").rglob("[0-9]*.ipynb"))
@@ -48,6 +52,17 @@ def views_in(lesson):
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
 def test_every_view_of_a_lesson_is_stored_and_no_other(lesson):
     assert [(one["cell"], one["output"], one["repr"]) for one in stored(lesson)] == views_in(lesson)
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+def test_every_view_of_a_lesson_has_a_picture_beside_its_text(lesson):
+    cells = {cell["id"]: cell.get("outputs") for cell in json.loads(lesson.read_text("utf-8"))["cells"]}
+    for cell, index, text in views_in(lesson):
+        output = cells[cell][index]
+        assert set(output["data"]) == {"image/png", "text/plain"}, text
+        picture = Image.open(io.BytesIO(base64.b64decode("".join(output["data"]["image/png"]))))
+        size = tuple(SCALE * output["metadata"]["image/png"][name] for name in ("width", "height"))
+        assert picture.size == size and picture.width == SCALE * WIDTH and picture.mode == "P", text
 
 
 def test_lessons_show_all_kinds_of_views_and_some_are_live():

@@ -8,7 +8,6 @@ import threading
 import pytest
 import torch
 import traitlets
-from matplotlib.figure import Figure
 from views.refusals import keeps, refuses
 
 from seqlearn.data.text import Language, Vocab
@@ -19,7 +18,6 @@ from seqlearn.views import TranslatorView
 from seqlearn.views.answers.known import EXAMPLES, SHORT, UNLIKELY, UNSURE, glosses, gold_of, golds
 from seqlearn.views.answers.translations import next_tokens, pieces, translated
 from seqlearn.views.shared.packing import unpack
-from seqlearn.views.translator.translator_picture import draw_candidates
 
 pytestmark = pytest.mark.slow
 
@@ -172,7 +170,6 @@ def test_a_model_without_attention():
     assert view.translation == "" and view.result["best"][0]["pieces"] == [], "it writes nothing but <eos>"
     view.chosen = 1
     assert [shown["attention"] for shown in view.result["best"]] == [None, None] and view.result["best"][0]["next"]
-    assert len(view.figure().axes) == 1
     view.locked = ["query", 1]
     assert view.step == 1
 
@@ -200,7 +197,6 @@ def test_a_decoder_only_model_looks_at_source_and_target():
     view.locked = ["pair", 0, keys - 1]
     with pytest.raises(traitlets.TraitError, match=f"there is no pair 0, {keys}"):
         view.locked = ["pair", 0, keys]
-    assert view.figure().axes[0].get_label() == "lines", "and so the heat map beside them"
     view.chosen = 1
     view.locked = ["key", len(view.result["best"][1]["attention"]["keys"]) - 1]
     view.chosen = 0
@@ -387,7 +383,6 @@ def test_what_if(transformer):
     assert (weights[1, 2] == 0).all() and weights[0, :, 7, 1].tolist() == pytest.approx([0.75] * 4)
     average = unpack(view.result["best"][0]["attention"]["average"])
     torch.testing.assert_close(average.sum(-1), torch.ones(len(average)))
-    assert view.figure().axes, "the picture shows what was changed, too"
     state = view.page_state()
     assert (state["prefix"], state["edits"]) == ([], edits) and state["result"]["asked"] == asked(APPLE, 4, [], edits)
     view.prefix = ["zebra"]
@@ -508,37 +503,6 @@ def test_summary(transformer):
     view = TranslatorView(transformer)
     assert repr(view) == f"TranslatorView('{APPLE}' -> 'la fille lave la pomme rouge et la mange.')"
     assert len(repr(TranslatorView(transformer, "the <b> " * 12))) < 150
-
-
-def test_the_picture(either):
-    view = TranslatorView(either, ZEBRA, beam=4, chosen=1, step=4)
-    lines, heat, bars, keys = view.figure().axes
-    shown = view.result["best"][1]
-    average = unpack(shown["attention"]["average"])
-    drawn = torch.tensor(heat.collections[0].get_array()).reshape(len(shown["tokens"]), 9)
-    torch.testing.assert_close(drawn.float(), average)
-    for labels, tokens in ((lines, shown["tokens"]), (heat, shown["tokens"]), (keys, shown["attention"]["keys"])):
-        assert [label.get_text() for label in labels.get_yticklabels()] == tokens
-    assert len(lines.collections[0].get_segments()) == int((average >= 0.05).sum())
-    assert heat.patches[-1].get_bbox().bounds == (0, 4, 9, 1)
-    after = shown["next"][4]
-    names = [label.get_text() for label in bars.get_yticklabels()]
-    assert [name.removeprefix("▶ ") for name in names[:-1]] == after["tokens"]
-    assert [name.startswith("▶ ") for name in names].index(True) == after["written"]
-    assert names[-1] == "643 others" and bars.get_title("left") == "step 5: next token"
-    title = view.figure().get_suptitle().split("\n")
-    assert title[:2] == [ZEBRA, f"→ {view.translation}"]
-    row = average[4]
-    seen = f"looks at “{shown['attention']['keys'][int(row.argmax())]}” ({float(row.max()):.2f})"
-    assert title[2].startswith(f"At step 5 the model writes “{shown['tokens'][4]}” (") and seen in title[2]
-
-
-def test_the_bars_of_the_picture_are_the_probabilities():
-    figure = Figure()
-    ax = figure.subplots()
-    draw_candidates(ax, {"tokens": ["a", "b", "c"], "probs": [0.9, 1e-3, 1e-7], "others": 0.0, "written": 0}, "", 9)
-    assert [bar.get_width() for bar in ax.patches] == pytest.approx([0.9, 0.001, 1e-7, 0], abs=1e-9)
-    assert [text.get_text() for text in ax.texts] == ["0.90", "1 in 1,000", "1 in 10 million", "about 0"]
 
 
 def test_a_page_has_what_was_translated(transformer):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
 
 from ...analysis.attention_map import AttentionMap
 from ..maps import MOST_PANELS
@@ -36,29 +35,6 @@ def attention_data(maps: Mapping[str, AttentionMap], roles: Roles, asks: bool, a
     """
     parts = [map_data(attention) | {"roles": role_table(attention, roles)} for attention in maps.values()]
     return {"maps": parts, "asks": asks} | NOBODY | (answers or {})
-
-
-def sentence_of(attention: AttentionMap, other: AttentionMap | None = None) -> str:
-    """The tokens of a map as a text; of cross-attention, source and target. Tokens that another map lacks are [marked].
-
-    Args:
-        other: a map of the same kind.
-    """
-    texts = [
-        " ".join(map(as_text, tokens if other is None else marked(tokens, others)))
-        for tokens, others in (
-            (attention.key_tokens, () if other is None else other.key_tokens),
-            (attention.query_tokens, () if other is None else other.query_tokens),
-        )
-    ]
-    return " → ".join(texts) if attention.kind == "cross" else texts[0]
-
-
-def marked(tokens: Sequence[str], others: Sequence[str]) -> list[str]:
-    """The tokens, with brackets around those that the other list lacks at this place."""
-    same = SequenceMatcher(None, tokens, others, autojunk=False).get_matching_blocks()
-    kept = {start + i for start, _, size in same for i in range(size)}
-    return [token if i in kept else f"[{token}]" for i, token in enumerate(tokens)]
 
 
 def role_table(attention: AttentionMap, roles: Roles) -> list[list[str]] | None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import traitlets
-from matplotlib.figure import Figure
 
 from ...analysis.attention_map import AttentionMap
 from ...analysis.measures import mean_of_heads, mean_over_heads, rollout
@@ -29,10 +28,8 @@ from .attention_data import (
     attention_data,
     checked,
     checked_roles,
-    sentence_of,
     wrong_choice,
 )
-from .attention_picture import attention_picture
 from .vectors import head_steps, head_vectors
 
 CHOICES = ("kind", "layer", "head", "show", "threshold", "locked", "zoom", "overlay")
@@ -125,7 +122,6 @@ class AttentionView(View, folder=Path(__file__).parent):
         self.roles = checked_roles(roles, self.maps)
         self.translator = translator
         self._vectors = None if translator is None else head_vectors(translator, self.maps)
-        self._other_maps: dict[str, AttentionMap] = {}  # of the trait `other`
         self._read: list[Any] = []  # what was read last: the maps, and the translator
         chosen = {"layer": layer, "head": head, "show": show, "threshold": threshold, "locked": locked}
         chosen |= {"kind": attention.kind if kind is None else kind, "zoom": zoom, "overlay": list(map(list, overlay))}
@@ -185,8 +181,6 @@ class AttentionView(View, folder=Path(__file__).parent):
                 self.maps, self._vectors, self.data, self.steps, self.result = maps, vectors, data, {}, answer
                 self._fit()
             return
-        if trait == "other":
-            self._other_maps = self._read[0]
         super().take(trait, answer)
 
     @traitlets.validate("against")
@@ -274,9 +268,7 @@ class AttentionView(View, folder=Path(__file__).parent):
     @property
     def shown(self) -> AttentionMap:
         """The attention that is drawn large, as a map with one layer and one head."""
-        return self._shown(self.maps[self.kind])
-
-    def _shown(self, attention: AttentionMap) -> AttentionMap:
+        attention = self.maps[self.kind]
         if self.show == "rollout":
             return rollout(attention)
         if self.show == "all":
@@ -291,26 +283,3 @@ class AttentionView(View, folder=Path(__file__).parent):
         others = " and ".join(kind for kind in self.maps if kind != self.kind)
         also = f", also {others}" if others else ""
         return f"{self.kind}, {layers} layers, {heads} heads, {queries} queries, {keys} keys{also}"
-
-    def figure(self) -> Figure:
-        """Lines and heat map of what is shown and, beside them, the small maps of all heads, if there are several.
-
-        If another reading stands beside the present one, it is drawn above.
-        """
-        at = list(self.maps).index(self.kind)
-        chosen = {name: getattr(self, name) for name in ("show", "layer", "head", "threshold", "locked", "overlay")}
-        now, data = self.maps[self.kind], self.data["maps"][at]
-        if not self._compares():
-            return attention_picture((self.shown, data, sentence_of(now)), **chosen)
-        other, its_data = self._other_maps[self.kind], self.other["maps"][at] | {"roles": data["roles"]}
-        return attention_picture(
-            (self._shown(other), its_data, f"other reading: {sentence_of(other, now)}"),
-            (self.shown, data, f"this reading: {sentence_of(now, other)}"),
-            **chosen,
-        )
-
-    def _compares(self) -> bool:
-        """Whether another reading stands beside the present one."""
-        here = {"sentence": self.result.get("sentence"), "edits": self.result.get("edits")}
-        asked = self.question("other")
-        return bool(asked) and self.other.get("asked") == asked != here and not self.other["problem"]

@@ -6,13 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import traitlets
-from matplotlib.figure import Figure
 
 from ..shared.traits import Whole
 from ..shared.types import Proposal
 from ..view import View
 from .batch_data import ORDERS, batch_data, padding_of
-from .batch_picture import batch_picture
 
 Sentences = Iterable[int | Sequence[str]]
 
@@ -68,7 +66,3 @@ class BatchView(View, folder=Path(__file__).parent):
     def summary(self) -> str:
         """The number of sentences, the batch size and the order."""
         return f"{len(self.data['lengths'])} sentences, batches of {self.batch_size}, {self.order}"
-
-    def figure(self) -> Figure:
-        """The batches in each of the orders, side by side."""
-        return batch_picture(self.data["lengths"], {order: self.batches(order) for order in ORDERS}, self.batch_size)

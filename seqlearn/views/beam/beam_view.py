@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import traitlets
-from matplotlib.figure import Figure
 
 from ...search.hypotheses import Tree
 from ...translator.translator import Translator
@@ -20,7 +19,6 @@ from ..shared.traits import Finite, Whole
 from ..shared.types import Data, Proposal
 from ..view import View
 from .beam_data import tree_data
-from .beam_picture import beam_picture
 
 WIDTHS, ALPHAS = (1, 2, 3, 4), (0.0, 0.3, 0.6, 0.9, 1.2, 1.5)
 
@@ -209,10 +207,6 @@ class BeamView(View, folder=Path(__file__).parent):
         shown = self.trees[0]
         size = f"{len(self.tree.steps)} steps, {sum(map(len, self.tree.steps))} nodes"
         return f"width {shown['width']}, alpha {shown['alpha']:g}, {size}" if self.data["widths"] else size
-
-    def figure(self) -> Figure:
-        """The whole tree, 6 steps in a line; an arrow marks the current step, if it is not the last."""
-        return beam_picture(self.trees[0], self.step, self.trees[0]["sentence"])
 
 
 def source_text(source: str | None) -> str | None:

@@ -453,7 +453,7 @@ const deed = (z) => (z >= KEEPS ? "it keeps its old state" : z <= TAKES ? "it ta
 /** @param {number} x */
 const colourOf = (x) => `rgb(${colour((x + 1) / 2, BLUE_RED).join(" ")})`;
 
-/** A number with 2 decimals, as the picture of Python writes it.
+/** A number with 2 decimals and a true minus sign.
  * @param {number} x
  */
 const fixed = (x) =>

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from itertools import accumulate
-from operator import mul
 from pathlib import Path
 
 import torch
 import traitlets
 from jaxtyping import Real
-from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from ...data.text import EOS
@@ -21,7 +18,6 @@ from ..shared.traits import Finite, Whole
 from ..shared.types import Proposal
 from ..view import View
 from .gru_data import GruStep, gru_data
-from .gru_picture import gru_picture
 
 
 class GruView(View, folder=Path(__file__).parent):
@@ -118,17 +114,3 @@ class GruView(View, folder=Path(__file__).parent):
         sizes = self._sizes()
         chosen = [f"{name} = {value:g}" for name, value in (("z", self.z), ("r", self.r)) if value is not None]
         return ", ".join([f"{sizes['word']} tokens", f"unit {self.unit} of {sizes['unit']}", *chosen])
-
-    def figure(self) -> Figure:
-        """State and gates of the unit at each word, and the arithmetic of the step that is shown in full."""
-        states, updates, resets = (unpack(self.data[name])[:, self.unit] for name in ("states", "updates", "resets"))
-        rows, step = (states[1:].tolist(), updates.tolist(), resets.tolist()), self.step()
-        own = rows[0][self.word :]
-        for row, number in zip(rows, (step.state, step.update, step.reset), strict=True):
-            row[self.word] = number
-        is_changed = self.z is not None or self.r is not None
-        if is_changed:  # the state is carried on: of the difference, each step keeps the share z
-            kept = accumulate(updates[self.word + 1 :].tolist(), mul, initial=step.state - own[0])
-            rows[0][self.word :] = [state + change for state, change in zip(own, kept, strict=True)]
-        before = own if is_changed else []
-        return gru_picture(self.data["tokens"], *rows, unit=self.unit, word=self.word, step=step, before=before)

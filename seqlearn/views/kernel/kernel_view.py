@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
 import traitlets
 from jaxtyping import Float, Real
-from matplotlib.figure import Figure
 from torch import Tensor
 
 from ..shared.arguments import as_text
@@ -18,7 +16,6 @@ from ..shared.traits import Finite, Whole
 from ..shared.types import Data, Proposal
 from ..view import View
 from .kernel_data import Readings, answered, kernel_data, readings_of
-from .kernel_picture import Shown, kernel_picture
 
 
 class KernelView(View, folder=Path(__file__).parent):
@@ -137,10 +134,3 @@ class KernelView(View, folder=Path(__file__).parent):
         keys, queries = len(unpack(self.data["keys"])), len(unpack(self.data["queries"]))
         kernels = ", ".join(self.data["kernels"])
         return f"{keys} keys, {queries} queries, {kernels}, {len(self.data['widths'])} widths"
-
-    def figure(self) -> Figure:
-        """Data and prediction with the current width, the weights beside them, and the locked query in both."""
-        curve = unpack(self.answer["curve"]) if self.answer else unpack(self.data["curves"])[self._index()]
-        shown = Shown(torch.tensor(self.readings), curve, self.prediction(), self.weights())
-        name = f"{self.kernel} kernel, width {self.width:.3g}"
-        return kernel_picture(self.data, name, shown, next(iter(self.locked), None))

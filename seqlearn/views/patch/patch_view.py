@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import traitlets
-from matplotlib.figure import Figure
 
 from ...translator.translator import Translator
 from ..answers.patches import patched, side_places
@@ -16,7 +15,6 @@ from ..shared.asking import Ask
 from ..shared.traits import Whole
 from ..shared.types import Data, Proposal
 from ..view import View
-from .patch_picture import patch_picture
 
 MOST_WEIGHTS_IN_A_PAGE = 1_000_000  # of a larger model, a map would take minutes in a page
 
@@ -103,10 +101,6 @@ class PatchView(View, folder=Path(__file__).parent):
         count = len(self.result["patches"])
         patches = "1 patch" if count == 1 else f"{count} patches"
         return f"{self.result['sentence']!r} -> {self.translation!r}, {patches}"
-
-    def figure(self) -> Figure:
-        """The maps of both sides: how far each vector moves the decision."""
-        return patch_picture(self.result, self.data["places"])
 
 
 def _about(translator: Translator) -> Data:

@@ -6,14 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import traitlets
-from matplotlib.figure import Figure
 
 from ..shared.arguments import as_text
 from ..shared.traits import Whole
 from ..shared.types import Proposal
 from ..view import View
 from .pieces_data import after, pieces_data, vocabulary
-from .pieces_picture import pieces_picture
 
 
 class PiecesView(View, folder=Path(__file__).parent):
@@ -64,10 +62,3 @@ class PiecesView(View, folder=Path(__file__).parent):
     def summary(self) -> str:
         """The number of words and of joins."""
         return f"{len(self.data['words'])} words, {self.joins} of {len(self.data['merges'])} joins"
-
-    def figure(self) -> Figure:
-        """The words in their pieces, and the pair that is joined next."""
-        rows = [(word, self.pieces(word)) for word in self.data["words"]]
-        typed = [piece for word in self.word.split(" ") if word for piece in self.pieces(word)]
-        own = (self.word, typed) if typed else None
-        return pieces_picture(rows, own, self.data["merges"], self.joins, self.vocabulary())

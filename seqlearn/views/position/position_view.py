@@ -8,7 +8,6 @@ from pathlib import Path
 import torch
 import traitlets
 from jaxtyping import Float, Real
-from matplotlib.figure import Figure
 from torch import Tensor
 
 from ...nn.positions import BASE
@@ -17,7 +16,6 @@ from ..shared.traits import Whole
 from ..shared.types import Proposal
 from ..view import View
 from .position_data import defaults, position_data, wrong_choice
-from .position_picture import position_picture
 
 
 class PositionView(View, folder=Path(__file__).parent):
@@ -99,8 +97,3 @@ class PositionView(View, folder=Path(__file__).parent):
         """The shape, and whether the table is sinusoidal."""
         positions, size = self.data["table"]["shape"]
         return f"{positions} positions, size {size}, {'not sinusoidal' if self.data['note'] else 'sinusoidal'}"
-
-    def figure(self) -> Figure:
-        """The heat map, the rotation and the dot products, side by side."""
-        rotation, products = self.rotation(), self.products()
-        return position_picture(self.data, self.position, self.offset, self.pair, rotation, products)

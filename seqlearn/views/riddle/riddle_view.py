@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import traitlets
-from matplotlib.figure import Figure
 
 from ...translator.translator import Translator
 from ..shared.traits import Whole
 from ..shared.types import Proposal
 from ..view import View
 from .riddle_data import RIDDLES, Riddle, riddle_data
-from .riddle_picture import riddle_picture
 
 
 class RiddleView(View, folder=Path(__file__).parent):
@@ -60,7 +58,3 @@ class RiddleView(View, folder=Path(__file__).parent):
     def summary(self) -> str:
         """The sentence."""
         return repr(self.data["riddles"][self.riddle]["sentence"])
-
-    def figure(self) -> Figure:
-        """The sentence, its translation, and the heads; those that were tried have their colour."""
-        return riddle_picture(self.data["riddles"][self.riddle], self.tried)

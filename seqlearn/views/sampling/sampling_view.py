@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import traitlets
 from jaxtyping import Float, Real
-from matplotlib.figure import Figure
 from torch import Tensor
 
 from ...search.sampling import next_distribution
@@ -23,7 +22,6 @@ from ..shared.traits import Finite, Whole
 from ..shared.types import Data, Proposal
 from ..view import View
 from .sampling_data import check_setting, sampling_data
-from .sampling_picture import sampling_picture
 
 
 class SamplingView(View, folder=Path(__file__).parent):
@@ -149,9 +147,3 @@ class SamplingView(View, folder=Path(__file__).parent):
         cuts = {"top-k": self.top_k, "top-p": self.top_p}
         named = [f"{name} {value:g}" for name, value in cuts.items() if value is not None]
         return ", ".join([f"temperature {self.temperature:g}", *named])
-
-    def figure(self) -> Figure:
-        """The probabilities as bars, with an outline of those at temperature 1."""
-        before = next_distribution(unpack(self.data["logits"]))
-        tokens, shown = self.data["tokens"], self.data["shown"]
-        return sampling_picture(tokens, shown, self.probabilities(), before, self._settings())

@@ -1,4 +1,4 @@
-"""What figures share: axes to draw in, labels of tokens, masked cells, frames, and numbers with true minus signs."""
+"""What figures share: axes to draw in, labels of tokens, masked cells, and numbers with true minus signs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from .colours import GROUND, STRIPE
 from .fonts import literal, short_label
@@ -87,12 +86,6 @@ def stripe_masked(ax: Axes, masked: np.ndarray) -> None:
     """Grey stripes, as in the views, behind a heat map that leaves its masked cells out."""
     if masked.any():
         ax.patch.set(facecolor=GROUND, edgecolor=STRIPE, hatch="/////", linewidth=0)
-
-
-def frame(ax: Axes, box: tuple[float, float, float, float]) -> None:
-    """A white and black frame, which can be seen on every colour, around x, y, width, height."""
-    for color, width in (("white", 4.5), ("black", 2.0)):
-        ax.add_patch(Rectangle(box[:2], *box[2:], fill=False, color=color, linewidth=width, clip_on=False))
 
 
 def signed(text: str) -> str:

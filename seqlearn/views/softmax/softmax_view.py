@@ -8,7 +8,6 @@ from pathlib import Path
 import torch
 import traitlets
 from jaxtyping import Bool, Float, Real
-from matplotlib.figure import Figure
 from torch import Tensor
 
 from ...nn.masking import masked_softmax
@@ -16,7 +15,6 @@ from ..shared.traits import Finite
 from ..shared.types import Proposal
 from ..view import View
 from .softmax_data import softmax_data
-from .softmax_picture import softmax_picture
 
 MASKINGS = ("score −∞, then softmax", "score 0, then softmax", "softmax, then weight 0")
 
@@ -87,7 +85,3 @@ class SoftmaxView(View, folder=Path(__file__).parent):
     def summary(self) -> str:
         """The number of keys, of those that are masked, and the way of masking."""
         return f"{len(self.mask)} keys, {self.mask.count(False)} masked, {self.masking}"
-
-    def figure(self) -> Figure:
-        """The attention weights as bars, with the scores beside the tokens."""
-        return softmax_picture(self.data["tokens"], self.scores, self.mask, self.weights().tolist(), self.masking)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import traitlets
 from jaxtyping import Float, Real
-from matplotlib.figure import Figure
 from torch import Tensor
 
 from ...nn.masking import Mask
@@ -16,7 +15,6 @@ from ..shared.traits import Whole
 from ..shared.types import Proposal
 from ..view import View
 from .steps_data import changed, steps_data, wrong_change
-from .steps_picture import steps_picture
 
 
 class AttentionSteps(View, folder=Path(__file__).parent):
@@ -89,7 +87,3 @@ class AttentionSteps(View, folder=Path(__file__).parent):
         """The shapes."""
         (queries, size), (keys, value_size) = self.tensor("queries").shape, self.tensor("values").shape
         return f"{queries} queries, {keys} keys, size {size}, value size {value_size}"
-
-    def figure(self) -> Figure:
-        """The results of all five steps, side by side; an arrow marks the current step, frames what is locked."""
-        return steps_picture(changed(self.data, self.changes), self.step, self.locked)

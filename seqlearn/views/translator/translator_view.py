@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import traitlets
-from matplotlib.figure import Figure
 
 from ...translator import DEFAULT_BEAM
 from ...translator.translator import Translator
@@ -21,7 +20,6 @@ from ..shared.traits import Whole
 from ..shared.types import Data, Lock, Proposal
 from ..view import View
 from .translator_data import wrong_choice
-from .translator_picture import translation_picture
 
 BEAMS = (1, 2, 4, 8)
 MOST_BEAMS = 16
@@ -212,7 +210,3 @@ class TranslatorView(View, folder=Path(__file__).parent):
         """The sentence and its translation."""
         texts = (text if len(text) <= 60 else text[:59] + "…" for text in (self.result["sentence"], self.translation))
         return " -> ".join(map(repr, texts))
-
-    def figure(self) -> Figure:
-        """The sentence and its translation, the attention (mean of all heads), and the next tokens at this step."""
-        return translation_picture(self.result, self.chosen, self.step)
