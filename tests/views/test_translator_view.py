@@ -345,7 +345,7 @@ def test_one_search_and_one_message(transformer, monkeypatch):
     view, calls, sent = TranslatorView(transformer), [], []
     monkeypatch.setattr(
         "seqlearn.views.translator.translator_view.translated",
-        lambda *given, **named: calls.append(given[1:3]) or translated(*given, **named),
+        lambda *given, **named: calls.append((named["sentence"], named["beam"])) or translated(*given, **named),
     )
     view._send = lambda message, buffers=None: sent.append(message)
     view.set_state({"sentence": "The cat sleeps.", "beam": 4})  # a message from the browser

@@ -37,6 +37,10 @@ class Ask:
     blank: Mapping[str, object] | None = None
     """What stands in place of an answer after a refusal; None: the former answer stays."""
 
+    def as_data(self) -> Data:
+        """The declaration as JSON gives it back."""
+        return asdict(self) | {"parts": list(self.parts), "when": list(self.when)}
+
 
 class Asking(anywidget.AnyWidget):
     """What asks, and is answered by Python: every view, most of which ask nothing."""
@@ -57,7 +61,7 @@ class Asking(anywidget.AnyWidget):
     def _declared(self, proposal: Proposal) -> Data:
         if not self.questions:
             return proposal["value"]
-        return {**proposal["value"], "questions": {trait: asdict(ask) for trait, ask in self.questions.items()}}
+        return {**proposal["value"], "questions": {trait: ask.as_data() for trait, ask in self.questions.items()}}
 
     def answer_to(self, trait: str, **question: object) -> Data:
         """The answer to a question; a ValueError says in a sentence why there is none."""
