@@ -201,7 +201,7 @@ def test_weights_scripts_and_styles_are_there_once():
     for text in ("function life(", "function liveModel(", "function openFrame("):
         assert files["views.js"].count(text) == 1
     for name in SAMPLES:
-        assert files["views.js"].count(f"  {name}: {{ build: build") == 1
+        assert files["views.js"].count(f"  {name}: build") == 1
     assert set(classes()) == set(SAMPLES)
 
 
