@@ -38,13 +38,22 @@ def model_options() -> list[inspect.Parameter]:
 
 
 def _option(
-    name: str, flags: list[str], type_: type, help_: str, default: str, least: float | None = None,
+    name: str,
+    flags: list[str],
+    type_: type,
+    help_: str,
+    default: str,
+    least: float | None = None,
     most: float | None = None,
-) -> inspect.Parameter:  # fmt: skip
+) -> inspect.Parameter:
     info = typer.Option(
-        *flags, min=least, max=most, help=f"{help_[0].upper()}{help_[1:]}.", show_default=default,
+        *flags,
+        min=least,
+        max=most,
+        help=f"{help_[0].upper()}{help_[1:]}.",
+        show_default=default,
         rich_help_panel=MODEL_OPTIONS,
-    )  # fmt: skip
+    )
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[type_ | None, info]
     )

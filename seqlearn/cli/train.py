@@ -102,9 +102,17 @@ def train(options: Options) -> None:
 def _untrained(options: Options, split: Split, languages: tuple[str, str]) -> Translator:
     model = options.model
     translator = Translator.untrained(
-        model.model, split, languages, min_freq=model.min_freq or 1, tokens=model.tokens, vocab_size=model.vocab_size,
-        shared_vocab=model.shared_vocab, cased=bool(model.cased), seed=options.training.seed, **options.settings,
-    )  # fmt: skip
+        model.model,
+        split,
+        languages,
+        min_freq=model.min_freq or 1,
+        tokens=model.tokens,
+        vocab_size=model.vocab_size,
+        shared_vocab=model.shared_vocab,
+        cased=bool(model.cased),
+        seed=options.training.seed,
+        **options.settings,
+    )
     if min(len(translator.source.vocab), len(translator.target.vocab)) == len(SPECIALS):
         raise ValueError(f"--min-freq {model.min_freq} leaves no word in a vocabulary: give a smaller number")
     return translator
@@ -151,11 +159,18 @@ def _fit(
     """
     training = options.training
     recipe = {
-        "lr": training.lr, "epochs": training.epochs, "batch_size": training.batch_size,
-        "max_length": options.model.max_length, "label_smoothing": training.label_smoothing,
-        "accumulate": training.accumulate, "precision": training.precision, "seed": training.seed,
-        "max_tokens": training.max_tokens, "patience": training.patience, "average_last": training.average,
-    }  # fmt: skip
+        "lr": training.lr,
+        "epochs": training.epochs,
+        "batch_size": training.batch_size,
+        "max_length": options.model.max_length,
+        "label_smoothing": training.label_smoothing,
+        "accumulate": training.accumulate,
+        "precision": training.precision,
+        "seed": training.seed,
+        "max_tokens": training.max_tokens,
+        "patience": training.patience,
+        "average_last": training.average,
+    }
     translator.config |= {**recipe, "schedule": training.schedule, "warmup": training.warmup}
     ids = _written_ids(translator, split, options.data.cache, options.model.max_length)
     stored = checkpoints.stored_texts()
@@ -178,9 +193,15 @@ def _fit(
     with stopping(checkpoints) as signals:
         try:
             return translator.fit(
-                split, **recipe, schedule=training.factor(), cache=ids, after_epoch=hooks, checkpoints=checkpoints,
-                progress=every is None or sys.stderr.isatty(), log=log_of(every, board),
-            )  # fmt: skip
+                split,
+                **recipe,
+                schedule=training.factor(),
+                cache=ids,
+                after_epoch=hooks,
+                checkpoints=checkpoints,
+                progress=every is None or sys.stderr.isatty(),
+                log=log_of(every, board),
+            )
         except Stopped:
             first = signals[0] if signals else signal.SIGTERM
             name = NAMES[first.name] if signals else "a signal to another process of this training"

@@ -33,8 +33,8 @@ from torch.overrides import TorchFunctionMode
 from .crashes import explain_crash
 from .plain import Answer, Numbers, as_numbers, is_close, numbers, product, shown, softmax, table, transposed
 
-__all__ = ["NotTried", "Wrong", "avoids", "called", "check", "examine_row", "has_dtype", "has_parts", "has_shape"]
-__all__ += ["matches", "number", "passes"]
+__all__ = ["NotTried", "Wrong", "avoids", "called", "check", "examine_row", "has_dtype"]
+__all__ += ["has_gradient", "has_parts", "has_shape", "matches", "number", "passes"]
 __all__ += ["is_close", "numbers", "product", "shown", "softmax", "table", "transposed"]  # from plain.py
 
 TRIES_BEFORE_HINT = 3
@@ -253,6 +253,18 @@ def has_dtype(answer: Tensor, dtype: torch.dtype, name: str = "answer", because:
     """`Wrong` unless the tensor has this dtype; `because` is the end of the message."""
     if answer.dtype != dtype:
         raise Wrong(f"the {name} should be {dtype}; yours: {answer.dtype}{f': {because}' if because else '.'}")
+
+
+def has_gradient(answer: Tensor, *inputs: Tensor) -> None:
+    """`Wrong` unless a gradient comes from the answer to each input."""
+    told = "the numbers are right, but the gradient is cut off: no `item`, `detach` or `torch.no_grad()`."
+    try:
+        flows = answer.requires_grad and None not in torch.autograd.grad(answer.sum(), inputs, allow_unused=True)
+    except RuntimeError as error:  # PyTorch: "... has been modified by an inplace operation"
+        told = "the numbers are right, but the gradient stops: you wrote into a tensor that it needs. Make a new one."
+        raise Wrong(told) from error
+    if not flows:
+        raise Wrong(told)
 
 
 # ---- its numbers ----

@@ -160,42 +160,34 @@ def check_decoder_mask(decoder_mask: Callable[..., Tensor]) -> None:
         if isinstance(answer, Tensor):
             has_dtype(answer, torch.bool, "mask", "True or False. A comparison such as `ids != pad` is bool.")
         padding = "this is the padding alone: & with the causal mask gives each query a row."
-        has_shape(answer, (batch, steps, steps), "mask", {
-            (steps, steps): f"shape {(steps, steps)} is one mask for all sentences; you want one for each: & with the "
-                            "padding.",
-            (batch, 1, steps): padding,
-            (batch, steps): padding,
-        })  # fmt: skip
+        of_all = f"shape {(steps, steps)} is one mask for all sentences; you want one for each: & with the padding."
+        shapes = {(steps, steps): of_all, (batch, 1, steps): padding, (batch, steps): padding}
+        has_shape(answer, (batch, steps, steps), "mask", shapes)
         right, mistakes = _masks(ids, pad)
         matches(answer, right, mistakes, otherwise=_first_wrong(answer.tolist(), right))
 
 
-def _masks(ids: list[list[int]], pad: int) -> tuple[list, list[tuple[str, list]]]:
+def _masks(ids: list[list[int]], pad: int) -> tuple[list, dict[str, Tensor]]:
     """The right mask, and those of the usual mistakes."""
-    batch, steps = len(ids), len(ids[0])
 
-    def mask(rule: Callable[[int, int, int], bool]) -> list:
-        return table((batch, steps, steps), lambda b, q, k: bool(rule(b, q, k)))
+    def mask(rule: Callable[[int, int, int], bool]) -> Tensor:
+        return torch.tensor(table((len(ids), len(ids[0]), len(ids[0])), rule))
 
-    def real(b: int, k: int) -> bool:
-        return ids[b][k] != pad
-
-    mistakes: dict[str, Callable[[int, int, int], bool]] = {
-        "this is the mask upside down: True means that q *may* look at k.": lambda b, q, k: not (k <= q and real(b, k)),
-        "`ids == pad` is True for padding: for the real keys write `!=`.": lambda b, q, k: k <= q and not real(b, k),
-        "this is the causal mask alone: row 3 of a padded sentence still sees padding.": lambda b, q, k: k <= q,
-        "this is the padding alone: row 0 sees words that are not yet written.": lambda b, q, k: real(b, k),
-        "you joined with |, or: a key must be in the past *and* real, so &.": lambda b, q, k: k <= q or real(b, k),
-        "each row sees the future and not the past: `tril`, not `triu`.": lambda b, q, k: k >= q and real(b, k),
-        "no query sees itself, and row 0 sees nothing: the diagonal belongs to the mask.":
-            lambda b, q, k: k < q and real(b, k),
-        "the *rows* of padding are all False: mask its columns, the keys, and only them.":
-            lambda b, q, k: k <= q and real(b, q),
-        "the *rows* of padding are all False, too: mask its columns, the keys, and only them.":
-            lambda b, q, k: k <= q and real(b, q) and real(b, k),
-        f"here the id of <pad> is {pad}, and 0 is a word: use `pad`.": lambda b, q, k: k <= q and ids[b][k] != 0,
-    }  # fmt: skip
-    return mask(lambda b, q, k: k <= q and real(b, k)), [(said, mask(rule)) for said, rule in mistakes.items()]
+    past, before, ahead = mask(lambda b, q, k: k <= q), mask(lambda b, q, k: k < q), mask(lambda b, q, k: k >= q)
+    keys, queries = mask(lambda b, q, k: ids[b][k] != pad), mask(lambda b, q, k: ids[b][q] != pad)
+    not_0 = mask(lambda b, q, k: ids[b][k] != 0)
+    return (past & keys).tolist(), {
+        "this is the mask upside down: True means that q *may* look at k.": ~(past & keys),
+        "`ids == pad` is True for padding: for the real keys write `!=`.": past & ~keys,
+        "this is the causal mask alone: row 3 of a padded sentence still sees padding.": past,
+        "this is the padding alone: row 0 sees words that are not yet written.": keys,
+        "you joined with |, or: a key must be in the past *and* real, so &.": past | keys,
+        "each row sees the future and not the past: `tril`, not `triu`.": ahead & keys,
+        "no query sees itself, and row 0 sees nothing: the diagonal belongs to the mask.": before & keys,
+        "the *rows* of padding are all False: mask its columns, the keys, and only them.": past & queries,
+        "the *rows* of padding are all False, too: mask its columns, the keys, and only them.": past & queries & keys,
+        f"here the id of <pad> is {pad}, and 0 is a word: use `pad`.": past & not_0,
+    }
 
 
 def _first_wrong(answer: list, right: list) -> str:
@@ -227,15 +219,16 @@ def check_repaired(repaired: Callable[..., Tensor]) -> None:
         if not weights[0, 0, :2].any() and float(weights[0, 0, 2]) > 0.5:
             raise Wrong("the mask is upside down: real keys get 0. True means that a key may be attended.")
         _examine_empty_row(weights[1, 0].tolist(), dtype)
-        matches(weights, _weights(scores, lambda b, q, k: real[b][q][k]), {
+        by_batch = torch.tensor(_weights(scores.transpose(0, 2), lambda k, q, b: real[b][q][k])).transpose(0, 2)
+        masked_late = torch.tensor(_weights(scores, lambda b, q, k: True)) * torch.tensor(real)
+        mistakes = {
             "each real key gets 1: the softmax goes over the keys, the last axis, -1.": real,
-            "your sums of 1 run along axis 0: the softmax goes over the keys, the last axis, -1.":
-                torch.tensor(_weights(scores.transpose(0, 2), lambda k, q, b: real[b][q][k])).transpose(0, 2).tolist(),
-            f"padding still takes its share of the sum ({dtype}): mask the scores, before the softmax.":
-                [[[w * may for w, may in zip(softmax(row), real[b][0], strict=True)] for row in rows]
-                 for b, rows in enumerate(numbers(scores))],
-        }, within=error, otherwise=f"the weights of the rows with real keys are off ({dtype}); "
-                                   f"row 0 is {shown(weights[0, 0])}.")  # fmt: skip
+            "your sums of 1 run along axis 0: the softmax goes over the keys, the last axis, -1.": by_batch,
+            f"padding still takes its share of the sum ({dtype}): mask the scores, before the softmax.": masked_late,
+        }
+        right = _weights(scores, lambda b, q, k: real[b][q][k])
+        otherwise = f"the weights of the rows with real keys are off ({dtype}); row 0 is {shown(weights[0, 0])}."
+        matches(weights, right, mistakes, within=error, otherwise=otherwise)
     _examine_extremes(repaired)
 
 

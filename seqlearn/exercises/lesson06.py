@@ -41,14 +41,16 @@ def check_attention_step(attention_step: Callable[..., tuple[Tensor, Tensor]]) -
         shapes = (q_size,), (count, k_size), (count, v_size), (hidden, q_size), (hidden, k_size), (hidden,)
         inputs = [0.6 * torch.randn(shape, generator=generator) for shape in shapes]  # small: tanh far from 1
         weights, context = has_parts(called(attention_step, *inputs, length), "weights", "context")
-        has_shape(weights, (count,), "weights, one for each key,", {
+        of_weights = {
             (count, hidden): "w_v is missing: `@ w_v` turns the vector of each key into one score.",
             (count, 1): "the weights should be a vector: `w_v` is one too, so `@ w_v` leaves one number for each key.",
-        })  # fmt: skip
-        has_shape(context, (v_size,), "context, of the shape of one value,", {
+        }
+        has_shape(weights, (count,), "weights, one for each key,", of_weights)
+        of_context = {
             (count, v_size): "add the weighted values up, over the keys: `weights @ values` multiplies and adds up.",
             (k_size,): "this context has the shape of a key: sum up weight times *value*.",
-        })  # fmt: skip
+        }
+        has_shape(context, (v_size,), "context, of the shape of one value,", of_context)
         for one, name in ((weights, "weights"), (context, "context")):
             has_dtype(one, torch.float32, name, "the decoder around your function computes with 32 bits.")
         query, keys, values, *parameters = map(numbers, inputs)
@@ -84,21 +86,23 @@ def _weights(scores: list[float], length: int, first: int = 0, hidden: float = -
 
 
 def _mistakes(length: int, query, keys, W_q, W_k, w_v) -> dict[str, list[float]]:
+    scores, count = _scores(query, keys, W_q, W_k, w_v), len(keys)
+
     def joined(join: Callable[[float, float], float], w_v=w_v) -> list[float]:
         return _weights(_scores(query, keys, W_q, W_k, w_v, join), length)
 
-    scores, count = _scores(query, keys, W_q, W_k, w_v), len(keys)
     inside = [math.tanh(score) for score in _scores(query, keys, W_q, W_k, w_v, lambda q, k: q + k)]
+    unweighed = joined(lambda q, k: math.tanh(q + k), w_v=[1.0] * len(w_v))
+    one_more, by_0 = _weights(scores, length + 1), _weights(scores, length, hidden=0.0)
+    negative = _weights([-score for score in scores], length)
+    divided = _weights([score / math.sqrt(len(w_v)) for score in scores], length)
     return {
         "these are the scores: a softmax turns them into weights.": scores,
         "the mask is upside down: the keys from `length` on are padding.": _weights(scores, count, first=length),
-        "padding gets weights: a score of 0 hides nothing, as e to the 0 is 1; use -inf.":
-            _weights(scores, length, hidden=0.0),
-        f"the key with index {length} is padding: keys count from 0, so those *below* the length are real.":
-            _weights(scores, length + 1),
+        "padding gets weights: a score of 0 hides nothing, as e to the 0 is 1; use -inf.": by_0,
+        f"the key with index {length} is padding: keys count from 0, so those *below* the length are real.": one_more,
         f"one key is missing: the {length} keys with an index below the length are real.": _weights(scores, length - 1),
-        "your signs are the other way round: the *largest* score should get the largest weight.":
-            _weights([-score for score in scores], length),
+        "your signs are the other way round: the *largest* score should get the largest weight.": negative,
         "the vector w_v is inside the tanh: first the tanh of the sum, then `@ w_v`.": _weights(inside, length),
         "the keys are missing in your scores: all real keys get the same weight.": joined(lambda q, k: math.tanh(q)),
         "your query changes nothing: it is missing, or you took the tanh of each vector. First add the two vectors, "
@@ -106,11 +110,9 @@ def _mistakes(length: int, query, keys, W_q, W_k, w_v) -> dict[str, list[float]]
         "this is what comes out without the tanh: then the query changes nothing.": joined(lambda q, k: q + k),
         "you multiplied query and key: this score *adds* them, inside the tanh.": joined(lambda q, k: math.tanh(q * k)),
         "you subtracted: this score *adds* query and key, inside the tanh.": joined(lambda q, k: math.tanh(q - k)),
-        "the vector w_v is missing: you summed up, without weighing.":
-            joined(lambda q, k: math.tanh(q + k), w_v=[1.0] * len(w_v)),
-        "these scores are divided by a square root: that belongs to the dot-product score, not to this one.":
-            _weights([score / math.sqrt(len(w_v)) for score in scores], length),
-    }  # fmt: skip
+        "the vector w_v is missing: you summed up, without weighing.": unweighed,
+        "these scores are divided by a square root: that belongs to the dot-product score, not to this one.": divided,
+    }
 
 
 def _what_sums_say(weights: Tensor, right: list[float], length: int) -> str:
@@ -135,38 +137,39 @@ def _wrong_contexts(values: list[list[float]], right: list[float], length: int) 
     def summed(weights: list[float]) -> list[float]:
         return product([weights], values)[0]
 
+    of_real = summed([(key < length) / length for key in range(count)])
+    best = values[right.index(max(right))]
     told = {
         "the plain *sum* of all values: multiply each value by its weight.": summed([1.0] * count),
         "the plain average of all values: use the weights, `weights @ values`.": summed([1 / count] * count),
-        "the plain average of the real values: use the weights, `weights @ values`.":
-            summed([(key < length) / length for key in range(count)]),
+        "the plain average of the real values: use the weights, `weights @ values`.": of_real,
         "divided by the number of keys: the weights sum to 1 already.": summed([weight / count for weight in right]),
         "divided by `length`: the weights sum to 1 already.": summed([weight / length for weight in right]),
-        "one value alone: the context should be the average of all values, by weight.":
-            values[right.index(max(right))],
-    }  # fmt: skip
+        "one value alone: the context should be the average of all values, by weight.": best,
+    }
     return {f"the weights are right, but the context is {text}": wrong for text, wrong in told.items()}
 
 
-EXAMPLES = [  # weights, target tokens, source tokens; source and target differ in length, words come twice
-    ([[0.1, 0.2, 0.1, 0.6], [0.3, 0.5, 0.1, 0.1], [0.05, 0.1, 0.8, 0.05], [0.0, 0.1, 0.2, 0.7]],
-     ["la", "pomme", "rouge", "<eos>"], ["the", "red", "apple", "<eos>"]),
-    ([[0.3, 0.4, 0.2, 0.1, 0.0, 0.0], [0.0, 0.1, 0.2, 0.3, 0.4, 0.0], [0.1, 0.0, 0.1, 0.1, 0.3, 0.4],
-      [0.0, 0.0, 0.6, 0.1, 0.0, 0.3], [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]],
-     ["le", "robot", "le", "voit", "<eos>"], ["the", "cat", "sees", "the", "robot", "<eos>"]),
-    ([[0.2, 0.7, 0.1], [0.8, 0.1, 0.1], [0.4, 0.3, 0.3], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]],
-     ["elle", "ne", "court", "pas", "<eos>"], ["she", "runs", "<eos>"]),
-    ([[0.8, 0.1, 0.1], [0.7, 0.2, 0.1], [0.2, 0.7, 0.1], [0.1, 0.1, 0.8]],
-     ["très", "très", "bon", "<eos>"], ["very", "good", "<eos>"]),
-    ([[0.4, 0.4, 0.2], [0.1, 0.7, 0.2], [0.1, 0.1, 0.8]],  # two are equal: one link, too
-     ["oui", "merci", "<eos>"], ["yes", "yes", "<eos>"]),
-]  # fmt: skip
+# target words, source words, weights in tenths; the two sentences differ in length, words come twice
+EXAMPLES = (
+    ("la pomme rouge", "the red apple", [[1, 2, 1, 6], [3, 5, 1, 1], [0.5, 1, 8, 0.5], [0, 1, 2, 7]]),
+    (
+        "le robot le voit",
+        "the cat sees the robot",
+        [[3, 4, 2, 1, 0, 0], [0, 1, 2, 3, 4, 0], [1, 0, 1, 1, 3, 4], [0, 0, 6, 1, 0, 3], [0, 0, 0, 0, 0, 10]],
+    ),
+    ("elle ne court pas", "she runs", [[2, 7, 1], [8, 1, 1], [4, 3, 3], [2, 6, 2], [1, 1, 8]]),
+    ("très très bon", "very good", [[8, 1, 1], [7, 2, 1], [2, 7, 1], [1, 1, 8]]),
+    ("oui merci", "yes yes", [[4, 4, 2], [1, 7, 2], [1, 1, 8]]),  # two are equal: one link, too
+)
 
 
 @check("6.2", section="8. Links, and how many of them are right")
 def check_links(links: Callable[[Tensor, list[str], list[str]], list[tuple[str, str]]]) -> None:
     """Try out `links(weights, target_tokens, source_tokens)` -> [(target word, source word), ...]."""
-    for weights, target, source in EXAMPLES:
+    for target, source, tenths in EXAMPLES:
+        target, source = [*target.split(), "<eos>"], [*source.split(), "<eos>"]
+        weights = [[weight / 10 for weight in row] for row in tenths]
         answer = called(links, torch.tensor(weights), [*target], [*source])
         if isinstance(answer, dict):
             raise Wrong("a dictionary keeps one entry for each target word, and a word may come twice: return a list.")
@@ -198,28 +201,28 @@ def _kind_of(answer: object) -> str:
 def _wrong_links(weights: list[list[float]], target: list[str], source: list[str], right: list) -> dict[str, list]:
     words, columns = len(target) - 1, len(source) - 1
     everywhere = [(target[q], source[row.index(max(row))]) for q, row in enumerate(weights[:-1])]
-    smallest = [[-weight for weight in row] for row in weights]
+    smallest = _links([[-weight for weight in row] for row in weights], target, source)
+    by_source = [pair[::-1] for pair in _links(transposed(weights), source, target)]
+    by_index = list(zip(target[:-1], source[:-1], strict=False))
+    narrow = [(target[q], source[row.index(max(row[:words]))]) for q, row in enumerate(weights[:-1])]
+    source_index = _links(weights, target, range(columns))
+    once = _each_source_once(weights, target, source)
+    no_eos = [pair for pair in everywhere if pair[1] != "<eos>"]
+    first_row = [right[target.index(word)] for word in target[:-1]]
     return {
         "two links with the same words are two links: keep both.": list(dict.fromkeys(right)),
         "the pairs are the wrong way round: the target word comes first.": [pair[::-1] for pair in right],
-        "you took the largest weight of each column; each *target* word (a row) chooses its source word.":
-            [pair[::-1] for pair in _links(transposed(weights), source, target)],
-        "you took the *smallest* weight of each row.": _links(smallest, target, source),
-        "you linked each word to the word with the same index: look for the largest weight of its row.":
-            list(zip(target[:-1], source[:-1], strict=False)),
+        "you took the largest weight of each column; each *target* word (a row) chooses its source word.": by_source,
+        "you took the *smallest* weight of each row.": smallest,
+        "you linked each word to the word with the same index: look for the largest weight of its row.": by_index,
         "these are indices: look up the words in the two lists.": _links(weights, range(words), range(columns)),
-        "these are indices, the target word's first: look up the words in the two lists.":
-            _links(weights, target, range(columns)),
-        "a source word may have several links: each row takes its largest weight, whatever other rows took.":
-            _each_source_once(weights, target, source),
-        "a word that looks mostly at <eos> has a link, too: cut off the column of <eos> *before* the argmax.":
-            [pair for pair in everywhere if pair[1] != "<eos>"],
+        "these are indices, the target word's first: look up the words in the two lists.": source_index,
+        "a source word may have several links: each row takes its largest weight, whatever other rows took.": once,
+        "a word that looks mostly at <eos> has a link, too: cut off the column of <eos> *before* the argmax.": no_eos,
         "a target word that comes twice has two links: a dictionary keeps only one.": list(dict(right).items()),
-        "a target word that comes twice has two rows: `target_tokens.index` finds only the first one.":
-            [right[target.index(word)] for word in target[:-1]],
-        "you took as many columns as there are target words: the two sentences may differ in length.":
-            [(target[q], source[row.index(max(row[:words]))]) for q, row in enumerate(weights[:-1])],
-    }  # fmt: skip
+        "a target word that comes twice has two rows: `target_tokens.index` finds only the first one.": first_row,
+        "you took as many columns as there are target words: the two sentences may differ in length.": narrow,
+    }
 
 
 def _each_source_once(weights: list[list[float]], target: list[str], source: list[str]) -> list[tuple[str, str]]:

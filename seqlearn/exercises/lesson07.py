@@ -51,37 +51,44 @@ def _split(x: Tensor, heads: int) -> list:
 def _examine_split(answer, x: Tensor, heads: int) -> None:
     batch, steps, d = x.shape
     size, right = d // heads, _split(x, heads)
-    has_shape(answer, (batch, heads, steps, size), "answer of `to_heads`", {
-        **{(batch, parts, steps, d // parts): f"you cut each step into {parts} heads of {d // parts}: `heads` says how "
-           f"many, here {heads} of {size}." for parts in range(1, d + 1)},
+    other_numbers = {
+        (batch, parts, steps, d // parts): f"you cut each step into {parts} heads of {d // parts}: "
+        f"`heads` says how many, here {heads} of {size}."
+        for parts in range(1, d + 1)
+    }
+    shapes = {
         (batch, steps, heads, size): "the heads still stand *behind* the steps: exchange the axes 1 and 2.",
         (heads, batch, steps, size): "the heads stand before the batch: (batch, heads, steps, size).",
         (batch * heads, steps, size): "batch and heads share one axis: keep them apart, (batch, heads, steps, size).",
         (batch, size, heads, steps): "you exchanged the axes 1 and 3, steps and size: exchange the axes 1 and 2.",
-    })  # fmt: skip
-    matches(answer, right, {
+    }
+    has_shape(answer, (batch, heads, steps, size), "answer of `to_heads`", other_numbers | shapes)
+    reshaped, by_steps = x.reshape(batch, heads, steps, size), [x[..., head::heads] for head in range(heads)]
+    mistakes = {
         "the classic bug, `reshape` without `transpose`: head 0 has all numbers of the first words and nothing of the "
-        "last ones. Cut the last axis first, (batch, steps, heads, size), then exchange the axes 1 and 2.":
-            x.reshape(batch, heads, steps, size),
-        f"head 0 got the numbers 0, {heads}, {2 * heads}, ... of a step; it should get the first {size}: cut into "
-        "(heads, size).": torch.stack([x[..., head::heads] for head in range(heads)], 1),
+        "last ones. Cut the last axis first, (batch, steps, heads, size), then exchange the axes 1 and 2.": reshaped,
+        f"head 0 got the numbers 0, {heads}, {2 * heads}, ... of a step; it should get the first {size}: "
+        "cut into (heads, size).": torch.stack(by_steps, 1),
         "the heads are in the opposite order: head 0 has the *first* numbers.": [parts[::-1] for parts in right],
-    }, axes=("`to_heads`: sentence", "head", "step"))  # fmt: skip
+    }
+    matches(answer, right, mistakes, axes=("`to_heads`: sentence", "head", "step"))
 
 
 def _examine_merge(answer, parts: Tensor, x: Tensor) -> None:
     batch, heads, steps, size = parts.shape
-    has_shape(answer, x.shape, "answer", {
+    shapes = {
         (batch, steps, heads, size): "heads and size are still two axes: join them.",
         (batch, heads, steps * size): "you joined steps and size: exchange the axes 1 and 2 before you join.",
         (batch, heads * steps, size): "you joined heads and steps: the *last* two axes have to be joined.",
         (2, steps, batch * heads * size // 2): f"the batch is not always 2: read it from the shape, here {batch}.",
-    })  # fmt: skip
-    matches(answer, x, {
+    }
+    has_shape(answer, x.shape, "answer", shapes)
+    mixed = parts.permute(0, 2, 3, 1).reshape(x.shape)
+    mistakes = {
         "the classic bug: exchange the axes 1 and 2 *before* the `reshape`.": parts.reshape(x.shape),
-        "the heads are mixed number by number: all numbers of head 0 come first, then those of head 1.":
-            parts.permute(0, 2, 3, 1).reshape(x.shape),
-    }, axes=("sentence", "step"))  # fmt: skip
+        "the heads are mixed number by number: all numbers of head 0 come first, then those of head 1.": mixed,
+    }
+    matches(answer, x, mistakes, axes=("sentence", "step"))
 
 
 @check("7.2", section="3. One product, then a reshape")
@@ -99,7 +106,7 @@ def check_causal_self_attention(layer: Callable[..., tuple[Tensor, Tensor]]) -> 
         x, W_q, W_k, W_v, W_o = (tensor.double() for tensor in inputs)
         _examine_weights(weights, x, W_q, W_k, heads)
         with _after("the weights are right, but"):
-            _examine_outputs(outputs, _weights(x, W_q, W_k, heads), x, W_v, W_o)
+            _examine_outputs(outputs, _weights(_scores(x, W_q, W_k, heads)), x, W_v, W_o)
 
 
 def _projected(x: Tensor, W: Tensor, heads: int) -> Tensor:
@@ -107,51 +114,63 @@ def _projected(x: Tensor, W: Tensor, heads: int) -> Tensor:
     return torch.stack([x @ rows.T for rows in W.chunk(heads)])
 
 
-def _weights(
-    x, W_q, W_k, heads, *, may=lambda q, k: k <= q, scale=None, cut=_projected, late=False, low=-math.inf
-) -> Tensor:
-    """(heads, steps, steps); the options make usual mistakes. `late`: mask after the softmax; `low`: a hidden score."""
+def _reshaped(x: Tensor, W: Tensor, heads: int) -> Tensor:
+    return (x @ W.T).reshape(heads, len(x), -1)
+
+
+def _interleaved(x: Tensor, W: Tensor, heads: int) -> Tensor:
+    return torch.stack([x @ W[head::heads].T for head in range(heads)])
+
+
+def _scores(x: Tensor, W_q: Tensor, W_k: Tensor, heads: int, cut: Callable[..., Tensor] = _projected) -> Tensor:
     queries, keys = cut(x, W_q, heads), cut(x, W_k, heads)
-    scores = torch.einsum("hqi,hki->hqk", queries, keys) * (scale or queries.shape[-1] ** -0.5)
-    mask = torch.tensor(table((len(x), len(x)), may))
-    return scores.softmax(-1) * mask if late else scores.masked_fill(~mask, low).softmax(-1)
+    return torch.einsum("hqi,hki->hqk", queries, keys) * queries.shape[-1] ** -0.5
+
+
+def _weights(scores: Tensor, may: Callable[[int, int], bool] = lambda q, k: k <= q) -> Tensor:
+    """(heads, steps, steps); `may(query, key)` says what is attended."""
+    return scores.masked_fill(~torch.tensor(table(scores.shape[1:], may)), -math.inf).softmax(-1)
 
 
 def _examine_weights(answer, x: Tensor, W_q: Tensor, W_k: Tensor, heads: int) -> None:
     steps, d = x.shape
     size = d // heads
-    has_shape(answer, (heads, steps, steps), "weights", {
+    shapes = {
         (steps, steps): "these are the weights of one head, or a mean over the heads: give a square for each head.",
         (steps, heads, heads): "each step compares its *heads* with each other: exchange the axes of steps and heads.",
         (1, heads, steps, steps): "there is one sentence and no batch: the weights are (heads, steps, steps).",
-    })  # fmt: skip
-
+    }
+    has_shape(answer, (heads, steps, steps), "weights", shapes)
     if heads == 1 and (answer.triu(1) > 1e-3).any():  # the mask was right for the smaller scores before
         raise Wrong("your large negative number is not low enough for scores of a million: hide with -inf.")
 
-    def weights(**options) -> Tensor:
-        return _weights(x, W_q, W_k, heads, **options)
+    scores = _scores(x, W_q, W_k, heads)
+    right = _weights(scores)
 
-    everything = {"may": lambda q, k: True}
-    matches(answer, weights(), {
-        "a word may look ahead: hide the keys that come *after* the query.": weights(**everything),
-        "the mask is upside down: a word may look at itself and *back*, not ahead.": weights(may=lambda q, k: k >= q),
-        f"you did not divide the scores by the root of the size of a head, here {size}.": weights(scale=1.0),
-        f"you divided by the root of d = {d}; each head divides by the root of *its* size, {size}.":
-            weights(scale=d**-0.5),
-        f"you divided by the size of a head, {size}; divide by its square root.": weights(scale=1 / size),
-        f"you divided by the root of the number of heads; take the size of one head, {size}.":
-            weights(scale=heads**-0.5),
-        "the classic bug: `reshape` alone gives heads other words; it takes a transpose.":
-            weights(cut=lambda x, W, heads: (x @ W.T).reshape(heads, steps, size)),
-        f"head 0 got the rows 0, {heads}, {2 * heads}, ... of W; it has the first {size}.":
-            weights(cut=lambda x, W, heads: torch.stack([x @ W[head::heads].T for head in range(heads)])),
-        "you masked after the softmax, so rows do not sum to 1.": weights(late=True),
-        "a score of 0 is not hidden, it still gets weight: hide the future with -inf.": weights(low=0.0),
-        "neither scaled nor masked: divide, and hide the future.": weights(**everything, scale=1.0),
-        "your matrices are transposed: it is `x @ W.T`.": _weights(x, W_q.T, W_k.T, heads),
-        "you exchanged W_q and W_k: W_q makes the queries, W_k the keys.": _weights(x, W_k, W_q, heads),
-    }, otherwise=lambda: _other_weights(answer, weights(), weights(may=lambda q, k: k < q)))  # fmt: skip
+    def scaled(by: float) -> Tensor:
+        return _weights(scores * by * size**0.5)
+
+    def cut_by(cut: Callable[..., Tensor]) -> Tensor:
+        return _weights(_scores(x, W_q, W_k, heads, cut))
+
+    ahead = _weights(scores, lambda q, k: k >= q)
+    mistakes = {
+        "a word may look ahead: hide the keys that come *after* the query.": scores.softmax(-1),
+        "the mask is upside down: a word may look at itself and *back*, not ahead.": ahead,
+        f"you did not divide the scores by the root of the size of a head, here {size}.": scaled(1.0),
+        f"you divided by the root of d = {d}; each head divides by the root of *its* size, {size}.": scaled(d**-0.5),
+        f"you divided by the size of a head, {size}; divide by its square root.": scaled(1 / size),
+        f"you divided by the root of the number of heads; take the size of one head, {size}.": scaled(heads**-0.5),
+        "the classic bug: `reshape` alone gives heads other words; it takes a transpose.": cut_by(_reshaped),
+        f"head 0 got the rows 0, {heads}, {2 * heads}, ... of W; it has the first {size}.": cut_by(_interleaved),
+        "you masked after the softmax, so rows do not sum to 1.": scores.softmax(-1).tril(),
+        "a score of 0 is not hidden, it still gets weight: hide the future with -inf.": scores.tril().softmax(-1),
+        "neither scaled nor masked: divide, and hide the future.": (scores * size**0.5).softmax(-1),
+        "your matrices are transposed: it is `x @ W.T`.": _weights(_scores(x, W_q.T, W_k.T, heads)),
+        "you exchanged W_q and W_k: W_q makes the queries, W_k the keys.": _weights(_scores(x, W_k, W_q, heads)),
+    }
+    strict = _weights(scores, lambda q, k: k < q)
+    matches(answer, right, mistakes, otherwise=lambda: _other_weights(answer, right, strict))
 
 
 def _other_weights(answer: Tensor, right: Tensor, not_itself: Tensor) -> str:
@@ -185,15 +204,16 @@ def _examine_outputs(answer, weights: Tensor, x: Tensor, W_v: Tensor, W_o: Tenso
     def outputs(W_v: Tensor, W_o: Tensor) -> Tensor:
         return torch.cat([*heads(W_v)], 1) @ W_o.T
 
-    itself = torch.eye(d).double()
-    matches(answer, outputs(W_v, W_o), {
+    itself, reshaped = torch.eye(d).double(), heads(W_v).reshape(steps, d) @ W_o.T
+    mistakes = {
         "W_o is missing: the joined heads go through it at the end.": outputs(W_v, itself),
         "W_o is transposed: it is `@ W_o.T`.": outputs(W_v, W_o.T),
         "you averaged x itself: the values are `x @ W_v.T`.": outputs(itself, W_o),
         "W_v is transposed: the values are `x @ W_v.T`.": outputs(W_v.T, W_o),
-        "you joined the heads by `reshape` alone: first bring steps before heads.":
-            heads(W_v).reshape(steps, d) @ W_o.T,
-    }, otherwise="the outputs are not: average the values of each head, join the heads, then apply W_o.")  # fmt: skip
+        "you joined the heads by `reshape` alone: first bring steps before heads.": reshaped,
+    }
+    otherwise = "the outputs are not: average the values of each head, join the heads, then apply W_o."
+    matches(answer, outputs(W_v, W_o), mistakes, otherwise=otherwise)
 
 
 def mystery_heads() -> Tensor:
@@ -259,10 +279,12 @@ def check_jobs(jobs: object) -> None:
 N_MINUS_1 = "from the first word to the last it is n - 1 positions, not n, and round up."
 GROWTH = "that is the order of growth, n / k, not the number: how many positions does one layer add to each side?"
 NO_WINDOW = "the window k changes nothing in your answer: a wider one reaches further in each layer."
+TOO_MANY = (
+    "one layer too many where n - 1 is a multiple of k // 2: of n - 1 positions, only a remainder needs one more."
+)
 LAYER_MISTAKES: list[tuple[str, Callable[[int, int], float]]] = [
     ("a window reaches *half* of k - 1 positions to each side.", lambda n, k: math.ceil((n - 1) / (k - 1))),
-    ("one layer too many where n - 1 is a multiple of k // 2: of n - 1 positions, only a remainder needs one more.",
-     lambda n, k: (n - 1) // (k // 2) + 1),  # and ceil(n / (k // 2)), which is the same
+    (TOO_MANY, lambda n, k: (n - 1) // (k // 2) + 1),  # and ceil(n / (k // 2)), which is the same
     (N_MINUS_1, lambda n, k: n // (k // 2)),
     (N_MINUS_1, lambda n, k: max(1, n // (k // 2))),
     ("you rounded down, so the last word is not always reached: round up.", lambda n, k: (n - 1) // (k // 2)),
@@ -276,7 +298,7 @@ LAYER_MISTAKES: list[tuple[str, Callable[[int, int], float]]] = [
     ("that is a window of 3; a wider one goes further in each layer.", lambda n, k: n - 1),
     (NO_WINDOW, lambda n, k: n - 2),
     (NO_WINDOW, lambda n, k: n // 2),
-]  # fmt: skip
+]
 
 
 @check("7.4", section="10. Convolution, recurrence, self-attention")

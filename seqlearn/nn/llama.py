@@ -15,11 +15,16 @@ from .positions import BASE, RotaryPositions
 
 FAMILIES = ("llama", "mistral", "ministral", "seed_oss")  # whose settings `from_llama` computes, or refuses by name
 BLOCK = {  # our names in a block, and theirs
-    "norm1": "input_layernorm", "norm2": "post_attention_layernorm", "self_attention.W_q": "self_attn.q_proj",
-    "self_attention.W_k": "self_attn.k_proj", "self_attention.W_v": "self_attn.v_proj",
-    "self_attention.W_o": "self_attn.o_proj", "ffn.gate": "mlp.gate_proj", "ffn.up": "mlp.up_proj",
+    "norm1": "input_layernorm",
+    "norm2": "post_attention_layernorm",
+    "self_attention.W_q": "self_attn.q_proj",
+    "self_attention.W_k": "self_attn.k_proj",
+    "self_attention.W_v": "self_attn.v_proj",
+    "self_attention.W_o": "self_attn.o_proj",
+    "ffn.gate": "mlp.gate_proj",
+    "ffn.up": "mlp.up_proj",
     "ffn.down": "mlp.down_proj",
-}  # fmt: skip
+}
 
 
 def from_llama(
@@ -65,9 +70,17 @@ def from_llama(
         if has != needed:
             raise ValueError(f"{what} of this model is {has}; our model has {needed}")
     ours = DecoderOnlyConfig(
-        config.hidden_size, config.intermediate_size, config.num_attention_heads, config.num_key_value_heads,
-        config.num_hidden_layers, dropout=0.0, norm="rms", ffn="swiglu", tie=False, tie_source=True,
-    )  # fmt: skip
+        config.hidden_size,
+        config.intermediate_size,
+        config.num_attention_heads,
+        config.num_key_value_heads,
+        config.num_hidden_layers,
+        dropout=0.0,
+        norm="rms",
+        ffn="swiglu",
+        tie=False,
+        tie_source=True,
+    )
     model = decoder_only(config.vocab_size, config.vocab_size, ours)
     turning: float = rotary.get("rope_theta", getattr(config, "rope_theta", BASE)) if base is None else base
     for module in model.modules():

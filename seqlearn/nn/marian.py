@@ -23,14 +23,22 @@ from .transformer import ACTIVATIONS, TransformerConfig, TransformerDecoder, Tra
 
 Given = Mapping[str, Any]  # Any: what a config.json holds
 WANTED = {  # what config.json has to say, and what it means where it says nothing
-    "model_type": ("marian", None), "normalize_before": (False, False), "scale_embedding": (True, False),
-    "normalize_embedding": (False, False), "add_final_layer_norm": (False, False), "tie_word_embeddings": (True, True),
-    "static_position_embeddings": (True, True), "share_encoder_decoder_embeddings": (True, True),
-}  # fmt: skip
+    "model_type": ("marian", None),
+    "normalize_before": (False, False),
+    "scale_embedding": (True, False),
+    "normalize_embedding": (False, False),
+    "add_final_layer_norm": (False, False),
+    "tie_word_embeddings": (True, True),
+    "static_position_embeddings": (True, True),
+    "share_encoder_decoder_embeddings": (True, True),
+}
 NUMBERS = {  # our settings, and theirs
-    "num_hiddens": "d_model", "ffn_num_hiddens": "encoder_ffn_dim", "num_heads": "encoder_attention_heads",
-    "num_layers": "encoder_layers", "dropout": "dropout",
-}  # fmt: skip
+    "num_hiddens": "d_model",
+    "ffn_num_hiddens": "encoder_ffn_dim",
+    "num_heads": "encoder_attention_heads",
+    "num_layers": "encoder_layers",
+    "dropout": "dropout",
+}
 EMBEDDINGS = ("shared", "encoder.embed_tokens", "decoder.embed_tokens")  # names of the one matrix; a fourth is lm_head
 READ = {"W_q": "q_proj", "W_k": "k_proj", "W_v": "v_proj"}  # of an attention; W_o, out_proj, writes the stream
 NORMS = {

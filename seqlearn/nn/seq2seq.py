@@ -84,9 +84,13 @@ class Seq2SeqEncoder(nn.Module):
         self.embedding = nn.Embedding(vocab_size, config.embed_size)
         self.dropout = nn.Dropout(config.dropout)
         self.rnn = rnn_class(cell)(
-            config.embed_size, config.num_hiddens, config.num_layers, batch_first=True, dropout=config.dropout_between,
+            config.embed_size,
+            config.num_hiddens,
+            config.num_layers,
+            batch_first=True,
+            dropout=config.dropout_between,
             bidirectional=bidirectional,
-        )  # fmt: skip
+        )
 
     def forward(self, source: Int[Tensor, "batch source"], source_lens: Int[Tensor, "batch"]) -> RNNMemory:
         """Read each source up to its length.
@@ -158,9 +162,12 @@ class Seq2SeqDecoder(nn.Module):
         self.embedding = nn.Embedding(vocab_size, config.embed_size)
         self.bridge = nn.Linear(memory_size, config.num_hiddens)
         self.rnn = rnn_class(config.cell)(
-            config.embed_size + memory_size, config.num_hiddens, config.num_layers, batch_first=True,
+            config.embed_size + memory_size,
+            config.num_hiddens,
+            config.num_layers,
+            batch_first=True,
             dropout=config.dropout_between,
-        )  # fmt: skip
+        )
         self.dense = nn.Linear(config.num_hiddens, vocab_size)
         self.dropout = nn.Dropout(config.dropout)
 

@@ -117,10 +117,14 @@ register(
 )
 register(
     ModelSpec(
-        "decoder", "a decoder-only Transformer with the source as its prompt", decoder_only, DecoderOnlyConfig, lr=2e-3,
+        "decoder",
+        "a decoder-only Transformer with the source as its prompt",
+        decoder_only,
+        DecoderOnlyConfig,
+        lr=2e-3,
         warmup=0.1,
     )
-)  # fmt: skip
+)
 
 
 def is_large(settings: Mapping[str, Value]) -> bool:

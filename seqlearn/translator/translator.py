@@ -188,9 +188,14 @@ class Translator:
             options: of `seqlearn.training.loop.fit`; `epochs` and `lr` among them.
         """
         batches = partial(
-            Batches, source=self.source, target=self.target, batch_size=batch_size, max_length=max_length,
-            max_tokens=max_tokens, cache=cache,
-        )  # fmt: skip
+            Batches,
+            source=self.source,
+            target=self.target,
+            batch_size=batch_size,
+            max_length=max_length,
+            max_tokens=max_tokens,
+            cache=cache,
+        )
         train, valid = batches(split.train, seed=seed), batches(split.valid)
         if left_out := train.left_out + valid.left_out:
             total = len(split.train) + len(split.valid)

@@ -24,14 +24,31 @@ from .shared.fonts import any_script, fix_colours, literal
 from .shared.types import Data, Style
 
 __all__ = [
-    "CMAP", "MASKED", "ODD", "OPEN", "TRAIN", "VALID", "LivePlot", "all_heads", "bars", "diagram", "grid",
-    "head_shares", "heatmap", "length_histogram", "loss_curves", "number_ticks", "quality_by_length",
+    "CMAP",
+    "MASKED",
+    "ODD",
+    "OPEN",
+    "TRAIN",
+    "VALID",
+    "LivePlot",
+    "all_heads",
+    "bars",
+    "diagram",
+    "grid",
+    "head_shares",
+    "heatmap",
+    "length_histogram",
+    "loss_curves",
+    "number_ticks",
+    "quality_by_length",
     "share_by_length",
-]  # fmt: skip
+]
 LOOKS: list[dict[str, Any]] = [  # of lines: they differ in colour, in lightness and in their markers
-    {"color": TRAIN, "marker": "o"}, {"color": VALID, "marker": "s", "linestyle": "--"},
-    {"color": CYCLE[2], "marker": "^", "linestyle": "-."}, {"color": CYCLE[3], "marker": "D", "linestyle": ":"},
-]  # fmt: skip
+    {"color": TRAIN, "marker": "o"},
+    {"color": VALID, "marker": "s", "linestyle": "--"},
+    {"color": CYCLE[2], "marker": "^", "linestyle": "-."},
+    {"color": CYCLE[3], "marker": "D", "linestyle": ":"},
+]
 
 
 @any_script

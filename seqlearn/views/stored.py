@@ -31,10 +31,19 @@ FRAME = """{head}<title>{title}</title>
 """
 HERE = "'self' file:"  # where the document is opened from a file, browsers disagree about 'self'
 HEIGHTS = {  # about, in a frame that is 800 pixels wide
-    "AttentionSteps": 400, "AttentionView": 850, "BatchView": 570, "BeamView": 540, "GruView": 680, "KernelView": 840,
-    "PiecesView": 460, "PositionView": 860, "RiddleView": 400, "SamplingView": 700, "SoftmaxView": 280,
+    "AttentionSteps": 400,
+    "AttentionView": 850,
+    "BatchView": 570,
+    "BeamView": 540,
+    "GruView": 680,
+    "KernelView": 840,
+    "PiecesView": 460,
+    "PositionView": 860,
+    "RiddleView": 400,
+    "SamplingView": 700,
+    "SoftmaxView": 280,
     "TranslatorView": 1270,
-}  # fmt: skip
+}
 DARK = re.compile(r"@media screen and \(prefers-color-scheme: dark\) \{\n(.*?)^\}\n", re.DOTALL | re.MULTILINE)
 
 

@@ -108,9 +108,15 @@ class Table:
                 right = column > 0 and not self.text
                 at = x + (share - 1.5) * 0.085 if right else x
                 ax.text(
-                    at, y + 0.04, literal("\n".join(lines)), va="top", ha="right" if right else "left", fontsize=10,
-                    weight="bold" if number == 0 else "normal", linespacing=1.25,
-                )  # fmt: skip
+                    at,
+                    y + 0.04,
+                    literal("\n".join(lines)),
+                    va="top",
+                    ha="right" if right else "left",
+                    fontsize=10,
+                    weight="bold" if number == 0 else "normal",
+                    linespacing=1.25,
+                )
                 x += share * 0.085
             y += 0.2 * height
             ax.axhline(y, color="#999999" if number == 0 else "#dddddd", linewidth=0.8)

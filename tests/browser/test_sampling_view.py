@@ -39,7 +39,7 @@ def test_what_is_drawn_is_what_python_computes(show, name, setting):
     """Each bar, each outline and each number, one bar for all other tokens; and the line above."""
     settings = dict(zip(("temperature", "top_k", "top_p"), setting, strict=True))
     made = SamplingView(MANY[name], [f"t{i}" for i in range(30)], **settings, shown=12)
-    page, now, before = show(made), made.probabilities(), SamplingView(MANY[name]).probabilities()
+    page, now, before = show(made), made.probabilities(), SamplingView(MANY[name], range(30)).probabilities()
     every = [[i] for i in made.data["shown"]] + [sorted(set(range(30)) - set(made.data["shown"]))]
     kept = [ids for ids in every if now[ids].any()]
     shares, others = ([float(probs[ids].sum()) for ids in kept] for probs in (now, before))

@@ -45,8 +45,18 @@ def chain_search(table: Mapping[str, Mapping[str, float]]) -> tuple[Callable[[in
 
     def search(width: int, alpha: float = 0.0) -> Tree:
         trees: list[Tree] = []
-        beam_search(model, torch.tensor([[3]]), torch.tensor([1]), bos=1, eos=2, forbidden=(0, 1), width=width,
-                    length_penalty=gnmt(alpha), max_length=6, trace=trees)  # fmt: skip
+        beam_search(
+            model,
+            torch.tensor([[3]]),
+            torch.tensor([1]),
+            bos=1,
+            eos=2,
+            forbidden=(0, 1),
+            width=width,
+            length_penalty=gnmt(alpha),
+            max_length=6,
+            trace=trees,
+        )
         return trees[0]
 
     return search, words
