@@ -76,8 +76,8 @@ export function answers(model, live) {
   }
 }
 
-/** The translation of a sentence under these edits, and all maps of this reading. The first answer of a page is kept, so
- * that Reset shows what was shown.
+/** The translation of a sentence under these edits, and all maps of this reading. The first answer of a page is kept,
+ * so that Reset shows what was shown.
  * @param {Ask} ask @param {any} question @param {Given} given */
 async function reading(ask, question, { get, first, stands }) {
   if (isSame(question, first.result.asked)) return { ...first.result, maps: first.maps };
