@@ -248,8 +248,8 @@ def _examine_step(answer: Tensor, given: tuple[Tensor, Tensor, Tensor, int, int]
             [totals, [round(i / words) for i in flat], tokens],
         ),
         (
-            "the flat table goes row after row, a row for each beam: the quotient is the parent, the rest is the "
-            "token, and you divide by the number of *tokens*.",
+            "the flat table goes row after row, a row for each beam: "
+            "the quotient is the parent, the rest is the token, and you divide by the number of *tokens*.",
             [totals, [i % beams for i in flat], [i // beams for i in flat]],
         ),
         (

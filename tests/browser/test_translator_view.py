@@ -179,7 +179,8 @@ def test_typing_a_sentence(live, transformer):
     box(page).fill(ZEBRA)
     assert get(page, "sentence") == APPLE, "nothing is sent while typing"
     page.keyboard.press("Enter")
-    assert page.evaluate("sent") == [json.dumps([ZEBRA, 1, [], []], separators=(",", ":"))]
+    question = {"sentence": ZEBRA, "beam": 1, "prefix": [], "edits": []}
+    assert page.evaluate("sent") == [json.dumps(question, separators=(",", ":"))]
     assert page.locator(".written").inner_text() == f"{answer.translation} <eos>"
     assert page.locator(".chips .chip").all_text_contents() == [
         "does",
@@ -465,7 +466,7 @@ def test_another_translator_in_the_same_place(live, transformer):
     page.get_by_label("attention", exact=True).select_option("layer 1, head 3")
     for translator, options in ((Translator.pretrained("bahdanau", "cpu"), 0), (transformer, 1)):
         given = sent(TranslatorView(translator, APPLE))
-        page.evaluate(ANSWER, [[[APPLE, 2, [], []], given]])
+        page.evaluate(ANSWER, [[{"sentence": APPLE, "beam": 2, "prefix": [], "edits": []}, given]])
         page.evaluate("model.set('beam', 2); model.save_changes(); model.set('beam', 1)")
         assert page.get_by_label("attention", exact=True).count() == options
     assert page.locator(".map figcaption").inner_text() == "mean of all heads", "the former model had no such head"

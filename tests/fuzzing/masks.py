@@ -462,7 +462,7 @@ def sources(seed):
     yield "search.sampling.greedy_search", partial(searched, sampling.greedy_search, **two), searching(best)
     yield "search.sampling.sample", partial(searched, sampling.sample, top_k=1, **two), searching(best)
     left = {"choose": choose, "bos": 1, "eos": 2, "forbidden": [0, 1], "min_length": 0, "limits": [2] * batch}
-    yield "search.sampling.write", partial(searched, sampling.write, **left), one_by_one(best)
+    yield "search.sampling.generate", partial(searched, sampling.generate, **left), one_by_one(best)
     yield "search.beam.beam_search", partial(searched, beam.beam_search, width=3, **two), best_of(3)
     yield "search.exhaustive.exhaustive_search", partial(searched, exhaustive.exhaustive_search, **two), best_of(99)
 
